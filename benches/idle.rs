@@ -130,11 +130,11 @@ fn address(n: u64) -> [u8; 20] {
 
 /// Each buyer buys once: four entities come to life for each, and all but a few must go to rest again.
 fn touch(dir: &Path, buyers: &[TestWallet], resident_max: &str) -> Result<(), Fault> {
-    let service = Service::start_with(dir, &[], &[("PURSER_ENGINE__RESIDENT_MAX", resident_max)])?;
+    let service = Service::start_with(dir, &[], &[("PURSER_ENGINE__MAX_ACTIVE_ENTITIES", resident_max)])?;
     let client = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mib = || host_info::resident_mib(service.id());
     println!(
-        "  engine.resident_max = {resident_max} of each kind; {} MiB before",
+        "  engine.max_active_entities = {resident_max} of each kind; {} MiB before",
         mib()
     );
     let step = buyers.len().div_ceil(3);

@@ -102,7 +102,7 @@ impl ServiceUnderTest {
         dead: Option<&DeadEndpoints>,
     ) -> Result<Self, Fault> {
         let local = [
-            ("PURSER_OUTBOUND__LISTED_HOSTS", "[\"127.0.0.1:*\"]"),
+            ("PURSER_OUTBOUND__ALLOWED_HOSTS", "[\"127.0.0.1:*\"]"),
             ("PURSER_WEBHOOKS__MAX_PER_ACCOUNT", "100"),
         ];
         let service = Service::start_with(dir, &[], &local)?;

@@ -1,8 +1,8 @@
-//! Managed wallets on this side of the ports: who derives their keys and signs (`custody`), what of a server's terms is taken
-//! (`terms`), who makes a paid call (`calling`), and what of its answer is stored (`bearer`).
+//! The adapters of managed agent wallets: key derivation and signing (`signer`), selection of an offer
+//! (`offer_selection`), paid calls (`paid_http_client`), and the stored part of a response (`bearer`).
 //!
-//! What an agent asks for and what a server answers may hold somebody's secrets: both are sealed before the engine sees
-//! them, under the id of the spend.
+//! Requests of agents and responses of servers may contain secrets. Both are sealed before the engine sees them, under
+//! the id of the wallet payment.
 
 pub mod bearer;
 pub mod offer_selection;
@@ -15,43 +15,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::vault::{Vault, VaultError};
 
-/// First bytes of what is sealed: no month, so none is taken for a card number, nor one for the other.
+/// First bytes of sealed records. They are not valid months, so none is mistaken for a card number or for the other.
 const KEYS: u8 = 0xF2;
 const REQUEST: u8 = 0xF3;
 const RESPONSE: u8 = 0xF4;
 const PAYMENT: u8 = 0xF5;
 
-/// Where a call goes.
+/// Target of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallTarget {
     /// A route of our own service, with its query.
     Route(String),
-    /// Anybody's URL.
     Url(String),
 }
 
 /// A call, with the terms it is paid on once they are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaidHttpRequest {
-    /// Whose managed wallet: its requests to our own service are counted together.
+    /// Identifies the agent wallet: its requests to our own service share one rate limit.
     pub caller: u64,
-    /// Where.
     pub target: CallTarget,
     /// `GET`, `POST`, …
     pub method: String,
     /// JSON text.
     pub body: Option<String>,
-    /// The server's `PAYMENT-REQUIRED`, and which of its offers, of those that are USDC, is taken.
+    /// The server's `PAYMENT-REQUIRED`, and the index of the selected offer among the USDC offers.
     pub terms: Option<(String, usize)>,
 }
 
 impl PaidHttpRequest {
-    /// Who counts as the caller of our own service.
+    /// The caller's id for rate limits of our own service.
     pub fn from_purchase(owner: &Wallet) -> u64 {
         (owner.digest() >> 64) as u64
     }
 
-    /// Sealed for a spend.
+    /// Seals it for a wallet payment.
     ///
     /// # Errors
     /// When the vault fails.
@@ -66,10 +64,10 @@ impl PaidHttpRequest {
     }
 }
 
-/// The body of an answer to a paid call.
+/// The body of a response to a paid call.
 ///
 /// # Errors
-/// When it was not sealed for this spend.
+/// When it was not sealed for this wallet payment.
 pub fn open_response(vault: &Vault, spend: WalletPaymentId, sealed: &[u8]) -> Result<Vec<u8>, VaultError> {
     open(vault, spend.0, RESPONSE, sealed).map(|plain| plain.to_vec())
 }

@@ -1,22 +1,20 @@
-//! Whether a bank account's numbers can be right: the checksums of ABA routing numbers and of IBANs.
+//! Checksums of bank account numbers: ABA routing numbers and IBANs.
 
 use crate::secret::Secret;
 
-/// Why a number is refused. Nothing of the number is repeated.
+/// Why a number is invalid. Contains nothing of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccountNumberError {
-    /// Not the form of such a number.
     #[error("not a number of this kind")]
     Malformed,
-    /// The checksum is another.
     #[error("the number's checksum is wrong")]
     Checksum,
 }
 
-/// An ABA routing number: nine digits, of which 3, 7 and 1 times the digits in turn add up to a multiple of ten.
+/// An ABA routing number: nine digits. The sum of 3, 7 and 1 times the digits in turn is a multiple of ten.
 ///
 /// # Errors
-/// [`NumberError`].
+/// [`AccountNumberError`].
 pub fn routing_number(text: &str) -> Result<(), AccountNumberError> {
     let digits = text.as_bytes();
     if digits.len() != 9 || !digits.iter().all(u8::is_ascii_digit) || text == "000000000" {
@@ -34,7 +32,7 @@ pub fn routing_number(text: &str) -> Result<(), AccountNumberError> {
 /// A U.S. account number: 4 to 17 digits. There is no checksum.
 ///
 /// # Errors
-/// [`NumberError::Malformed`].
+/// [`AccountNumberError::Malformed`].
 pub fn us_account(number: &Secret<String>) -> Result<(), AccountNumberError> {
     let digits = number.expose_secret();
     if (4..=17).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -44,11 +42,11 @@ pub fn us_account(number: &Secret<String>) -> Result<(), AccountNumberError> {
     }
 }
 
-/// An IBAN without spaces (ISO 13616): country, two check digits, up to 30 more; as a number with letters for 10 to 35 and
-/// the first four characters last, it leaves 1 when divided by 97.
+/// An IBAN without spaces (ISO 13616): country, two check digits, up to 30 more characters. As a number, with letters
+/// as 10 to 35 and the first four characters moved to the end, it is 1 modulo 97.
 ///
 /// # Errors
-/// [`NumberError`].
+/// [`AccountNumberError`].
 pub fn iban(number: &Secret<String>) -> Result<(), AccountNumberError> {
     let text = number.expose_secret().as_bytes();
     let form = (15..=34).contains(&text.len())
@@ -78,7 +76,8 @@ mod tests {
         Secret::new(text.to_owned())
     }
 
-    // Aim: known numbers of real banks pass, and every change of one digit, or of two neighbours, of one is found.
+    // Checks: known numbers of real banks are valid, and every change of one digit or swap of two neighbours is
+    // detected.
     #[test]
     fn routing_numbers_have_a_checksum() {
         for right in ["011000015", "021000021", "121000248", "322271627"] {
@@ -111,7 +110,7 @@ mod tests {
         }
     }
 
-    // Aim: the examples of the IBAN registry pass; a changed digit, swapped digits and other forms do not.
+    // Checks: the examples of the IBAN registry are valid; a changed digit, swapped digits and other forms are not.
     #[test]
     fn ibans_leave_one_modulo_97() {
         for right in [
@@ -149,7 +148,7 @@ mod tests {
         }
     }
 
-    // Aim: account numbers have 4 to 17 digits, one less and one more is none.
+    // Checks: account numbers have 4 to 17 digits; one less or one more is invalid.
     #[test]
     fn account_numbers_have_4_to_17_digits() {
         for (digits, expected) in [

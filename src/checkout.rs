@@ -1,8 +1,8 @@
-//! A paid call, from the request's headers to its answer: challenge, verify, claim, wait, render.
+//! A paid call, from the request's headers to its response: challenge, verify, claim, wait, render.
 //!
 //! The order of the checks is the contract's: parameters (the route's) → no payment 402 → two payments 400 → invalid
-//! payment 402 (the chain verifies the signature of a contract wallet here) → rate of the payer 429 →
-//! wrong wallet 403 → what only the account knows → what the chain would decline 402 → claim → settlement.
+//! payment 402 (the chain verifies the signature of a contract wallet here) → rate limit of the payer
+//! 429 → wrong wallet 403 → checks of account state → what the chain would decline 402 → claim → settlement.
 
 mod contract;
 mod errors;
@@ -50,9 +50,9 @@ pub use metrics::{PaidCallCounters, PaidCallResult};
 pub use response::ResponseWriter;
 pub use solana::SolanaOffer;
 
-/// Where the hint for Solana clients comes from.
+/// Source of the blockhash hint for Solana clients.
 pub trait BlockhashProvider: Send + Sync {
-    /// A blockhash that a transaction may name now; `None` while none is known that lives long enough.
+    /// A blockhash that a transaction may use now; `None` while none with enough lifetime is known.
     fn recent(&self) -> Option<Arc<RecentBlockhash>>;
 }
 
@@ -62,13 +62,12 @@ pub struct Checkout {
     pub engine: Engine,
     /// The service's time.
     pub clock: Arc<dyn Clock>,
-    /// The time by which wallets sign: another than the service's where that was moved.
+    /// The time by which wallets sign. It differs from the service's where that was moved.
     pub wallet_clock: Arc<dyn Clock>,
-    /// Whether whoever is told to wait can move the service's time: in a sandbox whose providers go by it too.
+    /// Whether clients can move the service's time: in a sandbox whose providers follow it too.
     pub clock_adjustable: bool,
-    /// Who is paid on Base.
     pub base: Arc<BasePayee>,
-    /// Who is paid on Solana, and which fee payer a challenge names.
+    /// The payee on Solana, and the fee payer that a challenge names.
     pub solana: SolanaOffer,
     /// Verifies the signatures of contract wallets.
     pub contract_wallets: Arc<dyn ContractWallets>,
@@ -76,43 +75,40 @@ pub struct Checkout {
     pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
     pub blockhashes: Arc<dyn BlockhashProvider>,
-    /// Prices of now and those still honoured.
+    /// Current prices and those still honoured.
     pub prices: Arc<PriceBook>,
     /// Counts verified payments per payer.
     pub limiter: Arc<RateLimiter>,
-    /// For the caller whose claim wins.
+    /// Issues tokens to the caller whose claim wins.
     pub credentials: Arc<CredentialIssuer>,
-    /// Counts what calls come to.
+    /// Counts call results.
     pub calls: Arc<PaidCallCounters>,
-    /// Writes the answers.
     pub response_writer: ResponseWriter,
-    /// Which library recovers signers on Base.
+    /// Library that recovers signers on Base.
     pub recovery: SignatureRecovery,
-    /// Scheme, host and port that we are called by.
+    /// Scheme, host and port under which clients reach the service.
     pub public_url: String,
-    /// Life of a quote, in seconds.
+    /// Lifetime of a quote, in seconds.
     pub max_timeout_seconds: u32,
-    /// How long a call waits for its outcome before it answers 202.
+    /// How long a call waits for its result before it responds with 202.
     pub response_timeout: Duration,
 }
 
-/// A paid request whose parameters are good.
+/// A paid request whose parameters are valid.
 pub struct PaidCall<'a> {
-    /// Its headers.
     pub headers: &'a HeaderMap,
-    /// The verdict on its bearer token.
+    /// The result of checking its bearer token.
     pub bearer: &'a BearerAuth,
     /// Path and query as they were sent.
     pub target: &'a str,
     /// The route, without the query.
     pub route: &'static str,
-    /// What is bought.
     pub purchase: Purchase,
-    /// The product's own fee rates, where its line has products with rates of their own: today's first.
+    /// The product's own fee rates, today's first. For lines whose products have their own rates.
     pub fee_rate: Option<Vec<ProductFeeRate>>,
     /// One short sentence for the challenge.
     pub description: String,
-    /// Whether a page is wanted instead of JSON.
+    /// Whether the client requested a page instead of JSON.
     pub html: bool,
 }
 
@@ -120,7 +116,7 @@ impl Checkout {
     /// Answers a paid call.
     ///
     /// # Errors
-    /// Everything but a challenge: those are answers.
+    /// Everything except a challenge, which is a normal response.
     pub async fn handle(&self, call: PaidCall<'_>) -> Result<Response, ApiError> {
         let quotes = self.quotes(&call);
         let terms = self.terms(&quotes)?;
@@ -164,7 +160,7 @@ impl Checkout {
             identifier,
             is_identifier_replay: follows,
         } = shown;
-        // Whose account it is: a managed wallet's payment is its owner's.
+        // The account is the owner's if an agent wallet pays.
         let account = self.engine.account_of(&authorization.payer());
         let budget = self.limiter.count_payment(account, self.clock.now());
         if !budget.allowed {
@@ -194,7 +190,7 @@ impl Checkout {
         Ok(if follows { marked_replayed(answer) } else { answer })
     }
 
-    /// The answer, by what the payment came to.
+    /// The response for the result of the payment.
     async fn respond(
         &self,
         call: PaidCall<'_>,
@@ -250,7 +246,7 @@ impl Checkout {
         }
     }
 
-    /// Of a payment that fits no quote the claim is there already, and what is asked here says nothing any more.
+    /// A payment that matches no quote already has its claim, so the request's own parameters are irrelevant.
     fn request(
         &self,
         call: &PaidCall<'_>,
@@ -266,7 +262,7 @@ impl Checkout {
             request: request_fingerprint(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
-            // Remembered until it ends by the wallets' time, which the engine does not know.
+            // Stored until it expires by the wallets' time, which the engine does not know.
             challenge: answers.map(|answers| {
                 (
                     answers.single_use_key.0,
@@ -284,7 +280,7 @@ impl Checkout {
             .saturating_sub(self.wallet_clock.now().seconds())
     }
 
-    /// When the payment came to what it is: a replay is told the same time.
+    /// When the payment got its current status: a replay returns the same time.
     async fn settled_at(&self, id: &PaymentId) -> Timestamp {
         let known = self.engine.payment(id).await.ok().flatten();
         known.map_or_else(|| self.clock.now(), |payment| payment.updated_at)
@@ -302,7 +298,7 @@ impl Checkout {
         self.prices.quotes(&asked, self.clock.now())
     }
 
-    /// Each quote on both networks, in their order; on Base alone while there is no fee payer for Solana.
+    /// Each quote on both networks, in order. Base only while Solana has no fee payer.
     fn terms(&self, quotes: &[Quote]) -> Result<Vec<Terms>, ApiError> {
         let mut terms = Vec::with_capacity(2 * quotes.len());
         let payee = self.solana.payee();
@@ -323,7 +319,7 @@ impl Checkout {
         Ok(terms)
     }
 
-    /// Who is paid, on each network that something is offered on.
+    /// The payee on each offered network.
     fn payees(&self) -> Vec<Payee> {
         let base = Payee::Base(self.base.clone());
         std::iter::once(base)
@@ -331,17 +327,17 @@ impl Checkout {
             .collect()
     }
 
-    /// 402 with what is wanted now, for both kinds of client.
+    /// Status 402 with the current price, for x402 and MPP clients.
     ///
     /// # Errors
-    /// 503 when the product is not sold now, or nothing is in that currency.
+    /// 503 when the product or its currency is not sold now.
     fn challenge(
         &self,
         call: &PaidCall<'_>,
         (quotes, terms): (&[Quote], &[Terms]),
         told: &ChallengeReason,
     ) -> Result<Response, ApiError> {
-        // Before anybody signs: what is not sold has no price.
+        // Before anything is signed: a product that is not sold has no price.
         if let Err(not_sold) = self.engine.check_line(call.purchase.line()) {
             self.calls.record(PaidCallResult::Unavailable);
             return Err(product_unavailable(not_sold));
@@ -393,19 +389,19 @@ impl Checkout {
     }
 }
 
-/// The quote that was paid. A payment that fits none was made for an older one and joins what it bought then: what is
-/// found here says nothing any more.
+/// The quote that was paid. A payment that matches none was made for an older one and joins its purchase. Current
+/// quotes do not matter then.
 fn quote_paid<'a>(quotes: &'a [Quote], authorization: &Authorization) -> Option<&'a Quote> {
     let paid = |quote: &&Quote| Usdc::from_cents(quote.total) == Ok(authorization.value());
     quotes.iter().find(paid).or(quotes.first())
 }
 
-/// The exact request, in canonical form: how parameters were written or ordered does not matter, what is bought does.
+/// The exact request, in canonical form: the notation and order of parameters do not matter, the purchase does.
 fn request_fingerprint(route: &str, purchase: &Purchase) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(route);
     hash.update([0]);
-    // Encoding plain data into memory has no failing case.
+    // Encoding plain data into memory cannot fail.
     hash.update(bincode::encode_to_vec(purchase, bincode::config::standard()).unwrap_or_default());
     hash.finalize().into()
 }

@@ -1,7 +1,7 @@
 //! The client's commands: `purser wallet`, `pay`, `token`, `listen`, `trigger`; and the operator's, `purser admin`.
 //!
 //! Results go to standard output, progress and errors to standard error, so that a result can be piped. Nothing is
-//! signed before its price is known to be within `--max`.
+//! signed before its price is known to be within `--max-usd`.
 
 pub mod admin;
 pub mod config;
@@ -31,8 +31,7 @@ pub use self::running_service::TokenArgs;
 pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
 
-/// Sells prepaid cards, gift cards, payouts and bank payments to software agents, paid call by call in USDC (x402 or MPP). Without
-/// a command: serve
+/// Sell prepaid cards, gift cards, payouts and bank payments to software agents for USDC (x402, MPP)
 #[derive(Parser)]
 #[command(
     name = "purser",
@@ -113,8 +112,8 @@ pub enum CliError {
     /// The wallet, or the challenge it should answer.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The price is above `--max`; nothing was signed.
-    #[error("the price is {price} USD, above --max {max}: nothing was signed")]
+    /// The price is above `--max-usd`; nothing was signed.
+    #[error("the price is {price} USD, above --max-usd {max}: nothing was signed")]
     TooExpensive {
         /// In dollars.
         price: String,

@@ -1,9 +1,9 @@
-//! Settings. `config.toml` at the root holds every one with its comment and is compiled in as the defaults, so
-//! the documentation of a setting and its default cannot drift apart.
+//! Settings. `config.toml` at the root holds every one with its comment and is compiled in as the defaults, so the
+//! documentation of a setting and its default cannot drift apart.
 //!
-//! Four layers, later wins: the defaults, the operator's file, the environment (`PURSER_SECTION__KEY`), the
-//! command line. A layer may only name what the defaults name; anything else stops the start with the name in
-//! the message. Nothing here is a float: amounts and rates are decimal text.
+//! Four layers, later wins: the defaults, the operator's file, the environment (`PURSER_SECTION__KEY`), the command
+//! line. A layer may only name what the defaults name; anything else stops the start with the name in the message.
+//! Nothing here is a float: amounts and rates are decimal text.
 
 mod agent_wallet;
 pub mod chains;
@@ -45,35 +45,31 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// Settings that cannot be used. The message names the setting and where it came from.
+/// Invalid settings. The message names the setting and its origin.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A layer is not TOML at all.
+    /// A layer is not valid TOML.
     #[error("{origin} is not valid TOML: {reason}")]
     Syntax {
-        /// Which layer.
         origin: String,
-        /// The parser's words with line and column.
+        /// The parser's message with line and column.
         reason: String,
     },
-    /// A name the defaults do not have.
+    /// A name that the defaults do not have.
     #[error("{origin}: there is no setting `{key}`{hint}")]
     Unknown {
-        /// Which layer.
         origin: String,
         /// The dotted name.
         key: String,
         /// `; did you mean …?` or nothing.
         hint: String,
     },
-    /// A value of another type than the default.
+    /// The value's type differs from the default's.
     #[error("{origin}: `{key}` must be {expected}")]
     Type {
-        /// Which layer.
         origin: String,
         /// The dotted name.
         key: String,
-        /// The type in words.
         expected: &'static str,
     },
     /// A value that does not fit its setting.
@@ -81,7 +77,7 @@ pub enum ConfigError {
     Value {
         /// The dotted name.
         key: String,
-        /// The parser's words.
+        /// The parser's message.
         reason: String,
     },
     /// A value that makes no sense, or is unsafe in this mode.
@@ -105,7 +101,7 @@ impl ConfigError {
     }
 }
 
-/// Everything that is wrong with the settings, a line each.
+/// All problems of the settings, one per line.
 #[derive(Debug)]
 pub struct InvalidSetting(pub Vec<ConfigError>);
 
@@ -118,71 +114,61 @@ impl fmt::Display for InvalidSetting {
 
 impl std::error::Error for InvalidSetting {}
 
-/// What the process is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Test money only; every answer says so.
+    /// Test money only; every response contains a notice.
     Sandbox,
-    /// Real money: sandbox keys, ledgers and providers refuse to start.
+    /// Real money: sandbox keys, ledgers and providers prevent the start.
     Production,
 }
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// See [`Mode`].
     pub mode: Mode,
-    /// Root of everything durable.
+    /// Root of all durable data.
     pub data_dir: std::path::PathBuf,
-    /// The HTTP front.
+    /// The public HTTP server.
     pub server: Server,
-    /// The operator's own address.
+    /// The operator API's server.
     pub operator: Operator,
-    /// Journal and snapshots.
     pub storage: Storage,
-    /// Actors, admission, effects.
+    /// Actors, admission, jobs.
     pub engine: Engine,
-    /// What is accepted as a payment.
+    /// Accepted payments.
     pub payment: Payment,
-    /// Who moves the USDC.
+    /// Settlement of USDC payments.
     pub settlement: SettlementConfig,
-    /// Base and Solana.
     pub chains: chains::Chains,
-    /// Who issues cards.
     pub providers: RemoteProviders,
     /// Tokens, sign-in, links.
     pub identity: Identity,
-    /// How log lines look.
     pub log: Log,
-    /// Request ceilings.
+    /// Rate limits.
     pub limits: Limits,
-    /// Signups and API keys.
     pub signup: Signup,
-    /// Purchase ceilings of an account.
+    /// Purchase caps of an account.
     pub caps: Caps,
     /// WebSocket clients.
     pub stream: Stream,
-    /// Managed wallets.
     pub agent_wallet: AgentWalletConfig,
-    /// Calls to URLs that others name.
+    /// Calls to URLs that clients name.
     pub outbound: Outbound,
-    /// How our books are held against others' lists.
+    /// Comparison of our ledger with the lists of chains and providers.
     pub reconciliation: Reconciliation,
-    /// Events that are posted to endpoints.
     pub webhooks: Webhooks,
     /// Rules of the payout rails.
     pub payouts: Payouts,
-    /// Magic of the sandbox.
     pub sandbox: Sandbox,
-    /// Where the service serves.
+    /// Countries and regions where the service is available.
     pub availability: Availability,
-    /// Routes on their way out.
+    /// Deprecated routes.
     pub versions: Versions,
-    /// What other currencies cost.
+    /// Exchange rates.
     pub rates: Rates,
-    /// What is or will be sold.
+    /// Product lines.
     pub products: ProductsConfig,
 }
 
@@ -190,11 +176,11 @@ impl Config {
     /// Merges the layers, types the result and checks it.
     ///
     /// # Errors
-    /// All that is wrong, each with the name of its setting; see [`ConfigError`].
+    /// All problems, each with the name of its setting; see [`ConfigError`].
     pub fn load(sources: &ConfigSources) -> Result<Self, InvalidSetting> {
         let mut wrong = Vec::new();
         let mut merged = layers::merge(sources, &mut wrong);
-        // Whatever cannot be read is looked past by its default, so that the rest can be.
+        // An unreadable value is replaced by its default, so that the rest can be checked.
         let mut config: Self = loop {
             match serde_path_to_error::deserialize(merged.clone()) {
                 Ok(config) => break config,
@@ -216,7 +202,7 @@ impl Config {
         let mut found = validate::ConfigErrors::default();
         validate::check(&config, &mut found);
         let known = |key: &str| wrong.iter().any(|error| error.key() == Some(key));
-        // Where a default was put in there is nothing to check, nor where another mode was meant.
+        // Replaced values need no check, and neither does anything when the mode itself is unreadable.
         if !known("mode") {
             found.0.retain(|error| error.key().is_none_or(|key| !known(key)));
             wrong.append(&mut found.0);
@@ -227,14 +213,13 @@ impl Config {
         }
     }
 
-    /// Settings of a test as they are read, whatever else production would want.
+    /// Test settings as they are read, without the checks of production.
     #[cfg(test)]
     pub(crate) fn read_unchecked(sources: &ConfigSources) -> Self {
         let merged = layers::merge(sources, &mut Vec::new());
         merged.try_into().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Whether this is the sandbox.
     pub fn is_sandbox(&self) -> bool {
         self.mode == Mode::Sandbox
     }

@@ -1,14 +1,15 @@
-//! Who is calling: wallet sign-in, id tokens, refresh tokens, login links, and the keys behind them.
+//! Client authentication: wallet sign-in, id tokens, refresh tokens, login links, and their keys.
 //!
-//! Everything here but [`key_file`] is pure: time and randomness are arguments, and what must be remembered (used
-//! nonces, the hashes of refresh tokens and login codes, revoked sessions) is the engine's. Keys never serve two
-//! purposes; [`IdentityKeys`] names each purpose once.
+//! All of it except [`key_file`] is pure: time and randomness are arguments. The engine stores the state: used nonces,
+//! the hashes of refresh tokens and login codes, revoked sessions. Keys never serve two purposes; [`IdentityKeys`]
+//! names each purpose once.
 //!
-//! - [`challenge`] makes the 402 of `GET /auth`; [`proof`] checks the answer; [`nonce`] ties the two together.
-//! - [`token`] mints and verifies id tokens; [`refresh`] writes and reads refresh tokens.
-//! - [`login`] makes login codes and the dashboard's cookie.
-//! - [`api_key`] writes API keys and what leads to them; [`arrivals`] is where agents wait for one.
-//! - [`keys`] and [`key_file`] hold all of it up.
+//! - [`challenge`] builds the 402 of `GET /auth`; [`proof`] checks the response; [`nonce`] ties the two
+//!   together.
+//! - [`token`] mints and verifies id tokens; [`refresh`] writes and parses refresh tokens.
+//! - [`login`] creates login codes and the dashboard's cookie.
+//! - [`api_key`] writes API keys and signups; agents wait for a key in [`signup_waiters`].
+//! - [`keys`] and [`key_file`] provide the keys for all of it.
 
 pub mod api_key;
 pub mod authenticator;
@@ -40,17 +41,17 @@ use secret::{Key32, MacKey};
 pub struct IdentityKeys {
     /// For [`nonce::Nonces`].
     pub nonce: Key32,
-    /// For [`refresh::RefreshTokens`].
+    /// For [`refresh::RefreshTokenCodec`].
     pub refresh: Key32,
     /// For [`login::SessionCookies`].
     pub cookie: Key32,
-    /// For [`form_link::FormLinks`].
+    /// For [`payout_form_link::PayoutFormLinks`].
     pub form: Key32,
-    /// For [`api_key::ApiKeys`].
+    /// For [`api_key::ApiKeyCodec`].
     pub api_key: Key32,
-    /// For [`api_key::Signups`].
+    /// For [`api_key::SignupCodec`].
     pub signup: Key32,
-    /// For the challenges of [`crate::payment::mpp::Mpp`]: the key of now, and the one before the last rotation.
+    /// For the challenges of [`crate::payment::mpp::Mpp`]: the current key, and the one before the last rotation.
     pub challenge: (MacKey, Option<MacKey>),
 }
 

@@ -1,18 +1,20 @@
-//! Purser: a server that sells financial products to software agents, paid call by call in USDC.
+//! Purser: a server that sells financial products to software agents, paid per call in USDC.
 //!
-//! Everything that faces the network is here; what is sold and paid is decided in [`purser_actors`], what is durable lies
-//! in [`purser_storage`].
+//! This crate contains everything that faces the network. [`purser_actors`] decides what is sold and paid, and
+//! [`purser_storage`] makes it durable.
 //!
-//! - A request: [`http`] (sockets, the front, routes) → [`checkout`] for a paid one, with [`prices`] and [`payment`] →
-//!   the engine → [`stream`] for whoever watches.
-//! - Names that people type, found: [`search`].
-//! - Who is paid: [`bank_number`]. Who asks: [`identity`]. Card numbers: [`vault`].
-//! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
-//!   what their simulated sides share.
-//! - Agents pay others: [`agent_wallet`], through [`outbound`], which also takes events to endpoints: [`webhooks`].
-//! - The process: [`config`], [`service`], [`cli`], [`metrics`]; [`wallet`] pays as a client would; [`verify`] proves the books.
+//! - A request: [`http`] (sockets, middleware, routes) → [`checkout`] for a paid one, with [`prices`] and
+//!   [`payment`] → the engine → [`stream`] for subscribers.
+//! - Search by name: [`search`].
+//! - Payee accounts: [`bank_account_number`]. Caller identity: [`identity`]. Card numbers: [`vault`].
+//! - The engine's ports: [`settlement`] (chains), [`provider`] (providers such as the card issuer), [`system`]
+//!   (time and randomness). [`sandbox`] has what their simulated versions share.
+//! - Payments by agents: [`agent_wallet`], through [`outbound`], which also delivers events to endpoints:
+//!   [`webhooks`].
+//! - The process: [`config`], [`service`], [`cli`], [`metrics`]. [`wallet`] pays as a client would, and
+//!   [`verify`] checks the ledger.
 //!
-//! `ARCHITECTURE.md` follows one paid call through these rooms.
+//! `ARCHITECTURE.md` follows one paid call through these modules.
 
 pub mod agent_wallet;
 pub mod bank_account_number;

@@ -1,4 +1,4 @@
-//! The `purser` binary. What it does is in [`purser::cli`]: here it would be compiled a second time.
+//! The `purser` binary. Its code is in [`purser::cli`]: here it would be compiled a second time.
 
 use std::process::ExitCode;
 

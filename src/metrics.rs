@@ -1,5 +1,4 @@
-//! What the operator's monitoring reads: one page of figures, put together when it is asked for. `docs/metrics.md` lists
-//! them all.
+//! The metrics page for the operator's monitoring, rendered on request. `docs/metrics.md` lists all metrics.
 
 mod chains;
 mod exposition;
@@ -26,40 +25,35 @@ use crate::http::request_metrics::RequestMetrics;
 use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
 
-/// Where the figures come from.
+/// Sources of the metrics.
 pub struct Metrics {
-    /// Entities, effects, admission.
+    /// Entities, jobs, admission.
     pub engine: Engine,
-    /// Commits.
     pub store: Arc<JournalStore>,
-    /// Subscribers.
     pub hub: Arc<Hub>,
-    /// Requests.
     pub requests: Arc<RequestMetrics>,
-    /// Refusals for their rate.
+    /// Requests rejected by a rate limit.
     pub limiter: Arc<RateLimiter>,
-    /// Paid calls.
     pub calls: Arc<PaidCallCounters>,
     /// `sandbox` or `production`.
     pub mode: &'static str,
     /// The real chains; none in the sandbox.
     pub chains: Option<Arc<RealPorts>>,
-    /// The wall clock.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Metrics {
-    /// The page as it is now.
+    /// The current page.
     ///
     /// # Errors
-    /// When the effects cannot be read.
+    /// When the jobs cannot be read.
     pub async fn render(&self) -> Result<String, StoreError> {
         let figures = self.engine.stats().await?;
         let reconciled = self.engine.reconciliation().await?;
         let incoming = self.engine.incoming_counts().await?;
         let mut page = Exposition::default();
         let version = env!("CARGO_PKG_VERSION");
-        let info = page.gauge("purser_info", Unit::One, "Always 1; the labels say what runs.");
+        let info = page.gauge("purser_build_info", Unit::One, "Always 1; the labels say what runs.");
         info.with(&[("version", version), ("mode", self.mode)], 1);
         self.requests(&mut page);
         self.journal(&mut page);
@@ -109,18 +103,22 @@ impl Metrics {
         let (stats, headroom) = (self.store.stats(), self.store.headroom());
         let batches = "Batches answered by one commit; refused ones and barriers are among them.";
         let _ = page
-            .histogram("purser_commit_batches", Unit::One, batches)
+            .histogram("purser_journal_commit_batches", Unit::One, batches)
             .histogram_samples(&[], &stats.batches);
         let time = "One commit: conditions, write, sync, publishing, answers.";
         let _ = page
-            .histogram("purser_commit_duration_seconds", Unit::Micros, time)
+            .histogram("purser_journal_commit_duration_seconds", Unit::Micros, time)
             .histogram_samples(&[], &stats.group_us);
-        page.counter("purser_commit_refused_total", "Batches refused by the store.")
+        page.counter("purser_journal_batches_rejected_total", "Batches refused by the store.")
             .is(stats.rejected);
-        page.counter("purser_journal_bytes_total", "Bytes written to the journal.")
+        page.counter("purser_journal_written_bytes_total", "Bytes written to the journal.")
             .is(stats.bytes);
-        page.gauge("purser_journal_queue", Unit::One, "Batches waiting to be committed.")
-            .is(headroom.queued as u64);
+        page.gauge(
+            "purser_journal_queued_batches",
+            Unit::One,
+            "Batches waiting to be committed.",
+        )
+        .is(headroom.queued as u64);
         page.gauge(
             "purser_journal_lag_bytes",
             Unit::One,
@@ -128,15 +126,19 @@ impl Metrics {
         )
         .is(headroom.lag_bytes);
         page.gauge(
-            "purser_journal_lag_limit_bytes",
+            "purser_journal_max_lag_bytes",
             Unit::One,
             "The lag above which new work is refused.",
         )
         .is(headroom.lag_limit_bytes);
-        page.gauge("purser_journal_seq", Unit::One, "The newest durable sequence.")
-            .is(stats.durable_seq);
         page.gauge(
-            "purser_journal_applied_seq",
+            "purser_journal_last_sequence",
+            Unit::One,
+            "The newest durable sequence.",
+        )
+        .is(stats.durable_seq);
+        page.gauge(
+            "purser_snapshot_last_sequence",
             Unit::One,
             "The newest sequence in the snapshots.",
         )
@@ -155,7 +157,7 @@ impl Metrics {
         )
         .is(self.hub.subscriptions() as u64);
         page.counter(
-            "purser_stream_overflows_total",
+            "purser_stream_buffer_overflows_total",
             "Queues of slow subscribers that were thrown away and read again.",
         )
         .is(self.hub.overflows());
@@ -170,7 +172,7 @@ impl Metrics {
         .each("outcome", OUTCOMES.into_iter().zip(posting.outcomes));
         let _ = page
             .histogram(
-                "purser_webhook_first_delivery_seconds",
+                "purser_webhook_delivery_latency_seconds",
                 Unit::Millis,
                 "From an event to its delivery, where the first try did it.",
             )
@@ -182,7 +184,7 @@ impl Metrics {
         )
         .is(self.engine.webhooks_pending().await?);
         page.gauge(
-            "purser_webhook_slow_tries",
+            "purser_webhook_degraded_attempts_in_flight",
             Unit::One,
             "Tries that hang, or go to endpoints that did not answer last time.",
         )
@@ -193,10 +195,10 @@ impl Metrics {
 
 fn entities(page: &mut Exposition, figures: &EngineStats) {
     let kinds = || figures.kinds.iter();
-    page.gauge("purser_entities_resident", Unit::One, "Entities in memory, by kind.")
+    page.gauge("purser_entities_active", Unit::One, "Entities in memory, by kind.")
         .each("kind", kinds().map(|k| (k.kind, k.active as u64)));
     page.gauge(
-        "purser_commands_open",
+        "purser_entity_commands_in_flight",
         Unit::One,
         "Commands asked of entities and not answered: in a mailbox, being decided, or waiting for the disk.",
     )
@@ -216,7 +218,11 @@ fn entities(page: &mut Exposition, figures: &EngineStats) {
 
 fn jobs(page: &mut Exposition, figures: &EngineStats) {
     let works = || Job::NAMES.into_iter().zip(&figures.jobs);
-    let mut open = page.gauge("purser_effects", Unit::One, "Open effects, by kind of work and state.");
+    let mut open = page.gauge(
+        "purser_outbox_jobs",
+        Unit::One,
+        "Open effects, by kind of work and state.",
+    );
     for (work, f) in works() {
         let states = [
             ("running", f.attempts.running),
@@ -228,13 +234,13 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
         }
     }
     page.gauge(
-        "purser_effects_late",
+        "purser_outbox_jobs_late",
         Unit::One,
         "Open effects that fail and are older than engine.late_after_minutes.",
     )
     .each("work", works().map(|(work, f)| (work, f.late)));
     let mut oldest = page.gauge(
-        "purser_effects_oldest_seconds",
+        "purser_outbox_oldest_job_age_seconds",
         Unit::Millis,
         "Age of the oldest open effect; 0 without one.",
     );
@@ -243,10 +249,10 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
             oldest = oldest.with(&[("work", work), ("state", state)], ms);
         }
     }
-    page.counter("purser_delivery_tries_total", "Tries of effects.")
+    page.counter("purser_outbox_attempts_total", "Tries of effects.")
         .each("work", works().map(|(work, f)| (work, f.attempts.attempts)));
     let mut failed = page.counter(
-        "purser_delivery_failures_total",
+        "purser_outbox_attempt_failures_total",
         "Tries that failed and were restarted, by what the failure means for money.",
     );
     for (work, f) in works() {
@@ -270,7 +276,7 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
     )
     .is(figures.unknown_payments);
     page.gauge(
-        "purser_payments_unknown_oldest_seconds",
+        "purser_payments_unknown_oldest_age_seconds",
         Unit::Millis,
         "How long the oldest of them has been unknown.",
     )
@@ -279,19 +285,19 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
 
 fn admission(page: &mut Exposition, figures: &EngineStats) {
     page.gauge(
-        "purser_permits_used",
+        "purser_admission_in_flight",
         Unit::One,
         "Paid calls inside the engine, whoever still listens.",
     )
     .is(figures.in_flight as u64);
     page.gauge(
-        "purser_permits_max",
+        "purser_admission_limit",
         Unit::One,
         "Paid calls that may be inside at once.",
     )
     .is(figures.max_in_flight as u64);
     page.gauge(
-        "purser_payers_in_flight",
+        "purser_admission_payers_in_flight",
         Unit::One,
         "Payers with a paid call inside the engine.",
     )
@@ -301,7 +307,7 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
         .into_iter()
         .zip(figures.rejected);
     page.counter(
-        "purser_admission_refused_total",
+        "purser_admission_rejected_total",
         "Paid calls that found no room, by reason.",
     )
     .each("reason", refused);
@@ -337,19 +343,19 @@ fn reconciliation(page: &mut Exposition, stands: &ReconciliationStatus) {
         .into_iter()
         .zip(stands.open);
     page.gauge(
-        "purser_reconciliation_differences",
+        "purser_reconciliation_discrepancies",
         Unit::One,
         "What our books and others' lists do not agree about now, by kind.",
     )
     .each("kind", open);
     page.gauge(
-        "purser_reconciliation_completed_timestamp_seconds",
+        "purser_reconciliation_last_completed_timestamp_seconds",
         Unit::Millis,
         "When the last walk ended that read every list, Unix time; 0 before the first.",
     )
     .is(stands.run.completed_at.map_or(0, |at| at.0));
     page.counter(
-        "purser_reconciliation_compared_total",
+        "purser_reconciliation_entries_compared_total",
         "Entries of lists and of our books that were compared.",
     )
     .is(stands.compared);

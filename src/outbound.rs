@@ -1,4 +1,4 @@
-//! Calls that leave this process by HTTP. Those whose target somebody else names go through the address filter.
+//! Outgoing HTTP calls. Calls whose target a user names go through the address filter.
 
 pub mod address_policy;
 pub mod client;
@@ -9,11 +9,11 @@ use std::sync::Once;
 use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
 
-/// What every client of ours is built from: TLS by rustls over ring, and no redirect is followed, so that what was meant
-/// for one host, a signed payment or a secret, is never sent to another.
+/// Base of all our HTTP clients: TLS by rustls over ring, and redirects are not followed. A signed payment or secret
+/// for one host is therefore never sent to another.
 pub fn client() -> ClientBuilder {
     static TLS: Once = Once::new();
-    // Once for the process; whoever was first has chosen the same.
+    // Once per process; an earlier caller has installed the same provider.
     TLS.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     reqwest::Client::builder().redirect(Policy::none())
 }
@@ -23,7 +23,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: a client speaks TLS, and to a server without a certificate it does not speak at all.
+    // Checks: a client uses TLS, and sends nothing to a server without a certificate.
     #[tokio::test]
     async fn a_server_without_a_certificate_is_no_server() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,16 +1,16 @@
-//! x402 and MPP payments: the challenge, and the verdict on what comes back.
+//! x402 and MPP payments: the challenge, and the verification of the client's payment.
 //!
-//! Pure: bytes and a clock in, a verdict out. No I/O, no state, and no key but the one by which [`mpp`] knows its own
-//! challenges. A payment that passes here has the right form, goes to us, over the exact amount, inside its time window,
-//! and is signed by its payer. Whether the payer has the money and whether the payment was used before are questions for
-//! the engine and the settlement port; so is the signature of a payer that is a contract ([`proof`]).
+//! Pure: bytes and a clock in, a result out. No I/O and no state; the only key is the one by which [`mpp`] recognises
+//! its own challenges. A payment that passes has the right form, pays us the exact amount, is inside its time window,
+//! and is signed by its payer. Whether the payer has the money and whether the payment was used before is checked by
+//! the engine and the settlement port. So is the signature of a payer that is a contract ([`proof`]).
 //!
-//! The order of a call: [`header::payment_header`] finds the payment, [`decode::decode`] reads it, [`verify::verify`]
-//! judges it against what was offered ([`terms::Terms`]). [`challenge::challenge`] says what is wanted, and [`receipt`]
-//! what became of it. [`mpp`] is the same for the Machine Payments Protocol, with the same verdict in the end.
+//! The order of a call: [`header::payment_header`] finds the payment, [`decode::decode`] parses it, [`verify::verify`]
+//! checks it against the offer ([`terms::Terms`]). [`challenge::challenge`] writes the challenge, and [`receipt`] the
+//! result. [`mpp`] does the same for the Machine Payments Protocol, with the same result in the end.
 //!
-//! *Invariant*: a payment is judged against our own terms. What the client echoes of them only selects which of the
-//! offered terms it means.
+//! *Invariant*: a payment is checked against our own terms. The client's echo only selects which of the offered
+//! terms it means.
 
 pub mod chains;
 pub mod challenge;
@@ -29,7 +29,7 @@ pub mod verify;
 
 pub use chains::{BaseChain, Chains, SolanaChain};
 pub use decode::{DecodedPayment, decode};
-pub use error::{PaymentHeaderError, Reason, VerificationError};
+pub use error::{InvalidReason, PaymentHeaderError, VerificationError};
 pub use header::{mpp_credential, payment_header};
 pub use proof::OfflineVerification;
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};

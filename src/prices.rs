@@ -1,6 +1,6 @@
-//! Prices over time. A quote holds for its life even if a price or an exchange rate changes meanwhile, restarts included:
-//! every version of the list is kept in the store with the time from which it held, and a payment may match any version
-//! that was in force within the life of a quote.
+//! Prices over time. A quote is valid for its lifetime even if a price or an exchange rate changes, across restarts
+//! too. Every version of the price list is stored with the time from which it was in force. A payment may match any
+//! version that was in force within the lifetime of a quote.
 
 mod product_rates;
 
@@ -31,7 +31,7 @@ struct FeeRuleText {
     promotion: Option<Promotion>,
 }
 
-/// Another rate for a while.
+/// A temporary rate.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct Promotion {
     rate: String,
@@ -40,7 +40,7 @@ struct Promotion {
 }
 
 impl FeeRuleText {
-    /// The rates that were in force at any time from `since` to `now`, the latest first.
+    /// The rates in force at any time from `since` to `now`, the latest first.
     fn rates(&self, since: Timestamp, now: Timestamp) -> Vec<&str> {
         let at = |moment: Timestamp| match &self.promotion {
             Some(offer) if offer.from <= moment && moment < offer.until => offer.rate.as_str(),
@@ -58,10 +58,9 @@ impl FeeRuleText {
     }
 }
 
-/// Fee rules by product.
 type FeeRules = BTreeMap<String, FeeRuleText>;
 
-/// What a unit of each currency costs, and who says so since when.
+/// Exchange rates, with their source and the time since which they are valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct RateTableRecord {
     /// US dollars as decimal text.
@@ -70,11 +69,10 @@ struct RateTableRecord {
     as_of: Timestamp,
 }
 
-/// One version of the list.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct PriceVersion {
     from: Timestamp,
-    /// `None` for the one in force.
+    /// `None` for the version in force.
     until: Option<Timestamp>,
     rules: FeeRules,
     table: RateTableRecord,
@@ -87,34 +85,30 @@ impl Stored for PriceVersions {
     const SCHEMA: u16 = 61;
 }
 
-/// What is asked for, to be priced.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceQuery<'a> {
-    /// Of which product line.
     pub line: ProductLine,
-    /// How much, fees apart.
+    /// Without fees.
     pub amount: Cents,
-    /// In which currency.
     pub currency: Currency,
-    /// The product's own rates, where a line has products with rates of their own: today's first.
+    /// Fee rates of the individual product, today's first. For lines whose products have their own rates.
     pub product_rates: Option<&'a [ProductFeeRate]>,
 }
 
-/// A price, in US dollars, and what it was made from.
+/// A price in US dollars and its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// Fees included.
     pub total: Cents,
-    /// Fees apart.
+    /// Without fees.
     pub worth: Cents,
-    /// What comes on top.
     pub fee: FeeRule,
-    /// How the amount was converted; `None` for US dollars.
+    /// `None` for US dollars.
     pub exchange: Option<ExchangeRate>,
 }
 
 impl Quote {
-    /// What is kept with the product.
+    /// The facts that are stored with the product.
     pub fn facts(&self) -> QuoteFacts {
         QuoteFacts {
             fee_rate: self.fee.rate.normalize().to_string(),
@@ -124,44 +118,42 @@ impl Quote {
     }
 }
 
-/// How long things hold, in milliseconds.
+/// Lifetimes in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct QuoteLifetimes {
-    /// A quote.
+    /// Lifetime of a quote.
     pub quote_ms: u64,
-    /// An exchange rate that its source no longer tells.
+    /// Maximum age of an exchange rate that its source no longer reports.
     pub exchange_ms: u64,
 }
 
-/// The price lists that count: today's and those of quotes still out.
+/// The current price list and the ones that unexpired quotes still use.
 pub struct PriceBook {
     store: Arc<dyn Store>,
     versions: RwLock<Arc<Vec<PriceVersion>>>,
-    /// One change at a time.
+    /// Serializes changes.
     changing: Mutex<()>,
-    /// Products' own rates, by product.
+    /// Product-specific rates, by product.
     product_rates: parking_lot::Mutex<HashMap<String, product_rates::ProductRates>>,
-    /// When the source of exchange rates last told them.
+    /// When the source of exchange rates last reported them.
     rates_updated_at: AtomicU64,
     lifetimes: QuoteLifetimes,
 }
 
-/// The price list cannot be kept.
+/// Why the price list cannot be loaded or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
-    /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is stored is damaged.
+    /// The stored list is corrupt.
     #[error("the stored price list is damaged: {0}")]
     Corrupt(#[from] codec::DecodeError),
-    /// The new list could not be stored.
     #[error("the price list could not be stored: {0}")]
     Commit(#[from] CommitError),
 }
 
 impl PriceBook {
-    /// Takes the settings' prices and these exchange rates into force from now, unless they already are.
+    /// Puts the configured prices and these exchange rates into force from now on, unless they already are.
     ///
     /// # Errors
     /// When the store fails.
@@ -188,10 +180,10 @@ impl PriceBook {
         Ok(book)
     }
 
-    /// Takes the exchange rates that the source told now into force. Quotes that are out keep theirs.
+    /// Puts new exchange rates into force. Existing quotes are unaffected.
     ///
     /// # Errors
-    /// When the store fails: the rates of before stay in force.
+    /// When the store fails; the previous rates stay in force.
     pub async fn exchange(&self, table: &RateTable, now: Timestamp) -> Result<(), PriceError> {
         let rules = self.versions.read().last().map(|v| v.rules.clone()).unwrap_or_default();
         self.change(rules, RateTableRecord::of(table), now).await?;
@@ -206,7 +198,7 @@ impl PriceBook {
         if versions != stored {
             self.persist("prices", codec::encode(&versions)).await?;
         }
-        // Durable first: a quote that a crash forgot would be refused after it was paid.
+        // Durable first: a quote that a crash lost would be rejected after it was paid.
         *self.versions.write() = Arc::new(versions.0);
         Ok(())
     }
@@ -228,8 +220,8 @@ impl PriceBook {
         committed.await.unwrap_or(Err(CommitError::Stopped)).map(drop)
     }
 
-    /// The prices of what is asked: the one in force first, then those that quotes may still name. Empty for an amount
-    /// that does not fit, or a currency without a rate that quotes could name.
+    /// Prices for a query: the one in force first, then those that quotes may still use. Empty for an amount that does
+    /// not fit, or a currency without a usable rate.
     pub fn quotes(&self, asked: &PriceQuery<'_>, now: Timestamp) -> Vec<Quote> {
         let versions = self.versions.read().clone();
         let window = QuoteWindow {
@@ -240,7 +232,8 @@ impl PriceBook {
         still_honoured(&versions, asked, &window)
     }
 
-    /// Whether what costs that currency is sold now: in dollars always, in others while their rates are not too old.
+    /// Whether products in this currency are sold now. US dollars always are; other currencies only while their rates
+    /// are fresh.
     pub fn has_rate_for(&self, currency: Currency, now: Timestamp) -> bool {
         currency == Currency::USD || now <= self.fresh_until()
     }
@@ -256,13 +249,13 @@ impl PriceBook {
         rule.rates(now, now).first()?.parse().ok()
     }
 
-    /// What an amount is worth in US dollars now, rounded up to the cent.
+    /// Current value in US dollars, rounded up to the cent.
     pub fn usd_value(&self, amount: Cents, currency: Currency) -> Option<Cents> {
         self.versions.read().last()?.worth(amount.decimal(), currency)
     }
 }
 
-/// The time in which a quote was made that still holds.
+/// The period in which a quote that is still valid was issued.
 struct QuoteWindow {
     since: Timestamp,
     now: Timestamp,
@@ -270,7 +263,7 @@ struct QuoteWindow {
     fresh_until: Timestamp,
 }
 
-/// Every price that was in force within the life of a quote, each once, the latest first.
+/// Every distinct price that was in force within the lifetime of a quote, the latest first.
 fn still_honoured(versions: &[PriceVersion], asked: &PriceQuery<'_>, window: &QuoteWindow) -> Vec<Quote> {
     let mut quotes = Vec::with_capacity(versions.len());
     for quote in versions.iter().rev().flat_map(|version| version.quotes(asked, window)) {
@@ -294,7 +287,7 @@ impl PriceVersion {
         ) else {
             return Vec::new();
         };
-        // A rate counts only while this version was in force: what it would have been before or after, nobody quoted.
+        // A rate only counts while this version was in force: no quote used it before or after.
         let last = self.until.map_or(u64::MAX, |until| until.0.saturating_sub(1));
         let now = window.now.min(fresh_until).min(Timestamp(last));
         let since = window.since.max(self.from).min(now);
@@ -308,7 +301,7 @@ impl PriceVersion {
                 minimum: rule.minimum.parse().ok()?,
             };
             Some(Quote {
-                // Converted as it stands and rounded once, at the end.
+                // Converted unrounded and rounded once, at the end.
                 total: self.worth(fee.exact(asked.amount).ok()?, asked.currency)?,
                 worth: self.worth(asked.amount.decimal(), asked.currency)?,
                 fee,
@@ -372,7 +365,7 @@ impl RateTableRecord {
     }
 }
 
-/// The list with these rules and rates in force at `now`, oldest first, without versions that no quote can name any more.
+/// The list with these rules and rates in force at `now`, oldest first. Drops versions that no quote can use any more.
 fn effective_at(
     stored: PriceVersions,
     (rules, table): (FeeRules, RateTableRecord),
@@ -381,7 +374,7 @@ fn effective_at(
 ) -> PriceVersions {
     let PriceVersions(mut versions) = stored;
     match versions.last_mut() {
-        // The same rates told again are no new prices, though quotes name the later time.
+        // The same rates reported again are not new prices, but quotes use the later time.
         Some(last) if last.rules == rules && last.table.rates == table.rates => last.table = table,
         last => {
             if let Some(last) = last {

@@ -1,4 +1,4 @@
-//! Files that only their owner can read, which are there whole or not at all: wallets, tokens, keys.
+//! Files that only their owner can read and that are written completely or not at all: wallets, tokens, keys.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -8,15 +8,15 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// What the name of an unfinished file ends with, after so many random characters.
+/// Suffix of a temporary file, after the random characters.
 const STAGED: &str = ".new";
 const RANDOM: usize = 6;
 
-/// Makes a file of mode 600 with this content, durably, unless something has its name already. Says whether it was made: of
-/// two that make it at once one does, and the other finds it whole.
+/// Creates a file of mode 600 with this content, durably, unless the name is taken. Returns whether it was created: of
+/// two concurrent callers one succeeds, and the other finds the complete file.
 ///
 /// # Errors
-/// What the system says; then there is no new file, or one that a power cut may still take.
+/// The I/O error; then there is no new file, or one that a power failure may still remove.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     let (staged, ()) = write_temp(path, |file| file.write_all(content))?;
     match staged.persist_noclobber(path) {
@@ -26,13 +26,13 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// The longest secret that is read from a file, in bytes; of a longer file the beginning.
+/// Limit of a secret that is read from a file, in bytes. Longer files are truncated.
 const MAX_SECRET_BYTES: u64 = 8 * 1024;
 
 /// The text of a file without permissions for group and others.
 ///
 /// # Errors
-/// With the file's name: it cannot be read, or others may use it.
+/// With the file's name: it cannot be read, or other users have access.
 pub fn read_secret(path: &Path) -> Result<Zeroizing<String>, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let file = File::open(path).map_err(failed)?;
@@ -48,29 +48,29 @@ pub fn read_secret(path: &Path) -> Result<Zeroizing<String>, String> {
     Ok(text)
 }
 
-/// Puts a file of mode 600 with this content in the place of what had its name, if anything, durably: a crash leaves the old one
-/// or the new one.
+/// Durably replaces or creates a file of mode 600 with this content: a crash leaves the old file or the new one.
 ///
 /// # Errors
-/// What the system says; then the old file stands, or a power cut may still bring it back.
+/// The I/O error; then the old file remains, or a power failure may still bring it back.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_by(path, |file| file.write_all(content))
 }
 
-/// [`replace`] with what this writes.
+/// [`replace`] with the content that `write` produces.
 ///
 /// # Errors
-/// As [`replace`], or what the writer says.
+/// As [`replace`], or the error of `write`.
 pub fn replace_by<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
     let (staged, written) = write_temp(path, write)?;
     staged.persist(path).map_err(|refused| refused.error)?;
     sync_parent(path).map(|()| written)
 }
 
-/// Removes what processes that died left beside this file. For whoever alone writes it: another's unfinished work would go too.
+/// Removes temporary files that dead processes left beside this file. Only for the file's single writer: it would also
+/// remove another writer's unfinished file.
 ///
 /// # Errors
-/// What the system says.
+/// The I/O error.
 pub fn remove_stale_temp_files(path: &Path) -> io::Result<()> {
     let Some(file) = path.file_name().and_then(|name| name.to_str()) else {
         return Ok(());
@@ -88,7 +88,8 @@ pub fn remove_stale_temp_files(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The content beside its place, under a name of its own; gone when dropped. Temporary files have mode 600 from their beginning.
+/// Writes the content to a temporary file beside its destination, removed when dropped. Temporary files have mode 600
+/// from the start.
 fn write_temp<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<(NamedTempFile, T)> {
     let name = path.file_name().unwrap_or_default();
     let mut beside = tempfile::Builder::new();
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn of_many_makers_one_makes_the_file_and_all_find_it_whole() {
-        // Aim: nobody ever reads a part of it, no one's file is replaced by another's, and nothing is left beside it.
+        // Checks: no reader sees a partial file, no file is overwritten by another, and no temporary file is left.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wallet.json");
         let made: Vec<bool> = std::thread::scope(|scope| {
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_the_dead_left_is_swept_and_nothing_else() {
-        // Aim: an unfinished file goes, and no other, whatever its name has in common with it.
+        // Checks: a temporary file of this file is removed, and no other file with a similar name.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vault.keys");
         let others = [
@@ -169,7 +170,7 @@ mod tests {
         let mut others = others.map(str::to_owned);
         others.sort_unstable();
         assert_eq!(left, others);
-        // What is staged has such a name.
+        // Temporary files have such a name.
         let (staged, ()) = write_temp(&path, |file| file.write_all(b"x")).unwrap();
         let (_, staged) = staged.keep().unwrap();
         remove_stale_temp_files(&path).unwrap();
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_is_replaced_is_replaced_whole() {
-        // Aim: the new content and mode, whatever the old file's; where it cannot be, the old file stands.
+        // Checks: the new content and mode replace the old file's. On failure the old file remains.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.json");
         std::fs::write(&path, "old").unwrap();

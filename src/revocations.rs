@@ -1,10 +1,9 @@
 //! Log of what an older backup must not bring back: revoked sessions, API keys and operator tokens, and frozen
-//! accounts. The file lies beside the store, so a restore of the store does not replace it. Every line is on
-//! disk before its change is reported to anyone.
+//! accounts. The file lies beside the store, so a restore of the store does not replace it. Every line is on disk
+//! before its change is reported to anyone.
 //!
-//! Each line is a checksum over all lines before it and itself, then JSON. A last line without its end was
-//! reported to no client and is cut off. Any other line that does not match is corruption and prevents the
-//! start.
+//! Each line is a checksum over all lines before it and itself, then JSON. A last line without its end was reported to
+//! no client and is cut off. Any other line that does not match is corruption and prevents the start.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -28,10 +27,7 @@ const SUM: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("{}: {error}", .file.display())]
-    Io {
-        file: PathBuf,
-        error: io::Error,
-    },
+    Io { file: PathBuf, error: io::Error },
     /// The file does not match its checksums.
     #[error(
         "{} is damaged at line {line}: put a whole copy in its place, or move it away; a restore without it suspends every key, session \
@@ -75,8 +71,8 @@ pub enum Entry {
     },
 }
 
-/// A position in the file: the number of lines before it and the checksum of the last one. Checksums are
-/// chained, so two files that share a position are identical up to it.
+/// A position in the file: the number of lines before it and the checksum of the last one. Checksums are chained, so
+/// two files that share a position are identical up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogPosition {
     lines: u64,
@@ -114,8 +110,8 @@ pub struct LogContents {
 }
 
 impl LogContents {
-    /// Entries after a position. `None` if the file does not contain the position: it is older, or was started
-    /// or continued for another store.
+    /// Entries after a position. `None` if the file does not contain the position: it is older, or was started or
+    /// continued for another store.
     pub fn entries_after(&self, place: LogPosition) -> Option<&[Entry]> {
         let last = usize::try_from(place.lines).ok()?.checked_sub(1)?;
         let through = self.sums.get(last) == Some(&place.sum);
@@ -280,8 +276,8 @@ impl RevocationLog {
         Ok(())
     }
 
-    /// Appends these entries. An entry that cannot be persisted must not be reported, so on failure the process
-    /// ends, as when the journal fails. The next start then finds the complete lines.
+    /// Appends these entries. An entry that cannot be persisted must not be reported, so on failure the process ends,
+    /// as when the journal fails. The next start then finds the complete lines.
     pub fn record(&self, entries: &[Entry]) {
         if entries.is_empty() {
             return;
@@ -354,9 +350,8 @@ mod tests {
         assert_eq!(LogPosition::from_bytes(&[0; 15]), None);
     }
 
-    // Checks: entries are read back in order after a restart, and an incomplete line is cut off and
-    // overwritten. A changed byte or a missing line in the middle is reported as corruption with its line
-    // number.
+    // Checks: entries are read back in order after a restart, and an incomplete line is cut off and overwritten. A
+    // changed byte or a missing line in the middle is reported as corruption with its line number.
     #[test]
     fn case_81_a_log_is_whole_or_says_where_it_is_not() {
         let folder = tempfile::tempdir().unwrap();

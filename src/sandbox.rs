@@ -1,6 +1,6 @@
-//! What the sandbox's chains and providers share: their files, their published keys, and the desk that steers them.
+//! Shared parts of the sandbox's chains and providers: their files, their published keys, and the control API.
 //!
-//! Nothing here is reachable outside the sandbox: [`keys::refuse_outside_sandbox`] stops the start when a real
+//! Nothing here is reachable outside the sandbox: [`keys::reject_outside_sandbox`] prevents the start when a real
 //! configuration names one of the published keys.
 
 pub(crate) mod archive;

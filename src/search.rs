@@ -1,9 +1,9 @@
-//! Compares names that people type with known names. Tolerates spelling variants, accents, legal forms, joined
-//! and split words, prefixes and typing errors. Merchants and gift cards use the same rules.
+//! Compares names that people type with known names. Tolerates spelling variants, accents, legal forms, joined and
+//! split words, prefixes and typing errors. Merchants and gift cards use the same rules.
 //!
-//! A match scores from 0 (none) to 1,000 (the same name). This module decides what counts as a match, so that a
-//! list never holds a guess. Addresses are only compared by [`address`], because a typing error in an address
-//! is another address.
+//! A match scores from 0 (none) to 1,000 (the same name). This module decides what counts as a match, so that a list
+//! never holds a guess. Addresses are only compared by [`host`], because a typing error in an address is another
+//! address.
 
 mod distance;
 mod fold;
@@ -28,8 +28,8 @@ const MIN_PREFIX_LEN: usize = 4;
 const PREFIX_SHARE: usize = 40;
 /// Score of a misspelled name, before its errors are deducted.
 const MISSPELLED: u32 = 690;
-/// Score when all query words match words of a name exactly or by prefix, and when they match with typing
-/// errors. The matched share of the name is added.
+/// Score when all query words match words of a name exactly or by prefix, and when they match with typing errors. The
+/// matched share of the name is added.
 const WITHIN: u32 = 720;
 const WITHIN_MISSPELLED: u32 = 540;
 /// Minimum letters of a word prefix.
@@ -111,9 +111,9 @@ impl SearchQuery {
             .max(core)
     }
 
-    /// Scores how well the query's words match those of a name, in any order. Used for lists, where "coffee"
-    /// means everything with coffee in it. 0 unless each significant word equals a word of the name, is a
-    /// prefix of one, or is one with typing errors.
+    /// Scores how well the query's words match those of a name, in any order. Used for lists, where "coffee" means
+    /// everything with coffee in it. 0 unless each significant word equals a word of the name, is a prefix of one, or
+    /// is one with typing errors.
     pub fn points_within(&self, name: &SearchName) -> u32 {
         let (mut met, mut slipped) = (0, false);
         for part in &self.full.parts {
@@ -153,8 +153,7 @@ fn word_match(part: &Spelling, word: &Spelling) -> Option<Match> {
     edit_cost(part, word, 0).map(|_| Match::Misspelled)
 }
 
-/// Returns the matches, best first; equal scores stay in order. Where one match is certain, guesses are
-/// dropped.
+/// Returns the matches, best first; equal scores stay in order. Where one match is certain, guesses are dropped.
 pub fn ranked<T>(scored: impl Iterator<Item = (u32, T)>) -> Vec<T> {
     let mut found: Vec<(u32, T)> = scored.filter(|(points, _)| *points > 0).collect();
     found.sort_by_key(|(points, _)| std::cmp::Reverse(*points));

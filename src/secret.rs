@@ -5,18 +5,17 @@ use std::fmt;
 use zeroize::Zeroize;
 
 /// A secret: a card number, a CVV, a key. It has no `Display` and no `Serialize`, its `Debug` prints
-/// `[secret]`, its memory is overwritten when it goes, and the only way in is [`Secret::expose_secret`],
-/// whose calls can be counted in the source.
+/// `[secret]`, and its memory is overwritten on drop. The only access is [`Secret::expose_secret`], whose calls
+/// can be counted in the source.
 #[derive(Clone)]
 pub struct Secret<T: Zeroize>(T);
 
 impl<T: Zeroize> Secret<T> {
-    /// Closes it.
     pub const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// Opens it. Every caller answers for where the value goes next.
+    /// Exposes the value. Every caller is responsible for where it goes next.
     pub const fn expose_secret(&self) -> &T {
         &self.0
     }
@@ -38,7 +37,7 @@ impl<T: Zeroize> Drop for Secret<T> {
 mod tests {
     use super::*;
 
-    // case_70: a secret inside any debug-printed structure shows nothing of itself.
+    // case_70: Debug output of any structure with a secret does not reveal it.
     #[test]
     fn case_70_debug_shows_nothing() {
         #[derive(Debug)]

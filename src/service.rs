@@ -1,5 +1,5 @@
-//! Builds the house and runs it: store → engine → edge. The order of the start is the order of trust: nothing serves
-//! before everything behind it is open, verified and has taken up what the last process left.
+//! Starts and stops the service: store → engine → HTTP. Requests are accepted only after everything behind is open,
+//! verified and has resumed the last process's work.
 
 pub mod chains;
 mod checkout_setup;
@@ -33,35 +33,27 @@ use crate::stream::Hub;
 /// Why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The store.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The store, after it was opened.
+    /// The store failed after it was opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The engine.
     #[error(transparent)]
     Engine(#[from] StartError),
-    /// A file that could not be made or read, or an address that could not be bound.
+    /// A file that could not be created or read, or an address that could not be bound.
     #[error("{what}: {error}")]
-    Io {
-        /// Which.
-        what: String,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// Any other part, in its own words.
+    Io { what: String, error: std::io::Error },
+    /// Another component, with its own message.
     #[error("{0}: {1}")]
     Component(&'static str, String),
 }
 
-/// A running service.
 pub struct Service {
-    /// Where it listens.
+    /// Bound address of the public server.
     pub address: SocketAddr,
-    /// What clients call it.
+    /// Base URL for clients.
     pub public_url: String,
-    /// Where the operator's side listens, if it does.
+    /// Bound address of the operator server, if enabled.
     pub operator: Option<SocketAddr>,
     /// The engine, for tests and benchmarks.
     pub engine: Engine,
@@ -71,11 +63,11 @@ pub struct Service {
     hub: Arc<Hub>,
     serving: Arc<AtomicBool>,
     running: ServerTask,
-    /// The operator's side.
+    /// The operator server.
     operator_server: Option<ServerTask>,
 }
 
-/// A server that runs.
+/// A running server.
 struct ServerTask {
     stop: StopHandle,
     task: tokio::task::JoinHandle<bool>,
@@ -94,10 +86,11 @@ impl ServerTask {
     }
 }
 
-/// Ports that are tried behind one that is taken.
+/// Ports to try after one that is taken.
 const MAX_PORT_ATTEMPTS: u16 = 100;
 
-/// Listens, at the next free port if this one is taken and `moves_on`: the port was not chosen, so no client relies on it.
+/// Binds the address, or the next free port if it is taken and `moves_on`. The port was not configured then, so no
+/// client relies on it.
 async fn bind(
     listen: SocketAddr,
     moves_on: bool,
@@ -140,7 +133,7 @@ async fn bind_operator(config: &Config) -> Result<Option<(TcpListener, SocketAdd
     }
 }
 
-/// Where the sandbox's identity check calls back: this process, whatever clients call it.
+/// Where the sandbox's identity check calls back: this process, whatever its public URL.
 fn callback_url(mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(if address.is_ipv4() {
@@ -153,20 +146,20 @@ fn callback_url(mut address: SocketAddr) -> String {
 }
 
 impl Service {
-    /// Opens everything and begins to serve.
+    /// Opens everything and starts to accept requests.
     ///
     /// # Errors
-    /// [`ServiceError`]: what is missing or wrong. Nothing serves then.
+    /// [`ServiceError`]: what is missing or wrong. No requests are accepted then.
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
-        // Before it listens: where another process has the store, that one serves at the address.
+        // Before it listens: if another process has the store, that one serves the address.
         let store = dependencies::open_store_with_retry(&config, &data).await?;
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
         let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
         data.write_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
-        // An acknowledged answer may rest on what a failed disk did not keep: no further word leaves this process.
+        // An acknowledged response may rest on data that a failed disk lost: this process must send nothing more.
         store.on_fatal(Box::new(|what| {
             tracing::error!(what, "storage failed; the process ends");
             std::process::abort();
@@ -227,8 +220,8 @@ impl Service {
         })
     }
 
-    /// Stops: accepts nothing new, lets paid calls in flight finish, closes streams, writes what is left.
-    /// Returns whether everything in flight finished in time; what did not is taken up at the next start.
+    /// Stops the service: accepts nothing new, lets paid calls in flight finish, closes streams, writes what is left.
+    /// Returns whether everything in flight finished in time; the rest is resumed at the next start.
     pub async fn stop(self) -> bool {
         self.serving.store(false, Ordering::Release);
         self.hub.stop();
@@ -243,27 +236,27 @@ impl Service {
             chains.close().await;
         }
         let store = self.store;
-        // Applying what is left to the snapshots blocks.
+        // Applying the rest to the snapshots blocks.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         drained && closed.is_ok()
     }
 }
 
-/// Where everything durable lives, by part.
+/// Paths of all durable data.
 pub struct DataDir {
     root: PathBuf,
 }
 
 impl DataDir {
-    /// Where it is, or would be; nothing is made.
+    /// Paths under this root; nothing is created.
     pub fn at(root: &std::path::Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// Creates the directory for its owner alone.
+    /// Creates the directory, accessible by its owner only.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn create(root: &std::path::Path) -> Result<Self, ServiceError> {
         use std::os::unix::fs::DirBuilderExt;
         let data = Self::at(root);
@@ -280,27 +273,25 @@ impl DataDir {
         Ok(data)
     }
 
-    /// The engine's store.
     pub fn store(&self) -> PathBuf {
         self.root.join("store")
     }
 
-    /// The simulated world's own files.
+    /// Files of the simulated chains and providers.
     pub fn sandbox(&self) -> PathBuf {
         self.root.join("sandbox")
     }
 
-    /// Keys of identity.
     pub fn identity_keys(&self) -> PathBuf {
         self.root.join("identity.keys")
     }
 
-    /// What holders uploaded for the bank, each file sealed.
+    /// Files that customers uploaded for the bank, each sealed.
     pub fn documents(&self) -> PathBuf {
         self.root.join("documents")
     }
 
-    /// Where copies for backups are written before they are sent.
+    /// Temporary copies for backups.
     pub fn copies(&self) -> PathBuf {
         self.root.join("copies")
     }
@@ -310,23 +301,23 @@ impl DataDir {
         self.root.join("cvv.keys")
     }
 
-    /// The sandbox's first operator's token.
+    /// Token of the sandbox's first operator.
     pub fn operator_token(&self) -> PathBuf {
         self.root.join("operator.token")
     }
 
-    /// What no restore may bring back: see [`crate::revocations`].
+    /// The revocation log: see [`crate::revocations`].
     pub fn revocations(&self) -> PathBuf {
         self.root.join("revocations.log")
     }
 
-    /// Where the operator's side listened last, for `purser admin`: the setting may have named a port that was taken, or
-    /// none. `None` if nothing of the kind is written down.
+    /// Last address of the operator server, for `purser admin`: the configured port may have been taken or 0.
+    /// `None` if none was recorded.
     pub fn operator_address(&self) -> Option<SocketAddr> {
         self.written_address("operator.address")
     }
 
-    /// The same of where clients come.
+    /// Last address of the public server, as for [`DataDir::operator_address`].
     pub fn server_address(&self) -> Option<SocketAddr> {
         self.written_address("server.address")
     }
@@ -347,7 +338,6 @@ impl DataDir {
         Ok(())
     }
 
-    /// Keys of the vault.
     pub fn vault_keys(&self) -> PathBuf {
         self.root.join("vault.keys")
     }

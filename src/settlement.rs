@@ -1,4 +1,5 @@
-//! Moves the USDC: the sandbox's chains, Base and Solana by keys of our own or by facilitators, and the bridge, each behind its port.
+//! Settlement of USDC: the sandbox's chains, Base and Solana (with our own keys or facilitators), and the bridge, each
+//! behind its port.
 
 pub mod by_network;
 pub mod cctp;

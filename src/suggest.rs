@@ -2,7 +2,7 @@
 
 /// The name at most two edits away (one for short names), if there is one; the first of equals.
 pub fn closest_match<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Longer text is not a slip of the hand, and the cost of comparing grows with it.
+    // Longer text is not a typing error, and the cost of comparing grows with its length.
     if typed.len() > 64 {
         return None;
     }
@@ -39,7 +39,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::closest_match;
 
-    // Aim: a slip finds its name, a foreign word finds none.
+    // Checks: a typing error finds its name, an unrelated word finds none.
     #[test]
     fn a_slip_finds_its_name() {
         let known = || ["amount", "format", "card_id", "expectedPayTo"].into_iter();

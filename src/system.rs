@@ -1,14 +1,13 @@
-//! The clocks, the randomness and the memory of the machine: the only place that asks the operating system for them.
+//! The machine's clocks, randomness and memory settings: the only module that gets them from the operating system.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use purser_actors::port::{Clock, Entropy, Timestamp};
 
-/// Randomness for signatures by keys of P-256.
+/// Randomness for P-256 signatures.
 pub use ring::rand::SystemRandom;
 
-/// The wall clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -17,7 +16,7 @@ impl SystemClock {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
-    /// Microseconds since 1970: what the journal's cursors are taken from.
+    /// Microseconds since 1970: the journal's cursors are based on them.
     pub fn micros(self) -> u64 {
         u64::try_from(Self::since_1970().as_micros()).unwrap_or(u64::MAX)
     }
@@ -29,23 +28,22 @@ impl Clock for SystemClock {
     }
 }
 
-/// How long something takes. For figures only: nothing is decided by it.
+/// Measures durations. For metrics only: no decision depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// From now on.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Microseconds since then.
+    /// Microseconds since the start.
     pub fn micros(self) -> u64 {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 
-/// The operating system's randomness, fetched a page at a time for each thread.
+/// The operating system's randomness, fetched per thread in pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
 
@@ -64,13 +62,13 @@ impl Entropy for SystemEntropy {
                 fill(&mut bytes);
                 pool.extend(bytes.as_chunks::<16>().0.iter().map(|b| u128::from_ne_bytes(*b)));
             }
-            // Never empty here; each number is handed out once.
+            // Never empty here; each number is returned once.
             pool.pop().unwrap_or_default()
         })
     }
 }
 
-/// Without randomness no id, nonce or key can be made, so the process ends rather than go on with a guess.
+/// Without randomness no id, nonce or key can be generated, so the process ends instead of guessing.
 fn fill(bytes: &mut [u8]) {
     if let Err(error) = getrandom::fill(bytes) {
         tracing::error!(%error, "the operating system has no randomness");
@@ -78,8 +76,8 @@ fn fill(bytes: &mut [u8]) {
     }
 }
 
-/// Takes as many open files and sockets as the system allows this process: most systems begin with 1,024 and give more to
-/// whoever asks. Gives how many there may be now, `None` for no limit.
+/// Raises the limit of open files and sockets as far as the system allows: most systems start with 1,024 and allow more
+/// on request. Returns the new limit, `None` for no limit.
 pub fn raise_open_file_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -93,11 +91,11 @@ pub fn raise_open_file_limit() -> Option<u64> {
     }
 }
 
-/// Takes memory in small pages from here on, where the system knows the choice (Linux): a service of many small
-/// allocations touches little of each 2 MiB that the kernel would clear for it, which took a seventh of a paid call.
-/// Call it before anything else.
+/// Disables transparent huge pages for this process, where supported (Linux). A service with many small allocations
+/// uses little of each 2 MiB page that the kernel clears, which took a seventh of a paid call. Call it before anything
+/// else.
 pub fn disable_huge_pages() {
     #[cfg(target_os = "linux")]
-    // Refused, it costs time and memory and nothing else.
+    // If the system rejects it, the only cost is time and memory.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }

@@ -1,10 +1,10 @@
-//! Where card numbers and the codes of gift cards live: sealed records, one a card, that only the keyring opens.
+//! Stores card numbers and gift card codes in sealed records, one per card, that only the keyring opens.
 //!
-//! A record is `version (1) | key id (4) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305. The header before
-//! the nonce and the card's id are authenticated with it, so a record opens for its own card only. The nonce is
-//! random: 192 bits need no counter. A record of version 2 holds no secret of its own but names the key that secrets are derived
-//! from ([`Vault::derive`]): it stays under that key, which cannot be removed for as long as there is such a record. CVVs of issuers never come here; those that operators enter have keys of their own
-//! ([`CvvVault`]).
+//! A record is `version (1) | key id (4) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305. The header before the
+//! nonce and the card's id are authenticated with it, so a record opens for its own card only. The nonce is random: 192
+//! bits need no counter. A record of version 2 contains no secret but names the key that secrets are derived from
+//! ([`Vault::derive`]). It stays under that key, which cannot be removed while such a record exists. CVVs of issuers
+//! are never stored here; those that operators enter have separate keys ([`CvvVault`]).
 
 mod cvv;
 mod derive;
@@ -31,25 +31,25 @@ use crate::identity::secret::{Key32, MacKey};
 use crate::secret::Secret;
 
 const VERSION: u8 = 1;
-/// Of a record that stays under its key, because something is derived from that.
+/// A record that stays under its key, because a secret is derived from that key.
 const ROOTED: u8 = 2;
 const NONCE: usize = 24;
 const HEADER: usize = 5;
 const TAG: usize = 16;
 
-/// What went wrong with the vault or its keys. No message holds a secret.
+/// Errors of the vault or its keys. No message contains a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    /// The record is not one of this vault's, or was changed, or is another card's.
+    /// The record is not from this vault, was changed, or belongs to another card.
     #[error("the sealed record cannot be opened: {0}")]
     Sealed(&'static str),
     /// The record was sealed under a key that is not on the keyring.
     #[error("no key {0} on the keyring: start with the keyring that sealed this data")]
     MissingKey(KeyId),
-    /// The CVV of a card that is alive was sealed under a key that is not among the keys of CVVs.
+    /// The CVV of an active card was sealed under a key that is not among the CVV keys.
     #[error("no key for the CVV of {0}: start with the directory of keys (cvv.keys) that sealed this data")]
     MissingCvvKey(CardId),
-    /// There is no keyring, and records are sealed already.
+    /// The keyring is missing, but sealed records exist.
     #[error(
         "{} does not exist, and what is sealed in this store opens with no other: no backup holds keys, so copy it from the data \
          directory that was backed up, or set identity.secret_key_file to where it is",
@@ -59,21 +59,20 @@ pub enum VaultError {
     /// Not a card number or expiry.
     #[error("not a card: {0}")]
     InvalidCardNumber(&'static str),
-    /// The keyring file or setting is not one.
+    /// The keyring file or setting is malformed.
     #[error("keyring: {0}")]
     Keyring(String),
-    /// The disk failed.
     #[error("keyring file: {0}")]
     Io(#[from] std::io::Error),
     /// The keys come from a setting, so they are changed there.
     #[error("the keys come from the configuration: change them there")]
     ManagedInConfig,
-    /// The active key cannot be removed, nor one that records are still sealed under.
+    /// The active key cannot be removed, and neither can one that records are still sealed under.
     #[error("key {0} is still in use")]
     InUse(KeyId),
 }
 
-/// A card's number with its expiry: what is sealed.
+/// The sealed content: a card's number with its expiry.
 #[derive(Clone, Debug)]
 pub struct CardNumberRecord {
     number: Secret<String>,
@@ -82,7 +81,7 @@ pub struct CardNumberRecord {
 }
 
 impl CardNumberRecord {
-    /// Whether the last digit is the check digit of the others (ISO/IEC 7812-1), as it is on every card.
+    /// Whether the last digit is the check digit of the others (ISO/IEC 7812-1), as on every card.
     pub fn has_check_digit(&self) -> bool {
         let digits = self.number.expose_secret().bytes().rev().map(|b| u32::from(b - b'0'));
         let weighed = digits.enumerate().map(|(n, digit)| match (n % 2, digit * 2) {
@@ -95,7 +94,7 @@ impl CardNumberRecord {
     /// Checks the form: 12 to 19 ASCII digits, a month of 1 to 12, a year of four digits.
     ///
     /// # Errors
-    /// [`VaultError::NotACard`].
+    /// [`VaultError::InvalidCardNumber`].
     pub fn new(number: Secret<String>, exp_month: u8, exp_year: u16) -> Result<Self, VaultError> {
         let digits = number.expose_secret();
         if !(12..=19).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -111,7 +110,6 @@ impl CardNumberRecord {
         })
     }
 
-    /// The whole number.
     pub const fn number(&self) -> &Secret<String> {
         &self.number
     }
@@ -176,11 +174,11 @@ impl VaultRng {
 }
 
 impl Vault {
-    /// Opens the keyring file; makes one with a new key where there is none and `create` allows it. Allow it only
-    /// where no sealed data exists, and [`check`](Self::check) a sealed sample before serving.
+    /// Opens the keyring file. If it is missing and `create` allows it, creates one with a new key. Allow it only where
+    /// no sealed data exists, and [`check`](Self::check) a sealed sample before accepting requests.
     ///
     /// # Errors
-    /// When the file is missing and may not be made, is readable by others, is damaged, or the disk fails.
+    /// When the file is missing and may not be created, is readable by other users, is corrupt, or the disk fails.
     pub fn from_file(path: &Path, create: bool, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
         let entropy = VaultRng(entropy);
         let keyring = match Keyring::load(path)? {
@@ -194,7 +192,7 @@ impl Vault {
         })
     }
 
-    /// Takes keys from a setting: 64 hex digits each, separated by commas, the last one active.
+    /// Loads keys from a setting: 64 hex digits each, separated by commas, the last one active.
     ///
     /// # Errors
     /// [`VaultError::Keyring`] for anything else.
@@ -209,12 +207,12 @@ impl Vault {
     /// Seals a card's number under the active key.
     ///
     /// # Errors
-    /// [`VaultError::Sealed`] if the cipher refuses, which it does for no input of this size.
+    /// [`VaultError::Sealed`] if the cipher fails, which cannot happen for inputs of this size.
     pub fn seal(&self, card: CardId, number: &CardNumberRecord) -> Result<Vec<u8>, VaultError> {
         self.seal_bytes(card, &number.to_plain())
     }
 
-    /// Seals anything else that opens a card to whoever holds it, under the active key.
+    /// Seals another bearer secret of a card under the active key.
     ///
     /// # Errors
     /// As [`seal`](Self::seal).
@@ -248,7 +246,7 @@ impl Vault {
     /// Opens a card's record.
     ///
     /// # Errors
-    /// [`VaultError::MissingKey`] when its key is not on the keyring, [`VaultError::Sealed`] when it is damaged or
+    /// [`VaultError::MissingKey`] when its key is not on the keyring, [`VaultError::Sealed`] when it is corrupt or
     /// another card's.
     pub fn open(&self, card: CardId, record: &[u8]) -> Result<CardNumberRecord, VaultError> {
         CardNumberRecord::from_plain(&self.open_bytes(card, record)?)
@@ -273,8 +271,8 @@ impl Vault {
             .map_err(|_| VaultError::Sealed("changed, or another card's"))
     }
 
-    /// A digest of what must not be found out from it by trying, for comparing alone. It changes when the oldest key of
-    /// the ring is removed.
+    /// A keyed digest for comparison only: the content cannot be found from it by brute force. It changes when the
+    /// oldest key of the ring is removed.
     pub fn digest(&self, plain: &[u8]) -> [u8; 32] {
         let keyring = self.keyring.read();
         let of = |key: &[u8; 32]| MacKey::new(&Key32::new(*key));
@@ -282,7 +280,7 @@ impl Vault {
         of(&own).tag(&[plain])
     }
 
-    /// To be asked with a stored record before serving: a vault that cannot open its data must not start.
+    /// Call with a stored record before accepting requests: a vault that cannot open its data must not start.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -290,7 +288,7 @@ impl Vault {
         self.open_bytes(card, record).map(drop)
     }
 
-    /// Adds a new key, durably, and seals with it from now on; what older keys sealed still opens.
+    /// Adds a new key durably and seals with it from now on. Records under older keys still open.
     ///
     /// # Errors
     /// When the disk fails (nothing has changed then) or the keys come from a setting.
@@ -299,7 +297,6 @@ impl Vault {
         self.keyring.write().add(key)
     }
 
-    /// The key that seals now.
     pub fn active_key(&self) -> KeyId {
         self.keyring.read().active().0
     }
@@ -309,8 +306,8 @@ impl Vault {
         self.keyring.read().ids()
     }
 
-    /// Seals a record again under the active key, for a rotation that lets the old key go. `None` if it already is, or if
-    /// something is derived from the old one: that key stays.
+    /// Reseals a record under the active key, so that a rotation can remove the old key. `None` if it already is under
+    /// the active key, or if a secret is derived from the old one: that key stays.
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`seal`](Self::seal).
@@ -321,10 +318,10 @@ impl Vault {
         self.seal_bytes(card, &self.open_bytes(card, record)?).map(Some)
     }
 
-    /// Removes an old key, after looking through `records`: every sealed record that is stored, exports included.
+    /// Removes an old key, after checking `records`: every stored sealed record, exports included.
     ///
     /// # Errors
-    /// [`VaultError::InUse`] for the active key and for one that a record names; also when a record is no record.
+    /// [`VaultError::InUse`] for the active key and for one that a record names; also when a record is malformed.
     pub fn remove_key<'a>(&self, id: KeyId, records: impl IntoIterator<Item = &'a [u8]>) -> Result<(), VaultError> {
         if keys_in_use(records)?.contains(&id) {
             return Err(VaultError::InUse(id));
@@ -336,7 +333,7 @@ impl Vault {
 /// The keys that these records are sealed under.
 ///
 /// # Errors
-/// [`VaultError::Sealed`] for bytes that are no record of a known version.
+/// [`VaultError::Sealed`] for bytes that are not a record of a known version.
 pub fn keys_in_use<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Result<BTreeSet<KeyId>, VaultError> {
     records.into_iter().map(key_of).collect()
 }

@@ -1,8 +1,8 @@
-//! `purser verify`: proves the books from what is stored, with code of its own.
+//! `purser verify`: checks the ledger and all state from what is stored, with independent code.
 //!
-//! Nothing here calls an entity's `apply` or `decide`: balances are summed from postings, states are folded from the
-//! journal's events by other rules written a second time, and the two are held against the snapshots, against each
-//! other and against the chain's own list of transfers. Whatever differs is named.
+//! This module never calls an entity's `apply` or `decide`. Balances are summed from postings, and states are folded
+//! from the journal's events by a second implementation of the rules. Both are compared with the snapshots, with each
+//! other and with the chain's own list of transfers. Every mismatch is reported.
 
 mod agent_wallets;
 mod api_keys;
@@ -51,14 +51,13 @@ use self::identity::IdentityRecords;
 use self::products::SoldProduct;
 use self::reloadable_cards::CardProgramRecords;
 
-/// Something that is not as it must be.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct VerifyFinding {
-    /// Which rule is broken, for example `ledger.unbalanced`.
+    /// Id of the rule, for example `ledger.unbalanced`.
     pub rule: &'static str,
-    /// What breaks it: an id.
+    /// Id of what breaks it.
     pub subject: String,
-    /// How.
     pub detail: String,
 }
 
@@ -68,7 +67,7 @@ impl fmt::Display for VerifyFinding {
     }
 }
 
-/// What was proved, and what was found.
+/// What was checked, and what was found.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct VerifyReport {
     /// Accounts, payments, sessions, withdrawals, and each kind of product.
@@ -79,19 +78,19 @@ pub struct VerifyReport {
     pub events: usize,
     /// Ledger transactions summed.
     pub transactions: usize,
-    /// Balance of each house account and of all holders together, in atomic USDC, debit positive.
+    /// Balance of each internal account and of all customers together, in atomic USDC, debit positive.
     pub balances: BTreeMap<String, i128>,
-    /// What operators did, each act proved by the next.
+    /// Audit records, each linked by hash to the next.
     pub audit_entries: usize,
-    /// Effects that are due and not done: work in flight, each with an owner.
+    /// Jobs that are due and not done: work in progress, each with an owner.
     pub pending_jobs: usize,
-    /// Effects that are not due yet, such as the end of a card.
+    /// Jobs that are not due yet, such as the expiry of a card.
     pub scheduled_jobs: usize,
-    /// Transfers on the chain that no payment claims, as far as the chain was given.
+    /// Transfers on the chain that no payment claims, in the given part of the chain's list.
     pub unclaimed_transfers: usize,
-    /// Payments that are not final and that their chain's list does not have. A list may have final transfers alone.
+    /// Payments that are not final and that their chain's list does not have. A list may contain final transfers only.
     pub unlisted_payments: usize,
-    /// Everything that is wrong. Empty is good.
+    /// All problems. Empty is good.
     pub problems: Vec<VerifyFinding>,
 }
 
@@ -105,33 +104,31 @@ impl VerifyReport {
     }
 }
 
-/// What moved, as the chain itself lists it.
+/// Transfers, as the chain itself lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainList {
     /// Paid to us.
     pub received: Vec<ChainTransfer>,
     /// Paid by us.
     pub sent: Vec<ChainTransfer>,
-    /// Between others.
+    /// Between other wallets.
     pub external: Vec<ChainTransfer>,
 }
 
 /// A transfer as the chain itself lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTransfer {
-    /// The transaction's id.
+    /// Transaction id.
     pub transaction: String,
-    /// Which transfer in it: see [`purser_actors::port::Movement::index`].
+    /// Index of the transfer in its transaction: see [`purser_actors::port::ChainMovement::index`].
     pub index: u32,
-    /// Who paid.
     pub from: Wallet,
-    /// Who was paid.
     pub to: Wallet,
-    /// How much, atomic USDC.
+    /// Amount in atomic USDC.
     pub atomic: u64,
-    /// When the chain took it, in milliseconds since the epoch.
+    /// Inclusion time on the chain, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// By what the chain shows what was signed for it, where its list knows that: see [`purser_actors::port::Movement::mark`].
+    /// Fingerprint of the transfer, where the list has it: see [`purser_actors::port::ChainMovement::fingerprint`].
     pub mark: Option<[u8; 32]>,
 }
 
@@ -140,58 +137,55 @@ pub struct ChainTransfer {
 pub(crate) struct StoreContents {
     pub(crate) accounts: BTreeMap<Wallet, (Account, u64)>,
     pub(crate) payments: BTreeMap<PaymentId, (Payment, u64)>,
-    /// Everything that payments bought, by kind and id.
+    /// All purchased products, by kind and id.
     pub(crate) sold: BTreeMap<(u8, u128), SoldProduct>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
     pub(crate) identity: IdentityRecords,
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
-    /// What spends balances at the card issuer.
+    /// Reloadable cards, which spend balances at the card issuer.
     pub(crate) reloadable_cards: CardProgramRecords,
     pub(crate) late_returns: BTreeMap<LateReturnId, (LateReturn, u64)>,
-    /// Late returns that the operators' list has.
+    /// Late returns in the operators' list.
     pub(crate) late_return_index: BTreeSet<u128>,
     /// Recipients and destinations, by kind and id.
     pub(crate) payees: BTreeMap<(u8, u128), payees::PayeeSnapshot>,
-    /// What reconciliation found.
     discrepancies: discrepancies::Discrepancies,
-    /// What operators gave back.
     refunds: refunds::Refunds,
-    /// What the bank side keeps.
     pub(crate) banking: banking::BankingSnapshots,
-    /// Managed wallets and their spends.
+    /// Agent wallets and their wallet payments.
     pub(crate) agent_wallets: agent_wallets::AgentWallets,
-    /// API keys and the places that they take.
+    /// API keys and the slots that they occupy.
     pub(crate) api_keys: api_keys::ApiKeys,
     /// Endpoints and deliveries.
     pub(crate) webhooks: webhooks::WebhookRecords,
-    /// What left the treasury for products.
+    /// Transfers from the treasury for products.
     pub(crate) outgoing_transfers: Vec<products::OutgoingTransfer>,
-    /// Work that is due, and work that is not yet.
+    /// Due and scheduled jobs.
     pub(crate) jobs: Vec<OutboxJob>,
-    /// Of these, how many are not due yet.
+    /// How many of `jobs` are not due yet.
     pub(crate) scheduled_jobs: usize,
     /// Transfers that no payment claims.
     incoming: incoming::IncomingTransfers,
-    /// What an operator has booked after a restore.
+    /// Transfers that an operator attributed after a restore.
     pub(crate) attributed_transfers: Vec<AttributedTransfer>,
-    /// Orders at providers that an operator has booked after a restore.
+    /// Orders at providers that an operator attributed after a restore.
     pub(crate) lost_orders: Vec<AttributedOrder>,
-    /// International orders that the operators' queue lists.
+    /// International orders in the operators' queue.
     pub(crate) order_queue: BTreeSet<u128>,
-    /// International cards whose holders want something, by the operators' list.
+    /// International cards with a pending action, by the operators' list.
     pub(crate) pending_card_actions: BTreeSet<u128>,
     /// Ids with a record in the vault.
     pub(crate) sealed: BTreeSet<u128>,
     /// Cards with a sealed CVV.
     pub(crate) cvvs: BTreeSet<u128>,
-    /// Spends of which it is kept what was said.
+    /// Wallet payments with a stored HTTP record.
     pub(crate) http_records: BTreeSet<WalletPaymentId>,
 }
 
-/// Proves the store, and the chain's list against it if one is given.
+/// Checks the store, and compares it with the chain's list if one is given.
 ///
 /// # Errors
-/// When the store cannot be read at all; damage of single rows is a finding.
+/// When the store cannot be read at all; corruption of single rows is a finding.
 pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyReport, StoreError> {
     let mut report = VerifyReport::default();
     let contents = read_entities(store, &mut report).await?;
@@ -282,7 +276,7 @@ fn take<T: Stored>(row: &Row, subject: &str, report: &mut VerifyReport) -> Optio
     match codec::decode(&row.value) {
         Ok(value) => Some((value, row.revision)),
         Err(error) => {
-            report.report("snapshot.damaged", subject, error.to_string());
+            report.report("snapshot.corrupt", subject, error.to_string());
             None
         }
     }
@@ -295,7 +289,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
         let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
         if kind == EntityKind::Account as u8 {
             let Some(wallet) = Wallet::from_key(id) else {
-                return report.report("snapshot.damaged", hex::encode(id), "not a wallet");
+                return report.report("snapshot.corrupt", hex::encode(id), "not a wallet");
             };
             if let Some(read) = take(row, &wallet.address(), report) {
                 contents.accounts.insert(wallet, read);
@@ -318,12 +312,12 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
                 .extend(products::outgoing_transfer(kind, number, row));
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
-                Err(error) => report.report("snapshot.damaged", product, error.to_string()),
+                Err(error) => report.report("snapshot.corrupt", product, error.to_string()),
             }
         } else if let Some(read) = payees::read(kind, number, row) {
             match read {
                 Ok(saved) => drop(contents.payees.insert((kind, number), saved)),
-                Err(error) => report.report("snapshot.damaged", hex::encode(id), error.to_string()),
+                Err(error) => report.report("snapshot.corrupt", hex::encode(id), error.to_string()),
             }
         } else if let Some(read) = banking::read(kind, id, row)
             .or_else(|| contents.agent_wallets.read(kind, id, row))
@@ -333,7 +327,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
         {
             match read {
                 Ok(kept) => drop(contents.banking.insert((kind, id.to_vec()), kept)),
-                Err(error) => report.report("snapshot.damaged", hex::encode(id), error.to_string()),
+                Err(error) => report.report("snapshot.corrupt", hex::encode(id), error.to_string()),
             }
         } else if contents.identity.read(kind, id, row, report).is_none()
             && contents.reloadable_cards.read(kind, number, row, report).is_none()
@@ -349,7 +343,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
     Ok(contents)
 }
 
-/// What is no entity.
+/// Reads the rows that do not belong to entities.
 async fn read_rows(
     store: &dyn Store,
     contents: &mut StoreContents,
@@ -376,7 +370,7 @@ async fn read_rows(
         &[table::ATTRIBUTED_TRANSFER],
         |key, row| match AttributedTransfer::read(&row.value) {
             Ok(booked) => contents.attributed_transfers.push(booked),
-            Err(error) => report.report("snapshot.damaged", hex::encode(key), error.to_string()),
+            Err(error) => report.report("snapshot.corrupt", hex::encode(key), error.to_string()),
         },
     )
     .await?;
@@ -389,7 +383,7 @@ async fn read_rows(
     read_lists(store, contents).await
 }
 
-/// Rows of which only the ids count.
+/// Reads the rows of which only the ids matter.
 async fn read_lists(store: &dyn Store, contents: &mut StoreContents) -> Result<(), StoreError> {
     for (table, ids) in [
         (table::INTL_ORDER_QUEUE, &mut contents.order_queue),

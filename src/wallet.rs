@@ -1,11 +1,11 @@
-//! The client's side: keys on both chains, and what they sign. Used by `purser pay`, by the tests and by the benches.
+//! The client side: keys on both chains, and what they sign. Used by `purser pay`, by the tests and by the benches.
 //!
-//! These are wallets for the sandbox and for small test amounts: a key lies in a file that only its owner can read.
-//! The server signs with this module for the sandbox's treasury and for managed wallets ([`crate::agent_wallet`]), whose
-//! keys the vault derives; it holds no other payer's key.
+//! These wallets are for the sandbox and for small test amounts: their keys are in a file that only its owner can read.
+//! The server signs with this module for the sandbox's treasury and for agent wallets ([`crate::agent_wallet`]), whose
+//! keys the vault derives. It has no other payer's key.
 //!
-//! What a stock client sends for the same challenge, clock and random bytes, this module sends byte for byte; the
-//! golden vectors hold it to that.
+//! For the same challenge, clock and random bytes, this module sends exactly the bytes of a stock client. The golden
+//! vectors check that.
 
 pub mod evm;
 pub mod keys;
@@ -22,29 +22,26 @@ pub use payment::{Offer, PaymentRequired};
 /// Why the wallet did not sign or could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
-    /// The wallet file cannot be read or made.
+    /// The wallet file cannot be read or created.
     #[error("the wallet file {path}: {source}")]
     File {
-        /// Which file.
         path: std::path::PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
-    /// The wallet file is there and is not a wallet, or others could read it.
+    /// The file is not a wallet, or other users could read it.
     #[error("the wallet file {path} {what}")]
     BadFile {
-        /// Which file.
         path: std::path::PathBuf,
         /// What is wrong, as the end of a sentence.
         what: &'static str,
     },
-    /// Bytes that are no secp256k1 key.
+    /// The bytes are not a secp256k1 key.
     #[error("not a valid secp256k1 private key")]
     BadKey,
-    /// The server's challenge cannot be read.
+    /// The server's challenge cannot be parsed.
     #[error("the server's challenge cannot be used: {0}")]
     BadChallenge(&'static str),
-    /// Nothing on offer can be paid with this wallet on the wanted network.
+    /// No offer can be paid with this wallet on the requested network.
     #[error("the server offers no USDC payment on {0}")]
     NotOffered(&'static str),
 }

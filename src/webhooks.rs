@@ -1,5 +1,5 @@
-//! Events that are posted to endpoints, in the form of [Standard Webhooks](https://www.standardwebhooks.com): three headers,
-//! of which one holds a signature by each secret that is in force, over `id.seconds.body`.
+//! Posts events to webhook endpoints in the format of [Standard Webhooks](https://www.standardwebhooks.com): three
+//! headers. One of them holds a signature by each active secret over `id.seconds.body`.
 
 use std::sync::Arc;
 
@@ -18,27 +18,26 @@ use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
 use crate::vault::{Vault, VaultError};
 
-/// `webhook-id`: of the message, the same on every try.
+/// `webhook-id`: id of the message, the same on every attempt.
 pub const ID: HeaderName = HeaderName::from_static("webhook-id");
-/// `webhook-timestamp`: Unix seconds of the try, by the wall clock, as verifiers go by theirs.
+/// `webhook-timestamp`: Unix seconds of the attempt. It uses the wall clock because verifiers compare with
+/// theirs.
 pub const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
-/// `webhook-signature`: `v1,` and base64, one by each secret, with spaces between.
+/// `webhook-signature`: `v1,` and base64, one per secret, separated by spaces.
 pub const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// What a secret's text begins with.
 const PREFIX: &str = "whsec_";
-/// Bytes of an answer that are looked at.
+/// Bytes read of a response.
 const EXCERPT_BYTES: usize = 512;
-/// Digits in a row, and letters and digits in a row, that are hidden in an excerpt: numbers of cards, keys, tokens.
+/// Lengths of digit runs and alphanumeric runs that are redacted in an excerpt: card numbers, keys, tokens.
 const MAX_DIGITS: usize = 8;
 const MAX_RUN: usize = 24;
 
-/// The secret of one endpoint: 32 bytes that its owner and this service know.
+/// The secret of one endpoint: 32 bytes that only its owner and this service know.
 #[derive(Clone, Debug)]
 pub struct SigningSecret(Key32);
 
 impl SigningSecret {
-    /// A new one.
     pub fn new(entropy: &dyn Entropy) -> Self {
         let mut bytes = [0; 32];
         bytes[..16].copy_from_slice(&entropy.random().to_be_bytes());
@@ -46,39 +45,38 @@ impl SigningSecret {
         Self(Key32::new(bytes))
     }
 
-    /// As its owner keeps it: `whsec_` and base64.
+    /// From the owner's form: `whsec_` and base64.
     ///
     /// # Errors
-    /// For anything else, and other than 32 bytes.
+    /// For any other text, or another length than 32 bytes.
     pub fn of_text(text: &SecretText) -> Option<Self> {
         let bytes = STANDARD.decode(text.expose().strip_prefix(PREFIX)?).ok()?;
         Some(Self(Key32::new(bytes.try_into().ok()?)))
     }
 
-    /// As its owner keeps it, for the one answer that hands it out.
+    /// The owner's form, for the only response that contains it.
     pub fn to_text(&self) -> SecretText {
         SecretText::new(format!("{PREFIX}{}", STANDARD.encode(self.0.expose())))
     }
 
-    /// Sealed as that record of the vault.
+    /// Seals it as this record of the vault.
     ///
     /// # Errors
-    /// When the vault cannot.
+    /// When the vault fails.
     pub fn seal(&self, vault: &Vault, record: u128) -> Result<Vec<u8>, VaultError> {
         vault.seal_bytes(CardId(record), self.0.expose())
     }
 
-    /// From that record of the vault.
+    /// Opens this record of the vault.
     ///
     /// # Errors
-    /// When the vault cannot open it, or it is something else.
+    /// When the vault cannot open it, or it is not a secret.
     pub fn open(vault: &Vault, record: u128, sealed: &[u8]) -> Result<Self, VaultError> {
         let plain = vault.open_bytes(CardId(record), sealed)?;
         let bytes = <[u8; 32]>::try_from(plain.as_slice()).map_err(|_| VaultError::Sealed("content"))?;
         Ok(Self(Key32::new(bytes)))
     }
 
-    /// The signature of a body.
     pub fn sign(&self, id: &str, seconds: u64, body: &[u8]) -> String {
         let (key, at) = (MacKey::new(&self.0), seconds.to_string());
         let tag = key.tag(&[id.as_bytes(), b".", at.as_bytes(), b".", body]);
@@ -105,12 +103,12 @@ pub fn headers(secrets: &[SigningSecret], id: &str, seconds: u64, body: &[u8]) -
 pub struct HttpWebhookSender {
     outbound: OutboundClient,
     vault: Arc<Vault>,
-    /// The machine's, never the sandbox's: what receivers go by.
+    /// The machine's clock, never the sandbox's: receivers compare with theirs.
     wall_clock: Arc<dyn Clock>,
 }
 
 impl HttpWebhookSender {
-    /// With secrets of this vault, and the machine's clock.
+    /// `vault` holds the secrets; `wall_clock` is the machine's clock.
     pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, wall_clock: Arc<dyn Clock>) -> Self {
         Self {
             outbound,
@@ -119,16 +117,16 @@ impl HttpWebhookSender {
         }
     }
 
-    /// Judges a URL as it is written; in its plain form.
+    /// Checks the text of a URL and returns its normalized form.
     ///
     /// # Errors
-    /// The filter's refusal.
+    /// The filter's error.
     pub fn check_url(&self, url: &str) -> Result<String, BlockedUrl> {
         Ok(self.outbound.check_url(url)?.url.into())
     }
 
     async fn send(&self, posting: WebhookPostRequest<'_>) -> Result<WebhookResponse, WebhookPostError> {
-        // What was public when it was registered may not be called any more.
+        // A URL that was public at registration may be blocked now.
         let target = self
             .outbound
             .check_url(posting.url)
@@ -164,7 +162,7 @@ impl HttpWebhookSender {
         }
     }
 
-    /// Seconds, or a date of HTTP.
+    /// Seconds, or an HTTP date.
     fn retry_after(&self, headers: &HeaderMap) -> Option<u64> {
         let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
         if let Ok(seconds) = text.parse::<u64>() {
@@ -174,7 +172,7 @@ impl HttpWebhookSender {
     }
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, in milliseconds since the epoch.
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT` to milliseconds since the epoch.
 fn http_date(text: &str) -> Option<u64> {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let parts: Vec<&str> = text.split(' ').collect();
@@ -187,14 +185,14 @@ fn http_date(text: &str) -> Option<u64> {
 
 fn internal_error(error: VaultError) -> WebhookPostError {
     WebhookPostError::Internal(PortError {
-        // With its key back, it can.
+        // It can succeed once the key is back.
         kind: ErrorKind::Temporary,
         operation: "open a webhook's secret",
         message: error.to_string(),
     })
 }
 
-/// The filter's words, for the owner of the URL.
+/// The filter's reason, for the owner of the URL.
 pub const fn wire_summary(why: BlockedUrl) -> &'static str {
     match why {
         BlockedUrl::Malformed => "it is not a URL",
@@ -207,7 +205,7 @@ pub const fn wire_summary(why: BlockedUrl) -> &'static str {
     }
 }
 
-/// The beginning of an answer, with what could be a number of a card, a key or a token hidden.
+/// The start of a response, with possible card numbers, keys and tokens redacted.
 fn excerpt(body: &[u8]) -> Option<ExternalText> {
     let text = String::from_utf8_lossy(body);
     let hidden = redact_excerpt(&text);
@@ -219,7 +217,7 @@ fn redact_excerpt(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        // Digits may stand in groups.
+        // Digits may be grouped.
         let digits = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ' ' | '-')));
         let digits = &rest[..digits.unwrap_or(rest.len())];
         let run = &rest[..rest.find(|c| !is_run(c)).unwrap_or(rest.len())];
@@ -252,8 +250,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: the form is that of Standard Webhooks; the expected signature comes from Python's `hmac` and `base64`. A secret's
-    // text means the same secret.
+    // Checks: the format is that of Standard Webhooks; the expected signature comes from Python's `hmac` and
+    // `base64`. A secret's text parses to the same secret.
     #[test]
     fn a_signature_is_that_of_standard_webhooks() {
         let secret = SigningSecret(Key32::new([7; 32]));
@@ -266,7 +264,7 @@ mod tests {
         assert!(SigningSecret::of_text(&SecretText::new("whsec_AAAA".into())).is_none());
     }
 
-    // Aim: two secrets make one header with two signatures, each as it is alone.
+    // Checks: two secrets make one header with two signatures, each as it is alone.
     #[test]
     fn case_62_two_secrets_make_two_signatures() {
         let (new, old) = (SigningSecret(Key32::new([1; 32])), SigningSecret(Key32::new([2; 32])));
@@ -279,7 +277,8 @@ mod tests {
         );
     }
 
-    // Aim: what a receiver says is kept in part, and nothing in it that could be a card's number, a key or a token.
+    // Checks: an excerpt of a receiver's response is stored, without anything that could be a card number, a key or a
+    // token.
     #[test]
     fn case_70_an_excerpt_hides_what_could_be_secret() {
         let said = |text: &str| excerpt(text.as_bytes()).map(|said| said.to_string());
@@ -299,7 +298,7 @@ mod tests {
         assert!(excerpt(&[0xff, b'a']).is_some());
     }
 
-    // Aim: both forms of `Retry-After` are understood.
+    // Checks: both forms of `Retry-After` are parsed.
     #[test]
     fn dates_of_http_are_read() {
         assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777_000));

@@ -25,7 +25,7 @@ fn buy(purser: &ServerProcess, folder: &Path, amount: &str) -> Value {
 
 fn pay(purser: &ServerProcess, folder: &Path, path: &str) -> Value {
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_purser"))
-        .args(["pay", "--json", "--max", "200", "--network", "base", "--wallet"])
+        .args(["pay", "--json", "--max-usd", "200", "--network", "base", "--wallet"])
         .arg(folder.join("wallet.json"))
         .arg(purser.url(path))
         .output()
@@ -217,7 +217,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
     // Aim: with scripts: each form does what it says, the verdict appears before the eyes, a refused form says why and
     // leads back, and nothing of it can be done by whoever has a payment's token.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "1000")]);
+    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "1000")]);
     chromium.open(&owners_link(&purser).await);
     chromium.wait("#live", "live");
     chromium.wait("#identity", "not verified");
@@ -258,7 +258,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
 async fn the_owners_forms_need_no_script() {
     // Aim: without scripts the whole way: the link's button, the check, the issuer, each with a person's clicks alone.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "0")]);
+    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "0")]);
     chromium.run_command(json!({"do": "scripts", "on": false}));
     chromium.open(&owners_link(&purser).await);
     chromium.run_command(json!({"do": "press", "selector": "#form button"}));

@@ -46,7 +46,11 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
     assert!(seen[1].starts_with("paid ") && seen[1] == seen[3], "one payment, twice");
     assert_eq!(seen[4], "card data Bearer good card_id=card_1&details=false");
     // Who asks for the number waits for it.
-    let show = pay_args(folder.path(), &server.url("/get-card?amount=5"), &["--json", "--show"]);
+    let show = pay_args(
+        folder.path(),
+        &server.url("/get-card?amount=5"),
+        &["--json", "--show-details"],
+    );
     pay::run(show).await.unwrap();
     let seen = server.requests.lock().unwrap().clone();
     assert_eq!(seen.last().unwrap(), "card data Bearer good card_id=card_1");
@@ -74,7 +78,7 @@ async fn with_mpp_the_other_challenge_is_answered() {
     let seen = server.requests.lock().unwrap().clone();
     assert_eq!(seen.len(), 2, "{seen:?}");
     assert!(seen[0] == "asked" && seen[1].starts_with("credential "), "{seen:?}");
-    let refused = run(&["--json", "--mpp", "--max", "4.99"]).await;
+    let refused = run(&["--json", "--mpp", "--max-usd", "4.99"]).await;
     assert!(matches!(refused, Err(CliError::TooExpensive { .. })), "{refused:?}");
     assert_eq!(server.requests.lock().unwrap().len(), 3);
     match run(&["--mpp", "--network", "solana"]).await {
@@ -83,14 +87,16 @@ async fn with_mpp_the_other_challenge_is_answered() {
     }
     run(&["--json", "--mpp", "--network", "base"]).await.unwrap();
     // This server takes no names, and MPP knows none.
-    let named = run(&["--id", "order-0000000000000001"]).await;
+    let named = run(&["--payment-identifier", "order-0000000000000001"]).await;
     assert!(matches!(named, Err(CliError::Usage(_))), "{named:?}");
     // What cannot be a name is refused before the server is asked.
     let asked = server.requests.lock().unwrap().len();
-    let short = run(&["--id", "short"]).await;
+    let short = run(&["--payment-identifier", "short"]).await;
     assert!(matches!(short, Err(CliError::Usage(_))), "{short:?}");
     assert_eq!(server.requests.lock().unwrap().len(), asked);
-    assert!(PayCommand::try_parse_from(["pay", &url, "--mpp", "--id", "order-0000000000000001"]).is_err());
+    assert!(
+        PayCommand::try_parse_from(["pay", &url, "--mpp", "--payment-identifier", "order-0000000000000001"]).is_err()
+    );
 }
 
 #[tokio::test]
@@ -141,12 +147,12 @@ async fn nothing_is_signed_above_the_maximum() {
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     let url = server.url("/get-card?amount=5");
-    let refused = pay::run(pay_args(folder.path(), &url, &["--max", "4.99"]))
+    let refused = pay::run(pay_args(folder.path(), &url, &["--max-usd", "4.99"]))
         .await
         .unwrap_err();
     assert!(matches!(refused, CliError::TooExpensive { .. }), "{refused}");
     for amount in ["5e1", "-5"] {
-        let args = pay_args(folder.path(), &url, &["--max", amount]);
+        let args = pay_args(folder.path(), &url, &["--max-usd", amount]);
         let refused = pay::run(args).await.unwrap_err();
         assert_eq!(refused.exit_status(), 2, "{refused}");
     }
@@ -161,7 +167,7 @@ async fn nothing_is_signed_above_the_maximum() {
     assert_eq!(
         *server.requests.lock().unwrap(),
         ["asked", "asked"],
-        "a challenge each for --max 4.99 and solana"
+        "a challenge each for --max-usd 4.99 and solana"
     );
 }
 

@@ -262,7 +262,7 @@ async fn a_wallet_that_cannot_pay_is_told_once() {
     // Aim: the contract's failure without a challenge, so that no client signs again by itself; the wallet keeps what
     // it has. mppx would sign up to three payments if it saw a challenge.
     let Some(node) = Node::ready() else { return };
-    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__FAUCET_USDC", "4")]);
+    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__INITIAL_BALANCE_USDC", "4")]);
     let mppx = json!({"client": "mppx", "chain": "base", "key": KEY});
     for options in [buyer(&purser, "base"), buyer(&purser, "solana"), mppx] {
         let call = node.call(&purser.url("/get-card?amount=5"), &options);

@@ -1,5 +1,5 @@
 //! One suite of behaviour for whoever makes what is sold: the sandbox in this process, the sandbox over HTTP
-//! (`purser provider`), and a stub written in Python from the protocol's document alone. Then what the client makes of
+//! (`purser serve-providers`), and a stub written in Python from the protocol's document alone. Then what the client makes of
 //! answers that are none.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -55,6 +55,6 @@ fn the_document_is_what_is_served() {
     let kept = std::fs::read_to_string(file).unwrap();
     assert!(
         kept == made,
-        "docs/providers.openapi.json is old: purser provider --openapi > docs/providers.openapi.json"
+        "docs/providers.openapi.json is old: purser serve-providers --openapi > docs/providers.openapi.json"
     );
 }

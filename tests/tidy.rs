@@ -24,9 +24,6 @@ use std::process::Command;
 
 use source_files::{ROOT, files, functions, lines_with, none};
 
-const MAX_FILE_LINES: usize = 400;
-const MAX_FUNCTION_LINES: usize = 70;
-
 // Aim: the arrows between the crates point one way, and the engine knows no web and no chain.
 #[test]
 fn dependencies_run_one_way() {
@@ -116,29 +113,6 @@ fn only_tests_unwrap() {
         }
     }
     none(&found, "a lint is silenced outside tests");
-}
-
-// Aim: a file is read in one sitting, a function on one screen.
-#[test]
-fn files_and_functions_are_short() {
-    let mut found = Vec::new();
-    for file in files().iter().filter(|f| f.is_rust()) {
-        let length = file.text.lines().count();
-        let reason = file
-            .text
-            .lines()
-            .take(15)
-            .any(|l| l.contains(concat!("long ", "because")));
-        if length > MAX_FILE_LINES && !reason {
-            found.push(format!("{}: {length} lines", file.name));
-        }
-        for (line, name, length) in functions(&file.text) {
-            if length > MAX_FUNCTION_LINES {
-                found.push(format!("{}:{line}: `{name}` has {length} lines", file.name));
-            }
-        }
-    }
-    none(&found, "too long");
 }
 
 // Aim: a file's name says what is in it, and every module is `x.rs` beside `x/`.

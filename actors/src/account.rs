@@ -1,11 +1,12 @@
-//! An account: one wallet, what it may do, and the money we owe it.
+//! An account: one wallet, its caps and the balance we owe it.
 //!
 //! ```text
 //! - --first sign-in or payment--> active <--operator--> frozen
 //! ```
 //!
-//! Every purchase begins here: the claim checks whatever can refuse it, reserves its share of the daily caps and opens
-//! the payment, in one batch. A reservation is freed by a proven refusal only, never by time.
+//! Every purchase begins here. In one batch the claim makes all checks that can reject it, reserves its part of the
+//! daily caps and opens the payment. Only proof that the payment can never settle releases a reservation; time never
+//! does.
 
 mod bank_debits;
 mod caps;
@@ -36,32 +37,32 @@ pub use login_link::{LoginCode, LoginGrant};
 pub use provisional_credits::{provisional_hold_cause, underlying_payment};
 pub use statement::{StatementLine, StatementLineType};
 
-/// An account's state.
+/// State of an account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Account {
-    /// Its key.
+    /// Wallet that identifies the account.
     pub wallet: Wallet,
-    /// Since when.
+    /// Time of the first sign-in or payment.
     pub created_at: Timestamp,
-    /// What we owe its holder, held amounts included.
+    /// What we owe the account owner, held amounts included.
     pub balance: Usdc,
-    /// Of that, what is reserved.
+    /// Part of the balance that is on hold.
     pub held: Usdc,
-    /// All that was ever credited.
+    /// Total of all credits.
     pub total_deposits: Usdc,
-    /// Why it is frozen, if it is.
+    /// Message shown while the account is frozen.
     pub frozen: Option<String>,
-    /// What its owner allows of each day.
+    /// Daily caps set by the account owner.
     pub owner_caps: OwnerCaps,
-    /// Lines of its statement so far.
+    /// Number of statement lines so far.
     statement_line_count: u64,
-    /// The day that `used` counts.
+    /// Day (UTC) that `used` counts.
     day: u32,
-    /// By budget, in the order of their first use that day: at most one entry a product line.
+    /// One entry per cap group, in the order of first use that day: at most one per product line.
     used: Vec<CapUsage>,
 }
 
-/// What was bought of one budget.
+/// Purchases in one cap group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct CapUsage {
     cap_group: ProductLine,
@@ -69,294 +70,295 @@ struct CapUsage {
     sum: Cents,
 }
 
-/// A purchase to be admitted.
+/// A purchase to admit.
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
-    /// The payment's id.
+    /// Id of the new payment.
     pub payment: PaymentId,
-    /// The signed payment, verified.
+    /// The verified payment authorization.
     pub authorization: Authorization,
-    /// What it buys.
+    /// Product that the payment buys.
     pub purchase: Purchase,
-    /// What that is worth, fees apart.
+    /// Value of the purchase without fees.
     pub worth: Cents,
-    /// What was read of the payer for it.
+    /// Preconditions, as read from the payer's rows.
     pub resolved: ResolvedPreconditions,
     /// Digest of the exact request.
     pub request: [u8; 32],
-    /// For the caller whose claim wins.
+    /// Session for the caller whose claim wins.
     pub session: SessionSeed,
-    /// In force now for its line.
+    /// Daily cap that now applies to the product line.
     pub cap: Option<DailyCap>,
-    /// A challenge that no other payment may answer, and the second from which none could anyway.
+    /// Challenge that no other payment may use, and the second from which it is expired anyway.
     pub challenge: Option<([u8; 16], u64)>,
-    /// Of what it may have bought in a lost history, where that was counted before it was presented here: then it reserves nothing.
+    /// Product lines that it may have bought in a lost history, if they were counted before this claim; it then
+    /// reserves nothing.
     pub counted: Option<Vec<ProductLine>>,
 }
 
 impl ClaimRequest {
-    /// What must still hold when the claim is committed.
+    /// Preconditions that must still hold when the claim is committed.
     pub fn preconditions(&self) -> Vec<Precondition> {
         self.purchase.preconditions()
     }
 }
 
-/// What may be asked.
+/// Commands to an account.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The wallet has signed in.
+    /// The wallet signed in.
     SignIn {
-        /// The nonce it used, and the second from which nobody could use it anyway.
+        /// Nonce that was used, and the second from which it is expired anyway.
         nonce: ([u8; 16], u64),
-        /// To be opened.
+        /// Session to open.
         session: SessionSeed,
     },
-    /// Buy.
+    /// Claims a payment for a purchase.
     Claim(Box<ClaimRequest>),
-    /// Admit a payment again that was released.
+    /// Admits a payment again after a release.
     Readmit {
-        /// Which.
+        /// Id of the affected entity.
         payment: PaymentId,
-        /// What it buys.
+        /// Product that the payment buys.
         purchase: Purchase,
-        /// What that is worth, fees apart.
+        /// Value of the purchase without fees.
         worth: Cents,
-        /// In force now for its line.
+        /// Daily cap that now applies to the product line.
         cap: Option<DailyCap>,
-        /// Opened for the caller who presents it.
+        /// Session for the caller that retries.
         session: SessionSeed,
-        /// As for a claim.
+        /// Same meaning as in a claim.
         counted: Option<Vec<ProductLine>>,
     },
-    /// A proven refusal.
+    /// The payment can never settle: its cap reservation is released.
     ReleaseCapReservation {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// What was reserved.
+        /// Reservation to release.
         reservation: CapReservation,
     },
-    /// Something that a history which a restore has lost has bought: it counts, and nothing refuses it.
+    /// A purchase of a history that a restore lost. It counts toward the caps and is never rejected.
     CountCapReservation {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// Of the day on which it was paid.
+        /// Reservation on the day of the payment.
         reservation: CapReservation,
     },
-    /// What a payment of such a history may have bought: it counts until that payment has settled here.
+    /// A payment of a lost history counts for every purchase it may have made, until it has settled here.
     CountUnclaimed {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// Which.
+        /// Id of the affected entity.
         payment: PaymentId,
-        /// Its revision, as it was read; 0 if there was none.
+        /// Revision of the payment, as read; 0 if there was none.
         revision: u64,
-        /// Of the day on which it was paid, one a budget; `None` if it has been presented since.
+        /// Reservations on the day of the payment, one per cap group; `None` if the payment was sent again since.
         counted: Option<UnclaimedCapUsage>,
     },
-    /// It is known what it bought, and counts for that.
+    /// It is known what the payment bought, and that now counts.
     CountClaimed {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// Which.
+        /// Id of the affected entity.
         payment: PaymentId,
-        /// What was counted for it, and what counts now, if it bought anything; `None` where nothing was.
+        /// What was counted for it, and what counts now if it bought anything; `None` if nothing was counted.
         counted: Option<(UnclaimedCapUsage, Option<CapReservation>)>,
     },
-    /// Money that could not be used for what it was paid.
+    /// Credits money that could not be used for its purpose.
     Credit {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
-        /// Of what.
+        /// Cause of the credit.
         cause: CreditCause,
     },
-    /// The same, of money that rests on a payment which is not final: it is held until that is known.
+    /// Credits money that depends on a payment that is not final: the credit is on hold until it is.
     CreditProvisionally {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
-        /// Of what.
+        /// Cause of the credit.
         cause: CreditCause,
-        /// Which payment.
+        /// Payment that the command is about.
         payment: PaymentId,
     },
-    /// The payment that a credit rests on is final, or gone for good.
+    /// The payment behind a held credit is final, or can never settle.
     EndProvisionalHold {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// Which payment.
+        /// Payment that the command is about.
         payment: PaymentId,
-        /// What is held.
+        /// Held amount.
         amount: Usdc,
-        /// Whether it is final; else the credit is taken out of the balance.
+        /// Whether the payment is final; otherwise the credit is removed from the balance.
         is_final: bool,
     },
-    /// A withheld credit ends without being given: what stood in suspense for it is the house's.
+    /// A withheld credit ends without a payout: its amount in suspense becomes Purser's.
     RetainCredit {
-        /// The credit.
+        /// Job of the credit.
         job: JobId,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
-        /// Of what.
+        /// Cause of the credit.
         cause: CreditCause,
     },
-    /// A transfer to our treasury goes back to whoever sent it.
+    /// Returns an incoming transfer to its sender.
     SendBack {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// Which.
+        /// Id of the affected entity.
         deposit: DepositId,
-        /// Who sent it.
+        /// Wallet that sent it.
         to: Wallet,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
     },
-    /// Send part of the balance away.
+    /// Withdraws part of the balance.
     Withdraw {
-        /// The new withdrawal's id.
+        /// Id of the new withdrawal.
         id: WithdrawalId,
-        /// Who receives it.
+        /// Wallet that receives the money.
         to: Wallet,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
     },
-    /// A withdrawal has come to its end.
+    /// A withdrawal has ended.
     SettleHold {
-        /// What says so.
+        /// Job that triggers it.
         job: JobId,
-        /// Which.
+        /// Id of the affected entity.
         withdrawal: WithdrawalId,
-        /// What was held for it.
+        /// Amount that was held for it.
         amount: Usdc,
-        /// Where it was paid out; `None` gives it back.
+        /// Network of the payout; `None` releases the hold.
         paid: Option<Network>,
     },
-    /// An operator books a transfer that left before a restore: the balance was already smaller.
+    /// An operator attributes a transfer that left before a restore; the balance was already debited then.
     AttributeTransfer {
-        /// Which.
+        /// Transfer to attribute.
         transfer: OutgoingTransfer,
-        /// Who says so.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// In the operator's words.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// An operator says that the balance paid for an order which a restore has lost, or has what came of one.
+    /// An operator attributes an order that a restore lost: the balance paid for it, or received its proceeds.
     AttributeOrder {
-        /// As it is to be booked.
+        /// Order with the amounts to post.
         attributed: Box<AttributedOrder>,
-        /// Whether it was booked before, and refused in between.
+        /// Whether it was attributed before and reversed since.
         is_repeat: bool,
-        /// Who says so.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// In the operator's words.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// Pay for something out of the balance.
+    /// Debits the balance for a payment to the bank.
     DebitForBank(BankDebit),
-    /// Make a login link.
+    /// Creates a login link.
     CreateLoginCode {
-        /// Its code.
+        /// Code of the link.
         code: LoginCode,
-        /// Of the session that asks.
+        /// Authentication method of the session that requests it.
         amr: AuthMethod,
-        /// The session that asks.
+        /// Session that requests it.
         created_by: SessionId,
     },
-    /// Use a login link.
+    /// Redeems a login link.
     RedeemLoginCode {
-        /// Hash of its code.
+        /// Hash of the link's code.
         code: [u8; 32],
-        /// What it grants.
+        /// Authentication method that the link grants.
         amr: AuthMethod,
-        /// To be opened.
+        /// Session to open.
         session: SessionSeed,
     },
-    /// Stop new purchases and all reading.
+    /// Freezes the account: purchases and reads are blocked.
     Freeze {
-        /// Shown to the holder.
+        /// Message shown to the account owner.
         message: String,
-        /// Who says so, where somebody does.
+        /// Operator action, if an operator requested it.
         act: Option<AuditedAction>,
     },
-    /// Undo that.
+    /// Unfreezes the account.
     Unfreeze {
-        /// Who says so, where somebody does.
+        /// Operator action, if an operator requested it.
         act: Option<AuditedAction>,
     },
-    /// The owner's own caps, all of them.
+    /// Replaces all caps set by the account owner.
     SetCaps(OwnerCaps),
 }
 
-/// What may happen.
+/// Events of an account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// It began.
+    /// The account was created.
     Opened(Timestamp),
-    /// A share of the caps was reserved.
+    /// A cap reservation was made.
     CapReserved(CapReservation),
-    /// A share was given back.
+    /// A cap reservation was released.
     CapReleased(CapReservation),
-    /// Money came in.
+    /// The balance was credited.
     Credited {
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
-        /// Of what.
+        /// Cause of the credit.
         cause: CreditCause,
     },
-    /// Frozen.
+    /// The account was frozen.
     Frozen(String),
-    /// No longer frozen.
+    /// The account was unfrozen.
     Unfrozen,
-    /// The owner changed the own caps to these.
+    /// The account owner set these caps.
     CapsChanged(OwnerCaps),
-    /// Part of the balance was reserved for a withdrawal.
+    /// Part of the balance was put on hold for a withdrawal.
     Held(Usdc, WithdrawalId),
-    /// What was held has left.
+    /// The held amount was paid out.
     Withdrawn(Usdc, WithdrawalId),
-    /// What was held is available again.
+    /// The hold was released.
     Released(Usdc, WithdrawalId),
-    /// It had left before a restore, and an operator has booked it.
+    /// An operator attributed a transfer that left before a restore.
     TransferAttributed(Usdc, OutgoingTransferId),
-    /// Part of the balance paid for something.
+    /// The balance was debited for a purchase.
     Debited(Usdc, DebitPurpose),
-    /// A credit is held, since the payment that it rests on is not final.
+    /// The credit is on hold because the payment behind it is not final.
     HeldUntilFinal(Usdc, PaymentId),
     /// That payment is final: the credit is available.
     Finalized(Usdc, PaymentId),
-    /// That payment is gone for good: the credit is not there any more.
+    /// That payment can never settle: the credit was removed.
     Reversed(Usdc, PaymentId),
 }
 
-/// Why a command was refused.
+/// Reason why an account rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The account is frozen.
     Frozen {
-        /// For the holder.
+        /// Message shown to the account owner.
         message: String,
     },
-    /// Too many purchases today.
+    /// The daily purchase count cap would be exceeded.
     DailyCountCap {
-        /// The cap.
+        /// The cap that would be exceeded.
         cap: u32,
     },
-    /// Too much money today.
+    /// The daily amount cap would be exceeded.
     DailyAmountCap {
-        /// The cap.
+        /// The cap that would be exceeded.
         cap: Cents,
     },
-    /// An amount does not fit.
+    /// The amount would overflow.
     Overflow,
-    /// In a history that a restore has lost it may have paid for something else.
+    /// It may have paid for another purchase in a history that a restore lost.
     MayHaveBought,
-    /// More than is available.
+    /// The available balance is too low.
     Insufficient {
-        /// What is.
+        /// Available balance.
         available: Usdc,
     },
-    /// There is nothing to be asked that of.
+    /// The code, hold or account does not exist.
     NotFound,
 }
 
@@ -369,7 +371,7 @@ impl Stored for Event {
 }
 
 impl Account {
-    /// What the holder can use: posted less held.
+    /// Available balance: the balance less holds.
     pub fn available(&self) -> Usdc {
         self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO)
     }

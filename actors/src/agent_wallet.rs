@@ -1,16 +1,17 @@
-//! A managed wallet: USDC at addresses of an account, whose keys are derived for the agents of that account's owner.
+//! An agent wallet: a managed wallet with USDC at addresses of an account, whose keys are derived for the owner's
+//! agents.
 //!
 //! ```text
 //! - --agent opens it--> active
 //! ```
 //!
-//! Its addresses are addresses of the owner's account, by rows that the batch writes which opens it: whatever they pay for
-//! is the owner's.
+//! Its addresses belong to the owner's account, by rows of the batch that creates the wallet: purchases that they pay
+//! for belong to the owner.
 //!
-//! Its money is on the chains and in nobody's books but theirs: what it holds is read there. What is in here are the
-//! limits that a person has set, and a reservation for each spend on its way. Every spend begins with a command to this
-//! machine, which checks the limits and reserves in one batch, so a hundred at once never pass a cap together. A
-//! reservation ends by what the chain shows, never by time.
+//! Its money is on the chains and not in our ledger; balances are read from the chains. This entity has the caps that a
+//! person has set, and a reservation for each pending wallet payment. Every wallet payment begins with a command here,
+//! which checks the caps and reserves in one batch. Any number of concurrent payments therefore stays within the caps.
+//! A reservation ends by what the chain shows, never by time.
 
 mod address_book;
 mod machine;
@@ -25,38 +26,38 @@ use crate::wallet_payment::WalletPaymentOrder;
 
 pub use address_book::SavedAddress;
 
-/// A managed wallet's state.
+/// State of an agent wallet.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AgentWallet {
-    /// Whose it is.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// Where it is on both chains.
+    /// Addresses on both chains.
     pub addresses: WalletAddresses,
-    /// What its owner allows.
+    /// Caps set by the owner.
     pub caps: WalletCaps,
-    /// Since when.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Spends that may still leave, oldest first.
+    /// Reservations of pending wallet payments, oldest first.
     pub holds: Vec<WalletHold>,
-    /// Addresses that the owner's agents keep, oldest first.
+    /// Address book of the owner's agents, oldest first.
     pub address_book: Vec<SavedAddress>,
-    /// The day that `used` counts, since the epoch, UTC.
+    /// Day (UTC) that `used` counts, since the epoch.
     day: u32,
     /// Reserved or spent on that day.
     used: Usdc,
 }
 
-/// One address a chain.
+/// One address per chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletAddresses {
-    /// On Base.
+    /// Address on Base.
     pub base: [u8; 20],
-    /// On Solana.
+    /// Address on Solana.
     pub solana: [u8; 32],
 }
 
 impl WalletAddresses {
-    /// The one on a network.
+    /// Address on a network.
     pub const fn on(&self, network: Network) -> Wallet {
         match network {
             Network::Base => Wallet::Evm(self.base),
@@ -65,128 +66,128 @@ impl WalletAddresses {
     }
 }
 
-/// What may leave a managed wallet, in US dollars; USDC is taken one to one.
+/// Caps of an agent wallet in US dollars; USDC counts one to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletCaps {
-    /// By one payment or transfer: 1 to 50,000.
+    /// Cap per payment or transfer: 1 to 50,000 US dollars.
     pub per_call: Cents,
-    /// By all of a day (UTC); `None` is without a cap.
+    /// Cap per day (UTC); `None` is without a cap.
     pub per_day: Option<Cents>,
 }
 
 impl WalletCaps {
-    /// The least that a person can allow a call.
+    /// Smallest cap per call.
     pub const MIN_PER_CALL: Cents = Cents::new(100);
-    /// The most.
+    /// Largest cap per call.
     pub const MAX_PER_CALL: Cents = Cents::new(5_000_000);
 }
 
-/// A reservation.
+/// Reservation of a wallet payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletHold {
-    /// For which spend.
+    /// Wallet payment that it is for.
     pub payment: WalletPaymentId,
-    /// Where it leaves.
+    /// Network that the money leaves on.
     pub network: Network,
-    /// How much.
+    /// Amount in USDC.
     pub amount: Usdc,
-    /// Of which day's cap.
+    /// Day whose cap it counts toward.
     pub day: u32,
 }
 
-/// What may be asked.
+/// Commands to an agent wallet.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Make the wallet, unless there is one.
+    /// Creates the wallet unless it exists.
     Create {
-        /// Where it is.
+        /// Addresses on both chains.
         addresses: WalletAddresses,
-        /// What its keys are derived from, sealed under the owner's digest: no key is in it.
+        /// Seed of the key derivation, sealed under the owner's digest; it contains no key.
         sealed: Vec<u8>,
-        /// Until a person sets others.
+        /// Caps until a person sets others.
         caps: WalletCaps,
     },
-    /// A person's limits.
+    /// Replaces the caps.
     SetCaps(WalletCaps),
-    /// Reserve for a spend, and send it on its way.
+    /// Reserves the amount and starts a wallet payment.
     Hold {
-        /// The new spend's id.
+        /// Id of the new wallet payment.
         payment: WalletPaymentId,
-        /// What is to be paid, and how.
+        /// Amount, recipient and payment method.
         order: Box<WalletPaymentOrder>,
-        /// Of a call, what is sent: `Part::Call`.
+        /// Of a paid call: its `HttpRecordPart::Request`.
         call: Vec<u8>,
-        /// What the chain shows that the wallet holds there.
+        /// Balance of the wallet on that chain.
         chain_balance: Usdc,
-        /// What a history that a restore has lost has spent of the day: no spend says so.
+        /// Amount of the day that a lost history has spent; no wallet payment records it.
         spent_before: Usdc,
     },
-    /// A spend has come to its end.
+    /// A wallet payment has ended.
     SettleHold {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
-        /// Which.
+        /// Id of the affected entity.
         payment: WalletPaymentId,
-        /// Whether it left; if not, its share of the day is given back.
+        /// Whether the money left; if not, the daily cap gets it back.
         paid: bool,
     },
-    /// Keep an address, or change one that is kept.
+    /// Saves an address, or changes a saved one.
     SaveAddress(SavedAddress),
-    /// Forget an address.
+    /// Deletes a saved address.
     DeleteAddress(AddressId),
 }
 
-/// What may happen.
+/// Events of an agent wallet.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// It exists.
+    /// The wallet was created.
     Created {
-        /// Where.
+        /// Addresses on both chains.
         addresses: WalletAddresses,
-        /// The limits it begins with.
+        /// Initial caps.
         caps: WalletCaps,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// Other limits.
+    /// The caps were replaced.
     CapsChanged(WalletCaps),
-    /// Reserved.
+    /// An amount was reserved.
     Held(WalletHold),
-    /// A reservation ended, by payment or not.
+    /// A reservation ended; whether the payment was made.
     HoldSettled(WalletPaymentId, bool),
-    /// An address is kept.
+    /// An address was saved.
     AddressSaved(SavedAddress),
-    /// And no more.
+    /// An address was deleted.
     AddressDeleted(AddressId),
 }
 
-/// Why a command was refused.
+/// Reason why an agent wallet rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// There is no wallet.
+    /// The wallet does not exist.
     NotFound,
-    /// More than one call may spend.
+    /// The cap per call would be exceeded.
     PerCallCap {
-        /// The cap.
+        /// The cap that would be exceeded.
         cap: Cents,
     },
-    /// More than is left of the day.
+    /// The daily cap would be exceeded.
     DailyCap {
-        /// The cap.
+        /// The cap that would be exceeded.
         cap: Cents,
-        /// What is left of it.
+        /// Amount left of the daily cap.
         left: Usdc,
     },
-    /// More than the wallet holds on that network, less what is reserved.
+    /// The balance on that network less reservations is too low.
     Insufficient {
-        /// What it has.
+        /// Available amount.
         available: Usdc,
     },
-    /// [`AgentWallet::MOST_OPEN`] spends are on their way.
+    /// [`AgentWallet::MAX_PENDING`] wallet payments are pending.
     TooManyPending,
-    /// No such address is kept.
+    /// The address is not saved.
     AddressNotFound,
-    /// [`AgentWallet::MOST_SAVED`] addresses are kept.
+    /// [`AgentWallet::MAX_ADDRESSES`] addresses are saved.
     AddressBookFull,
 }
 
@@ -199,23 +200,23 @@ impl Stored for Event {
 }
 
 impl AgentWallet {
-    /// Spends of one wallet on their way at once.
+    /// Maximum number of pending wallet payments of one wallet.
     pub const MAX_PENDING: usize = 256;
-    /// Addresses that one wallet keeps.
+    /// Maximum number of saved addresses of one wallet.
     pub const MAX_ADDRESSES: usize = 100;
 
-    /// The row of what the keys are derived from.
+    /// Row of the key derivation's seed.
     pub fn keys(owner: &Wallet) -> CardId {
         CardId(owner.digest())
     }
 
-    /// Reserved on a network.
+    /// Amount reserved on a network.
     pub fn held(&self, network: Network) -> Usdc {
         let open = self.holds.iter().filter(|open| open.network == network);
         open.fold(Usdc::ZERO, |sum, open| sum.checked_add(open.amount).unwrap_or(sum))
     }
 
-    /// Reserved or spent on the day of a moment, or on a later one that has begun already.
+    /// Amount reserved or spent on the day of `at`, or on a later day that has already been counted.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
         if self.day == counted_day(at, self.day) {
             self.used
@@ -224,7 +225,7 @@ impl AgentWallet {
         }
     }
 
-    /// What is left of the daily cap after what a history that a restore has lost spent `before`; `None` without a cap.
+    /// Rest of the daily cap after `before`, the amount that a lost history spent; `None` without a cap.
     pub fn remaining_on(&self, at: Timestamp, before: Usdc) -> Option<Usdc> {
         let cap = in_usdc(self.caps.per_day?);
         let left = cap
@@ -233,8 +234,8 @@ impl AgentWallet {
         Some(left.unwrap_or(Usdc::ZERO))
     }
 
-    /// Whether a reservation is beyond the day's cap, together with what such a history spent before it could be seen. Of several
-    /// the one that was reserved first fits first.
+    /// Whether a reservation exceeds the daily cap, including the amount that a lost history spent. Reservations are
+    /// counted in the order in which they were made.
     pub(crate) fn exceeds_daily_cap(&self, spend: WalletPaymentId, before: Usdc) -> bool {
         let Some(at) = self.holds.iter().position(|open| open.payment == spend) else {
             return false;
@@ -248,7 +249,7 @@ impl AgentWallet {
     }
 }
 
-/// A cap beyond what USDC can count caps nothing.
+/// A cap above the largest USDC amount has no effect.
 fn in_usdc(cents: Cents) -> Usdc {
     Usdc::from_cents(cents).unwrap_or(Usdc::from_atomic(u64::MAX))
 }

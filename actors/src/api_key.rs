@@ -1,8 +1,8 @@
-//! An API key: what an agent that has no wallet of its own exchanges for tokens of the account that a person made it for.
+//! An API key: an agent without a wallet exchanges it for tokens of the account that created the key.
 //!
-//! The secret is never here: it is a keyed hash of the key's id, which the edge makes whenever it is asked for. Until its
-//! first use, and no longer than ten minutes, the key can be read again by whoever asked for it (a lost answer costs
-//! nothing); afterwards by nobody. Every exchange opens a session of its own, and a revocation ends all of them at once.
+//! The secret is not stored: it is a keyed hash of the key's id, computed on demand by the HTTP layer. Before its first
+//! use, and for at most ten minutes, its requester can read it again, so a lost response costs nothing. Afterwards it
+//! cannot be read. Every exchange opens a new session, and a revocation ends all of them at once.
 
 use purser_storage::codec::Stored;
 
@@ -13,83 +13,83 @@ use crate::payment::SessionSeed;
 use crate::port::Timestamp;
 use crate::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
 
-/// How long an unused key can be read by whoever asked for it, in milliseconds.
+/// How long its requester can read an unused key, in milliseconds.
 pub const REVEAL_WINDOW_MS: u64 = 600_000;
-/// Characters of a key's name.
+/// Maximum number of characters of a key's name.
 pub const MAX_NAME_LEN: usize = 80;
 
-/// An API key's state.
+/// State of an API key.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ApiKey {
-    /// Whose account it opens.
+    /// Account that the key gives access to.
     pub owner: Wallet,
-    /// What its owner calls it.
+    /// Name chosen by the account owner.
     pub name: String,
-    /// Which of the owner's places it takes while it lives.
+    /// Slot of the owner that the key uses while it is active.
     slot: u8,
-    /// When.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it was last exchanged for tokens.
+    /// Time of the last exchange for tokens.
     pub used_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of the revocation, if it is revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What may be asked.
+/// Commands to an API key.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Bring it into being, at a place that is free. The same person's second yes changes nothing.
+    /// Creates the key in a free slot. A second approval by the same owner changes nothing.
     Issue {
-        /// For whom.
+        /// Account that approved it.
         owner: Wallet,
-        /// What it is called.
+        /// Name of the key.
         name: String,
-        /// The place.
+        /// Slot that the key will use.
         slot: u8,
     },
-    /// Open a session for whoever has presented it.
+    /// Opens a session for the caller with the key.
     Exchange {
-        /// The session.
+        /// Session to open.
         session: SessionSeed,
     },
-    /// End it, and everything that was made with it.
+    /// Revokes the key and every session that it opened.
     Revoke,
 }
 
-/// What may happen.
+/// Events of an API key.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// It was made.
+    /// The key was created.
     Issued {
-        /// For whom.
+        /// Account that approved it.
         owner: Wallet,
-        /// What it is called.
+        /// Name of the key.
         name: String,
-        /// The place that it takes.
+        /// Slot that the key uses.
         slot: u8,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// It was exchanged for the first time: from here on nobody reads it again.
+    /// The key was exchanged for the first time: from now on it cannot be read.
     Activated(Timestamp),
-    /// It was exchanged once more.
+    /// The key was exchanged again.
     Exchanged(Timestamp),
-    /// It was revoked.
+    /// The key was revoked.
     Revoked(Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why an API key rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// There is no such key.
+    /// The key does not exist.
     NotFound,
-    /// Another account has it, or it is over.
+    /// Another account has it, or it is no longer active.
     AlreadyClaimed,
-    /// It was revoked.
+    /// The key is revoked.
     Revoked,
-    /// It is older than a restore, and nobody can say whether it was revoked.
+    /// The key is older than a restore, and it is unknown whether it was revoked.
     Suspended,
-    /// The account has as many keys as it can have.
+    /// The account has the maximum number of keys.
     LimitReached,
 }
 
@@ -102,12 +102,12 @@ impl Stored for Event {
 }
 
 impl ApiKey {
-    /// Whether it still opens anything.
+    /// Whether the key is still accepted.
     pub const fn is_active(&self) -> bool {
         self.revoked_at.is_none()
     }
 
-    /// Whether whoever asked for it may still read it.
+    /// Whether its requester may still read it.
     pub fn is_revealable(&self, now: Timestamp) -> bool {
         self.is_active() && self.used_at.is_none() && now < self.created_at.plus_ms(REVEAL_WINDOW_MS)
     }
@@ -124,7 +124,7 @@ impl ApiKey {
     }
 
     fn revoke(&self, id: ApiKeyId, context: &Context) -> Decision<Self> {
-        // Longer than any token that was made with it can live.
+        // Longer than any token issued with the key can be valid.
         let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
         Decision::answer(())
             .event(Event::Revoked(context.now))
@@ -245,7 +245,7 @@ impl Entity for ApiKey {
         JsonObject::new()
             .text("api_key_id", id)
             .text("name", &self.name)
-            .text("state", self.status())
+            .text("status", self.status())
             .time("created_at", self.created_at)
             .optional_text("last_used_at", self.used_at.map(rfc3339))
     }

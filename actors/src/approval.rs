@@ -1,7 +1,9 @@
-//! Acts of operators that give money: how much one may give alone, per act and per day, and what waits for a second operator.
+//! Four-eyes approval of operator actions that give money: limits per action and per day, and actions that wait for a
+//! second operator.
 //!
-//! Whatever an operator's word brings to a customer at the house's cost or risk goes through here, by whatever route. What is too
-//! much for one is kept as it was asked for, and done by the batch that takes it off the list, once another has approved it.
+//! Every operator action that credits a customer at Purser's cost or risk is checked here, whichever route it came by.
+//! An action above the limits is stored as requested. It is executed by the batch that removes it from the list, after
+//! another operator has approved it.
 
 use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
@@ -12,117 +14,118 @@ use crate::money::Usdc;
 use crate::operator::OperatorAction;
 use crate::port::Timestamp;
 
-/// What an operator may give alone, and how long what is more waits for another.
+/// Limits of what one operator may give alone, and how long a larger action waits for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalLimits {
-    /// By one act; zero is no limit.
+    /// Limit per action; zero is no limit.
     pub max_per_action: Usdc,
-    /// By all acts of one day (UTC); zero is no limit.
+    /// Limit for all actions of one day (UTC); zero is no limit.
     pub max_per_day: Usdc,
-    /// How long an act waits for approval, in milliseconds.
+    /// How long an action waits for approval, in milliseconds.
     pub validity_ms: u64,
 }
 
 impl ApprovalLimits {
-    /// Whether one operator may give this alone, with so much given today.
+    /// Whether one operator may give this amount alone, given the total of today.
     pub fn allow(&self, today: Usdc, amount: Usdc) -> bool {
         let within = |sum: Option<Usdc>, most: Usdc| most == Usdc::ZERO || sum.is_some_and(|sum| sum <= most);
         within(Some(amount), self.max_per_action) && within(today.checked_add(amount).ok(), self.max_per_day)
     }
 }
 
-/// An act that gives money.
+/// An operator action that gives money.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum ApprovableAction {
-    /// Give back what stuck work was paid with.
+    /// Credit the price of a dead-lettered job.
     CreditJob {
-        /// Which work.
+        /// Dead-lettered job.
         job: JobId,
-        /// How the operator knows that it was not done.
+        /// Evidence that the job was not executed.
         evidence: String,
-        /// Whether the operator states that the money has not left.
+        /// Whether the operator confirms that the funds were not sent.
         funds_not_sent: bool,
     },
-    /// Take an operator's word for what came of stuck work, where that credits its holder.
+    /// Record an operator's outcome of a dead-lettered job, if that credits the account owner.
     ResolveJob {
-        /// Which work.
+        /// Dead-lettered job.
         job: JobId,
-        /// Whether it was done.
+        /// Whether the job was executed.
         done: bool,
-        /// What the other side calls it.
+        /// The provider's reference.
         reference: String,
-        /// How the operator knows.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// Refuse an international order, whose charge is credited.
+    /// Reject an international order, which credits its charge.
     RejectIntlOrder {
-        /// Which order.
+        /// Order to reject.
         order: CardId,
-        /// Under which lease, if under one.
+        /// Number of the lease, if the order is claimed.
         lease: Option<u64>,
-        /// For the holder.
+        /// Reason shown to the account owner.
         reason: String,
     },
-    /// Say that a withdrawal from a card balance is paid.
+    /// Report a card withdrawal as paid.
     PayCardWithdrawal {
-        /// Which.
+        /// Withdrawal that was paid.
         withdrawal: WithdrawalId,
-        /// Under which lease.
+        /// Number of the operator's lease.
         lease: u64,
-        /// What paid it.
+        /// Reference of the payment.
         transaction: String,
     },
-    /// Credit a transfer that no payment claims, or send it back.
+    /// Credit a transfer that no payment claims, or return it.
     DecideIncoming {
-        /// Which transfer.
+        /// Transfer to decide.
         deposit: DepositId,
-        /// To whom, if not to whoever sent it.
+        /// Account to credit, if not the sender's.
         account: Option<Wallet>,
-        /// Whether it is sent back.
+        /// Whether it is returned to the sender.
         send_back: bool,
-        /// How the operator knows.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// Book what left the treasury as a loss.
+    /// Post an outgoing treasury transfer as a loss.
     AttributeLoss {
-        /// Which transfer.
+        /// Outgoing transfer.
         transaction: String,
-        /// How the operator knows.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// The same as [`Gift::Incoming`], where its holder is to have the payout too that the transfer had paid for.
+    /// The same as [`ApprovableAction::DecideIncoming`], but the account owner also keeps the payout that the transfer
+    /// paid for.
     DecideIncomingKeepingPayout {
-        /// Which transfer.
+        /// Transfer to decide.
         deposit: DepositId,
-        /// To whom, if not to whoever sent it.
+        /// Account to credit, if not the sender's.
         account: Option<Wallet>,
-        /// Whether it is sent back.
+        /// Whether it is returned to the sender.
         send_back: bool,
-        /// How the operator knows.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// Credit what the bank drew from a holder's account before a restore.
+    /// Credit a debit by the bank from an owner's account before a restore.
     AttributeOrder {
-        /// Which order.
+        /// Id of the order.
         order: String,
-        /// To whom.
+        /// Account to credit.
         account: Wallet,
-        /// How the operator knows.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// Book what left the treasury as what it paid for.
+    /// Post an outgoing treasury transfer as an outlay.
     AttributeOutlay {
-        /// Which transfer.
+        /// Outgoing transfer.
         transaction: String,
-        /// What it paid for.
+        /// Purpose of the transfer.
         outlay: Outlay,
-        /// How the operator knows.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
 }
 
 impl ApprovableAction {
-    /// A transfer that no payment claims is credited, or sent back; its holder may keep the payout that it had paid for.
+    /// Credits or returns a transfer that no payment claims; the account owner may keep the payout that it paid for.
     pub const fn decide_incoming(
         deposit: DepositId,
         account: Option<Wallet>,
@@ -145,7 +148,7 @@ impl ApprovableAction {
         }
     }
 
-    /// On the wire and in the audit log.
+    /// Name in the API and in the audit log.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::CreditJob { .. } => "credit_back",
@@ -162,7 +165,7 @@ impl ApprovableAction {
         }
     }
 
-    /// What it is about.
+    /// Id of the subject.
     pub fn subject(&self) -> String {
         match self {
             Self::CreditJob { job: effect, .. } | Self::ResolveJob { job: effect, .. } => effect.to_string(),
@@ -175,7 +178,6 @@ impl ApprovableAction {
         }
     }
 
-    /// All that it says, in an order of its own.
     fn digest_fields(&self) -> Vec<String> {
         let number = |lease: &Option<u64>| lease.map(|lease| lease.to_string()).unwrap_or_default();
         match self {
@@ -234,7 +236,7 @@ impl ApprovableAction {
         }
     }
 
-    /// In the operator's own words, behind what they decide where the words alone could say something else.
+    /// Evidence for the audit log, after the decision where the evidence alone would be ambiguous.
     pub fn audit_note(&self) -> String {
         match self {
             Self::CreditJob { evidence, .. }
@@ -272,18 +274,18 @@ impl ApprovableAction {
     }
 }
 
-/// An act that waits for a second operator.
+/// An action that waits for a second operator.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct PendingApproval {
-    /// What is to be done.
+    /// Action to execute on approval.
     pub action: ApprovableAction,
-    /// How much it gives.
+    /// Amount that it gives.
     pub amount: Usdc,
-    /// Who asked for it, and by which request.
+    /// Operator and request that asked for it.
     pub requested_by: OperatorAction,
-    /// When.
+    /// Time of the request.
     pub requested_at: Timestamp,
-    /// Until when it can be approved.
+    /// Deadline for the approval.
     pub expires_at: Timestamp,
 }
 
@@ -292,8 +294,8 @@ impl Stored for PendingApproval {
 }
 
 impl ApprovalId {
-    /// Of an act with all that it says, and how much it gives: the same asked for twice is one, and what an operator has read under an
-    /// id is what it approves.
+    /// Derives the id from the complete action and its amount. A repeated request is the same approval, and the id
+    /// binds what an operator has read to what is approved.
     pub fn for_action(gift: &ApprovableAction, amount: Usdc) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"approval");
@@ -301,7 +303,7 @@ impl ApprovalId {
         hash.update(gift.name());
         hash.update(amount.atomic().to_be_bytes());
         for part in gift.digest_fields() {
-            // With its length before it: no two acts read the same.
+            // Length-prefixed, so that no two actions have the same encoding.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
@@ -312,14 +314,14 @@ impl ApprovalId {
     }
 }
 
-/// What an operator has given alone on one day.
+/// Total that an operator gave alone on one day.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OperatorDailyTotal {
-    /// The name of the operator's token.
+    /// Name of the operator's token.
     pub operator: String,
-    /// The day, counted from 1970 in UTC.
+    /// Day (UTC), counted from 1970-01-01.
     pub day: u64,
-    /// How much.
+    /// Total in USDC.
     pub sum: Usdc,
 }
 

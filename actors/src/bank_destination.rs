@@ -1,12 +1,12 @@
-//! A registered bank destination: where bank payments may go.
+//! A registered bank destination: an account that bank payments may go to.
 //!
 //! ```text
 //! - --registered--> active --removed--> REMOVED
 //! ```
 //!
-//! While a U.S. destination is active, a row of its own says so and carries what a claim must know; a claim's batch holds
-//! only with that row. The account number lies sealed in the vault, also for a while after the removal: payouts that were
-//! claimed before it still need it.
+//! While a U.S. destination is active, a separate row records this with the data that a claim needs; a claim's batch
+//! has that row as a condition. The account number is sealed in the vault. It remains there for a while after the
+//! removal, because payouts claimed before still need it.
 
 use purser_storage::codec::{self, Stored};
 
@@ -17,17 +17,17 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::payout::BankDetails;
 use crate::port::Timestamp;
 
-/// What kind of account it is.
+/// Type of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum DestinationType {
-    /// A U.S. account behind a routing number.
+    /// A U.S. account with a routing number.
     FiatUs,
     /// An account with an IBAN. Listed; bank payments go to U.S. accounts only.
     FiatIban,
 }
 
 impl DestinationType {
-    /// As in answers.
+    /// Name in API responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FiatUs => "fiat_us",
@@ -36,72 +36,72 @@ impl DestinationType {
     }
 }
 
-/// Who owns destinations, as the account holder keeps them.
+/// Owner of destinations, as the account owner entered it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankRecipient {
-    /// Several destinations have the same.
+    /// Shared by all destinations of the same owner.
     pub id: BankRecipientId,
-    /// A person or company.
+    /// Name of the person or company.
     pub name: String,
-    /// One line; empty where none was given.
+    /// One line; empty if none was given.
     pub address: String,
 }
 
-/// A destination's state.
+/// State of a bank destination.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankDestination {
-    /// Whose list it is on.
+    /// Account whose list it is on.
     pub owner: Wallet,
-    /// Whose account it is.
+    /// Owner of the bank account.
     pub recipient: BankRecipient,
-    /// What kind of account.
+    /// Type of the bank account.
     pub scheme: DestinationType,
-    /// What may be known of it. An IBAN has no routing number.
+    /// Data that may be stored outside the vault. An IBAN has no routing number.
     pub details: BankDetails,
-    /// When it was registered.
+    /// Time of the registration.
     pub created_at: Timestamp,
-    /// Whether it can be used.
+    /// Whether it can be paid.
     pub active: bool,
 }
 
-/// What may be asked.
+/// Commands to a bank destination.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Take it into the list.
+    /// Registers the destination.
     Register {
-        /// Everything but the number.
+        /// All data except the account number.
         destination: Box<BankDestination>,
-        /// The number, sealed under the destination's id.
+        /// The account number, sealed under the destination's id.
         sealed: Vec<u8>,
     },
-    /// Take it off the list.
+    /// Removes it from the list.
     Remove,
-    /// Call it otherwise.
+    /// Renames the destination.
     Rename(String),
-    /// Nothing can need the number any more.
+    /// The account number is no longer needed.
     ShredNumber {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a bank destination.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// On the list.
+    /// It was registered.
     Registered(Box<BankDestination>),
-    /// Off the list.
+    /// Removed from the list.
     Removed(Timestamp),
-    /// Its owner calls it so.
+    /// The owner renamed it.
     Renamed(String),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a bank destination rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
-/// How long a removed destination's number is kept, in milliseconds: longer than a payment can be under way before it becomes
-/// a payout. Payouts themselves are asked.
+/// Retention of a removed destination's account number, in milliseconds. It is longer than a payment can be pending
+/// before it becomes a payout. Payouts themselves are checked.
 const NUMBER_RETENTION_MS: u64 = 30 * 24 * 3_600_000;
 
 impl Stored for BankDestination {

@@ -1,8 +1,8 @@
-//! Banking: who an account's holder is towards a bank, and what the bank then keeps for them.
+//! Banking: account owners as customers of a bank, and their accounts there.
 //!
-//! A holder makes a [`profile`], which opens an [`application`]; once the bank approves it, [`account`]s are opened, and
-//! [`transfer`]s move money between those and the holder's balance. No payment and no price is in any of this: the bank is
-//! a port, and what it moves goes through the balance.
+//! An account owner creates a [`profile`], which opens an [`application`]. Once the bank approves it, [`account`]s are
+//! opened, and [`transfer`]s move money between them and the owner's balance. Payments and prices are not involved: the
+//! bank is a port, and its transfers go through the balance.
 
 pub mod account;
 pub mod application;

@@ -1,42 +1,42 @@
-//! Whether a line of products is sold: a provider that fails several times in a row gets no new orders, is tried with one order at
-//! a time, and is trusted again once it has delivered one. Pure: the time comes with every call.
+//! Circuit breaker of a product line. A provider that fails several times in a row gets no new orders, is probed with
+//! one order at a time, and is open again once it has delivered one. Pure: every call passes the time.
 //!
-//! An order that fails while others are delivered has a trouble of its own: it is not counted any more.
+//! An order that fails while others are delivered has a problem of its own and is no longer counted.
 
 use std::collections::BTreeMap;
 
 use crate::id::JobId;
 use crate::port::Timestamp;
 
-/// Orders that are remembered of one line; beyond them only the failures in a row count.
+/// Failing orders remembered per line; beyond them only consecutive failures count.
 const MAX_ORDERS: usize = 64;
-/// The longest that a failing line waits before it sells one order to try its provider with, in milliseconds.
+/// Longest wait of a failing line before it sells one order as a probe, in milliseconds.
 const MAX_SALE_WAIT_MS: u64 = 3_600_000;
 
-/// When a line is closed, and how it is tried.
+/// When a line closes, and how it is probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BreakerSettings {
-    /// Failures in a row that close it; 0 never does.
+    /// Consecutive failures that close it; 0 disables the breaker.
     pub max_failures: u32,
-    /// Pause between two tries of a closed line, in milliseconds.
+    /// Delay between two probes of a closed line, in milliseconds.
     pub probe_interval_ms: u64,
-    /// How long a try may take, and how long an order may pause between two tries, in milliseconds: one that is silent for longer is
-    /// none that waits.
+    /// Timeout of a probe, and the longest pause between two attempts of an order, in milliseconds. An order without
+    /// activity for longer no longer counts as waiting.
     pub stale_after_ms: u64,
 }
 
-/// What a try changed.
+/// Change caused by an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerChange {
-    /// Nothing that is to be told.
+    /// No change to report.
     None,
-    /// The line is closed; so many failures in a row.
+    /// The line closed; number of consecutive failures.
     Closed(u32),
-    /// It is open again.
+    /// The line is open again.
     Opened,
 }
 
-/// An order whose tries have failed.
+/// An order with failed attempts.
 #[derive(Clone, Copy, Debug)]
 struct FailingOrder {
     failures: u32,
@@ -48,13 +48,13 @@ struct FailingOrder {
 #[derive(Clone, Copy, Debug)]
 struct ClosedState {
     next_probe_at: Timestamp,
-    /// Which order is tried now, and since when.
+    /// Current probe and its start.
     probe: Option<(JobId, Timestamp)>,
     next_sale_at: Timestamp,
     sale_wait_ms: u64,
 }
 
-/// One line's.
+/// Breaker of one line.
 #[derive(Clone, Debug, Default)]
 pub struct Breaker {
     failures: u32,
@@ -63,7 +63,7 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// As a start finds a line that was closed.
+    /// Breaker of a line that was closed before the start.
     pub fn closed(rules: &BreakerSettings, now: Timestamp) -> Self {
         let mut breaker = Self {
             failures: rules.max_failures,
@@ -73,7 +73,7 @@ impl Breaker {
         breaker
     }
 
-    /// Whether its provider is trusted.
+    /// Whether the provider gets new orders.
     pub const fn is_open(&self) -> bool {
         self.closed.is_none()
     }
@@ -83,12 +83,12 @@ impl Breaker {
         self.closed.is_none() && self.failures == 0 && self.orders.is_empty()
     }
 
-    /// Failures in a row.
+    /// Number of consecutive failures.
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// When one order is tried next, while it is closed.
+    /// Time of the next probe while it is closed.
     pub fn next_probe_at(&self) -> Option<Timestamp> {
         self.closed.map(|closed| closed.next_probe_at)
     }
@@ -102,7 +102,7 @@ impl Breaker {
         });
     }
 
-    /// An order wants to be tried: `None` if it may be, else for how many milliseconds it waits.
+    /// Asks whether an order may be attempted: `None` if it may, else the delay in milliseconds.
     pub fn admit(&mut self, order: JobId, rules: &BreakerSettings, now: Timestamp) -> Option<u64> {
         let closed = self.closed.as_mut()?;
         if let Some(known) = self.orders.get_mut(&order) {
@@ -128,7 +128,7 @@ impl Breaker {
         None
     }
 
-    /// A provider has answered an order.
+    /// A provider answered an order.
     pub fn record_success(&mut self, order: JobId, rules: &BreakerSettings) -> BreakerChange {
         self.failures = 0;
         self.orders.remove(&order);
@@ -142,7 +142,7 @@ impl Breaker {
         }
     }
 
-    /// A try of an order has failed.
+    /// An attempt of an order failed.
     pub fn record_failure(&mut self, order: JobId, rules: &BreakerSettings, now: Timestamp) -> BreakerChange {
         if rules.max_failures == 0 {
             return BreakerChange::None;
@@ -177,8 +177,8 @@ impl Breaker {
         BreakerChange::Closed(self.failures)
     }
 
-    /// A provider was asked about an order that is not sold yet, and has not answered: a failure in a row like any other, of no
-    /// order. A closed line that was to sell one to try its provider with waits as if that order had been sold.
+    /// A provider did not answer a request before a sale. This counts as a consecutive failure, without an order. A
+    /// closed line that was about to sell a probe waits as if it had sold it.
     pub fn record_unanswered(&mut self, rules: &BreakerSettings, now: Timestamp) -> BreakerChange {
         if rules.max_failures == 0 {
             return BreakerChange::None;
@@ -195,11 +195,12 @@ impl Breaker {
         BreakerChange::Closed(self.failures)
     }
 
-    /// Whether an order can be sold now: always while it is open. A closed line sells one to try its provider with, if no other is
-    /// there to be tried, or only one that has failed so often that the trouble may be its own; each time later than the last.
+    /// Whether an order can be sold now; always while the line is open. A closed line sells an order as a probe if
+    /// there is no other order to attempt, or only one that failed so often that the problem may be its own. The
+    /// intervals grow.
     ///
     /// # Errors
-    /// In how many seconds to ask again.
+    /// Seconds until the caller may retry.
     pub fn check_sale(&self, rules: &BreakerSettings, now: Timestamp) -> Result<(), u64> {
         let Some(closed) = &self.closed else { return Ok(()) };
         let waits = |order: &&FailingOrder| order.last_attempt_at.plus_ms(rules.stale_after_ms) > now;
@@ -217,10 +218,10 @@ impl Breaker {
         Err(soonest.saturating_sub(now.0).div_ceil(1_000).max(1))
     }
 
-    /// The same, and it is sold.
+    /// The same, and reserves the sale.
     ///
     /// # Errors
-    /// As [`Breaker::sells`].
+    /// As [`Breaker::check_sale`].
     pub fn take_sale(&mut self, rules: &BreakerSettings, now: Timestamp) -> Result<(), u64> {
         self.check_sale(rules, now)?;
         if let Some(closed) = &mut self.closed {
@@ -230,7 +231,7 @@ impl Breaker {
         Ok(())
     }
 
-    /// What was sold came to nothing: it was not claimed.
+    /// The sale was not completed: it was not claimed.
     pub fn cancel_sale(&mut self, rules: &BreakerSettings, now: Timestamp) {
         if let Some(closed) = &mut self.closed {
             closed.sale_wait_ms = (closed.sale_wait_ms / 4).max(rules.probe_interval_ms).max(1);

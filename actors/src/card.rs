@@ -1,17 +1,17 @@
 //! A prepaid card: ordered at the issuer once its payment has settled.
 //!
 //! ```text
-//! pending --issuer--> ready <--holder or issuer--> paused
-//!    |                  |-----holder or issuer---> CLOSED <-- paused
+//! pending --issuer--> ready <--owner or issuer---> paused
+//!    |                  |-----owner or issuer----> CLOSED <-- paused
 //!    |                  `--end of its last month-> EXPIRED <-- paused
-//!    `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//!    `--issuer's definite decline--> FAILED, the whole charge credited to the payer's balance
 //! ```
 //!
-//! It lives to the end of the month that the issuer printed on it. What is left on a card that has ended is the issuer's to
-//! say, and credited when it says so ([`life`]).
+//! The card is valid until the end of the month that the issuer printed on it. The issuer reports the remainder of a
+//! card that has ended, and that amount is then credited ([`lifecycle`]).
 //!
-//! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
-//! yes or no.
+//! A time-out at the issuer never counts as a decline. The order remains open under the same idempotency key until the
+//! issuer confirms or declines it.
 
 pub mod lifecycle;
 mod machine;
@@ -29,161 +29,162 @@ use crate::refund::Refunded;
 
 pub use refresh::{MAX_REFRESHES_PER_DAY, REFRESH_SPACING_MS};
 
-/// A card's state.
+/// State of a prepaid card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Card {
-    /// Who paid for it and may see it.
+    /// Account that paid for it and may see it.
     pub owner: Wallet,
-    /// What it cost; credited if the card fails.
+    /// Charge paid for it; credited if the card fails.
     pub charge: Charge,
-    /// Loaded on it.
+    /// Amount loaded on the card.
     pub amount: Cents,
-    /// When it was bought.
+    /// Time of the purchase.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
-    /// When its holder asked for news of it, oldest first: those that still count, at most [`REFRESHES_A_DAY`].
+    /// Times of the owner's refresh requests that still count, oldest first; at most [`MAX_REFRESHES_PER_DAY`].
     pub refreshes: Vec<Timestamp>,
-    /// Whether such a question is under way.
+    /// Whether a refresh is in progress.
     pub refreshing: bool,
-    /// Wishes, charges, and what was given back.
+    /// Pending action, transactions and released amounts.
     pub lifecycle: CardLifecycle,
 }
 
-/// Where a card stands.
+/// Status of a prepaid card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Ordered.
+    /// Ordered at the issuer.
     Pending,
-    /// Usable.
+    /// The card can be used.
     Ready(CardDetails),
-    /// It refuses charges until it is resumed.
+    /// The card declines purchases until it is resumed.
     Paused(CardDetails),
-    /// Refused by the issuer; the charge is credited.
+    /// The issuer declined; the charge is credited.
     Failed {
-        /// The issuer's word.
+        /// Reason given by the issuer.
         reason: ExternalText,
     },
-    /// Closed for good.
+    /// Closed permanently.
     Closed(CardDetails),
-    /// Past its life.
+    /// Past its last month.
     Expired(CardDetails),
 }
 
-/// What may be known of a card outside the vault.
+/// Card data that may be stored outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CardDetails {
-    /// The issuer's name of it.
+    /// The issuer's reference of the card.
     pub issuer_ref: String,
-    /// Last four digits.
+    /// Last four digits of the card number.
     pub last4: String,
-    /// 1 to 12.
+    /// Month, 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Year, four digits.
     pub exp_year: u16,
 }
 
-/// What may be asked.
+/// Commands to a prepaid card.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The issuer made it.
+    /// The issuer issued it.
     RecordIssuance {
-        /// The order this answers.
+        /// Job that sent the order.
         job: JobId,
-        /// The card, its number sealed.
+        /// The issued card, its number sealed.
         card: IssuedCard,
     },
-    /// The issuer definitely refused.
+    /// The issuer declined definitely.
     RecordDecline {
-        /// The order this answers.
+        /// Job that sent the order.
         job: JobId,
-        /// The issuer's word.
+        /// Reason given by the issuer.
         reason: ExternalText,
     },
-    /// The owner reads the number: kept as a fact, for the audit.
+    /// The account owner reads the card number; recorded for the audit.
     Reveal,
-    /// Its holder wants news of it.
+    /// The account owner requests a refresh from the issuer.
     RequestRefresh,
-    /// The issuer's answer to that.
+    /// The issuer's response to the request.
     RecordRefresh {
-        /// The question this answers.
+        /// Job that asked the issuer.
         job: JobId,
-        /// How the card stands.
+        /// Card state as the issuer reports it.
         snapshot: CardSnapshot,
-        /// What a refund has given.
+        /// Refund of the payment, as read.
         refunded: Refunded,
     },
-    /// The holder wants something of it.
+    /// The account owner requests a card action.
     RequestAction(CardAction),
-    /// The issuer's answer to that.
+    /// The issuer's response to the request.
     RecordActionResult {
-        /// The wish this answers.
+        /// Job that sent the action.
         job: JobId,
-        /// How the card stands.
+        /// Card state as the issuer reports it.
         snapshot: CardSnapshot,
-        /// What a refund has given.
+        /// Refund of the payment, as read.
         refunded: Refunded,
     },
-    /// The issuer's word unasked, and what a refund has given.
+    /// An event from the issuer, and the refund of the payment as read.
     RecordCardEvent(CardSnapshot, Refunded),
-    /// Its life is over, if it has not ended otherwise.
+    /// The card's last month ends, unless it has ended before.
     Expire {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a prepaid card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Bought.
+    /// The payment for it settled.
     Ordered {
-        /// By whom.
+        /// Account that pays for it.
         owner: Wallet,
-        /// For what.
+        /// Charge paid for it.
         charge: Charge,
-        /// To be loaded.
+        /// Amount to load on the card.
         amount: Cents,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// The issuer made it.
+    /// The issuer issued the card.
     Issued(CardDetails, Timestamp),
-    /// The issuer refused.
+    /// The issuer declined.
     Declined(ExternalText, Timestamp),
-    /// The number was shown to its owner.
+    /// The card number was shown to the account owner.
     Revealed(Timestamp),
-    /// News were asked for.
+    /// The account owner requested a refresh.
     RefreshRequested(Timestamp),
-    /// They have come, if there were any.
+    /// The refresh completed, with or without changes.
     Refreshed(Timestamp),
-    /// The holder wants something of it.
+    /// The account owner requested a card action.
     ActionRequested(CardAction, Timestamp),
-    /// The issuer has answered the wish.
+    /// The issuer answered the action.
     ActionCompleted(Timestamp),
-    /// The issuer said something new of it.
+    /// The issuer reported a change.
     Updated(CardUpdate, Timestamp),
-    /// Expired.
+    /// The card's last month ended.
     Expired(Timestamp),
-    /// Of what was left on it, the house kept so much: a refund gave the holder as much. What was said of the card follows.
+    /// Part of the remainder that Purser retained because a refund already paid the account owner as much. The reported
+    /// update follows.
     RemainderRetained(Usdc, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a prepaid card rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The state it met.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
-    /// News are being asked for already.
+    /// A refresh is already in progress.
     RefreshInProgress,
-    /// News were asked for too often.
+    /// Too many refreshes were requested.
     RefreshTooSoon {
-        /// Until another question is free, in milliseconds; above zero.
+        /// Milliseconds until another refresh is allowed; above zero.
         wait_ms: u64,
     },
-    /// The issuer has not answered another wish yet.
+    /// Another action is pending at the issuer.
     ActionInProgress(CardAction),
 }
 
@@ -196,10 +197,10 @@ impl Stored for Event {
 }
 
 impl Card {
-    /// The first snapshot of a card, for the batch of the payment that bought it.
+    /// First snapshot of the card, for the batch of the payment that bought it.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn order(
         id: CardId,
         owner: Wallet,
@@ -216,7 +217,7 @@ impl Card {
         NewEntity::from_event::<Self>(&id, &event, context)
     }
 
-    /// What may be known of it, once it was issued.
+    /// Card data that may be stored outside the vault, once the card was issued.
     pub const fn details(&self) -> Option<&CardDetails> {
         match &self.status {
             Status::Ready(d) | Status::Paused(d) | Status::Closed(d) | Status::Expired(d) => Some(d),
@@ -224,7 +225,7 @@ impl Card {
         }
     }
 
-    /// Where it stands, once it was issued.
+    /// State of the card, once it was issued.
     pub const fn lifecycle_state(&self) -> Option<LifecycleState> {
         match self.status {
             Status::Ready(_) => Some(LifecycleState::Usable),
@@ -234,12 +235,12 @@ impl Card {
         }
     }
 
-    /// Whether something can still be bought with it, now or after it is resumed.
+    /// Whether the card can still be used, now or after it is resumed.
     pub const fn is_usable(&self) -> bool {
         matches!(self.status, Status::Ready(_) | Status::Paused(_))
     }
 
-    /// What was credited to its holder so far: the whole charge if there is no card, else what was left at its end.
+    /// USDC credited to the account owner so far: the whole charge if there is no card, else the remainder at its end.
     pub fn credited(&self) -> Usdc {
         match self.status {
             Status::Failed { .. } => self.charge.charged,
@@ -247,7 +248,7 @@ impl Card {
         }
     }
 
-    /// What was bought with it, newest first.
+    /// Card transactions, newest first.
     pub fn transactions(&self) -> &[CardTransaction] {
         self.lifecycle.transactions()
     }

@@ -1,18 +1,19 @@
-//! Money taken back from a balance at the card issuer: an operator pays it out by hand.
+//! A withdrawal from a balance at the card issuer, which an operator pays by hand.
 //!
 //! ```text
-//! pending --issuer sets it aside--> queued --an operator claims it--> claimed --paid, with its transaction--> COMPLETE
+//! pending --issuer places a hold-> queued --an operator claims it--> claimed --paid, with its transaction--> COMPLETE
 //!    |                               |  ^------an operator releases it--'  |
-//!    `--issuer refuses--> FAILED     `--operator--> REJECTED <-------------'  the issuer puts it back
+//!    `--issuer declines-> FAILED     `--operator--> REJECTED <-------------'  the issuer releases the hold
 //! ```
 //!
-//! It is no withdrawal from an account: no balance of ours holds it and our treasury signs nothing. From `queued` on the
-//! amount is set aside at the issuer, so that nothing else can spend it; both ends have the issuer end that, which is not
-//! given up. A claim is a numbered lease, as with international orders: while it is claimed the money may be on its way, so
-//! that only the operator whose lease runs may say that it was paid.
+//! It is not a withdrawal from an account: no ledger account holds the money and our treasury signs nothing. From
+//! `queued` on the issuer holds the amount, so nothing else can spend it. At both ends the issuer is asked to end the
+//! hold; that job is never dropped. A claim is a numbered lease, as with international orders. While it is claimed the
+//! money may be on its way, so only the current lease holder may report that it was paid.
 //!
-//! A restored backup may offer again what was decided after it. Whoever would claim or reject it therefore has the issuer
-//! asked first: what has ended there is over here too, paid or put back as the issuer says, and nobody pays it again.
+//! A restored backup may offer again a withdrawal that was decided after it. The issuer is therefore asked before a
+//! claim or rejection. If the hold has ended there, the withdrawal ends here too, as paid or released as the issuer
+//! reports, and is not paid again.
 
 mod machine;
 
@@ -25,214 +26,214 @@ use crate::operator::AuditedAction;
 use crate::port::{ExternalText, Timestamp};
 pub use crate::reloadable_card::INSUFFICIENT;
 
-/// What the holder is told of one that was put back in a history that was lost.
+/// Reason shown to the account owner if the hold was released in a lost history.
 pub const HOLD_RELEASED_REASON: &str = "The card issuer had put it back before the service was restored from a backup.";
 
-/// A withdrawal from a card balance.
+/// State of a withdrawal from a card balance.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CardWithdrawal {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// The balance, by its deposit address.
+    /// Deposit address that identifies the balance.
     pub account: [u8; 20],
-    /// Who receives it.
+    /// Wallet that receives the money.
     pub to: Wallet,
-    /// How much.
+    /// Amount in US cents.
     pub amount: Cents,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// The issuer's name of what is set aside, from `queued` on.
+    /// The issuer's key of the hold, from `queued` on.
     pub hold_key: Option<JobId>,
-    /// The number of the last lease; 0 before the first.
+    /// Number of the last lease; 0 before the first.
     pub lease: u64,
-    /// Whether the issuer has ended the reservation.
+    /// Whether the issuer has ended the hold.
     pub settled: bool,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where it stands.
+/// Status of a card withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// The issuer is asked to set it aside.
+    /// The issuer is asked to place a hold.
     Pending,
     /// Waits for an operator.
     Queued,
-    /// An operator works on it; nobody once the lease has ended.
+    /// Claimed by an operator; `None` once the lease has expired.
     Claimed(Option<LeaseHolder>),
-    /// Paid.
+    /// An operator paid it.
     Complete {
-        /// The operator's word for where it can be seen.
+        /// The operator's reference of the payment.
         transaction: String,
     },
-    /// An operator refused it; the issuer puts it back.
+    /// An operator rejected it; the issuer releases the hold.
     Rejected {
-        /// The operator's words.
+        /// Reason given by the operator.
         reason: String,
     },
-    /// The issuer set nothing aside.
+    /// The issuer placed no hold.
     Failed {
-        /// [`INSUFFICIENT`], or the issuer's word.
+        /// [`INSUFFICIENT`] or the issuer's reason.
         reason: ExternalText,
     },
-    /// The issuer had ended it already, in a history that a restore lost.
+    /// The issuer had already ended the hold, in a history that a restore lost.
     ClosedAtIssuer {
-        /// Whether it was paid out; if not, it is the balance's again.
+        /// Whether it was paid out; if not, the hold was released to the balance.
         paid: bool,
     },
 }
 
-/// What may be asked.
+/// Commands to a card withdrawal.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The holder wants it.
+    /// The account owner requests it.
     Request {
-        /// Whose; an account at the issuer must be linked.
+        /// Account that owns it; an account at the issuer must be linked.
         owner: Wallet,
-        /// That account's deposit address.
+        /// Deposit address of that account.
         account: [u8; 20],
-        /// Who receives it.
+        /// Wallet that receives the money.
         to: Wallet,
-        /// How much.
+        /// Amount in US cents.
         amount: Cents,
     },
-    /// The issuer has set it aside.
+    /// The issuer placed the hold.
     RecordHold {
-        /// The reservation's key.
+        /// Key of the hold at the issuer.
         job: JobId,
     },
-    /// The issuer definitely refused.
+    /// The issuer declined definitely.
     RecordDecline {
-        /// The reservation's key.
+        /// Key of the hold at the issuer.
         job: JobId,
-        /// [`INSUFFICIENT`], or the issuer's word.
+        /// [`INSUFFICIENT`] or the issuer's reason.
         reason: ExternalText,
     },
-    /// The issuer had set it aside under this key, and that has ended since.
+    /// The issuer had placed a hold under this key that has ended since.
     RecordClosedAtIssuer {
-        /// The reservation's key.
+        /// Key of the hold at the issuer.
         job: JobId,
-        /// Whether it was paid out.
+        /// Whether the money was paid out.
         paid: bool,
     },
-    /// The same, found when an operator was about to decide.
+    /// The same, found before an operator's decision.
     RecordClosedOnReview {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// Whether it was paid out.
+        /// Whether the money was paid out.
         paid: bool,
     },
-    /// An operator takes it.
+    /// An operator claims it.
     Claim {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// For how long, in milliseconds.
+        /// Duration of the lease in milliseconds.
         life_ms: u64,
     },
-    /// An operator puts it back: it is not paid.
+    /// An operator releases it: it is not paid.
     Release {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// The last lease's number.
+        /// Number of the last lease.
         lease: u64,
     },
-    /// The operator who holds it has paid.
+    /// The lease holder reports the payment.
     Fulfil {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// The number of the operator's lease.
+        /// Number of the operator's lease.
         lease: u64,
-        /// Where it can be seen; each pays one withdrawal only.
+        /// Reference of the payment; each pays one withdrawal only.
         transaction: String,
     },
-    /// An operator refuses it.
+    /// An operator rejects it.
     Reject {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// The number of the operator's lease, if it is claimed.
+        /// Number of the operator's lease, if the order is claimed.
         lease: Option<u64>,
-        /// For the holder.
+        /// Reason shown to the account owner.
         reason: String,
     },
-    /// A lease's time is up.
+    /// A lease expired.
     ExpireLease {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
-        /// Which lease.
+        /// Number of the lease that ended.
         lease: u64,
     },
-    /// The issuer has ended the reservation.
+    /// The issuer has ended the hold.
     RecordHoldSettled {
-        /// The effect that asked for it.
+        /// Job that requested it.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a card withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Asked for.
+    /// Requested by the account owner.
     Requested {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// The balance, by its deposit address.
+        /// Deposit address that identifies the balance.
         account: [u8; 20],
-        /// Who receives it.
+        /// Wallet that receives the money.
         to: Wallet,
-        /// How much.
+        /// Amount in US cents.
         amount: Cents,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// Set aside under this key.
+    /// The issuer placed a hold under this key.
     Held(JobId, Timestamp),
-    /// The issuer refused.
+    /// The issuer declined.
     Declined(ExternalText, Timestamp),
-    /// An operator took it: a new lease.
+    /// An operator claimed it under a new lease.
     Claimed(LeaseHolder, Timestamp),
-    /// The lease ended by itself.
+    /// The lease expired.
     LeaseExpired(Timestamp),
-    /// An operator put it back.
+    /// An operator released it.
     Released(Timestamp),
-    /// Paid.
+    /// An operator paid it; the reference.
     Fulfilled(String, Timestamp),
-    /// An operator refused it.
+    /// An operator rejected it.
     Rejected(String, Timestamp),
-    /// The issuer has ended the reservation.
+    /// The issuer ended the hold.
     HoldSettled {
-        /// Whether the amount is on the balance again.
+        /// Whether the amount was released to the balance.
         released: bool,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// The issuer had ended the reservation in a history that was lost.
+    /// The issuer had ended the hold in a history that a restore lost.
     ClosedAtIssuer {
-        /// The reservation's key.
+        /// Key of the hold at the issuer.
         key: JobId,
-        /// Whether it was paid out.
+        /// Whether the money was paid out.
         paid: bool,
-        /// When that was found.
+        /// Time when that was found.
         at: Timestamp,
     },
 }
 
-/// Why a command was refused.
+/// Reason why a card withdrawal rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// This state takes no such command.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
-    /// It is not this operator's.
+    /// The operator does not hold the current lease.
     Lease(LeaseError),
-    /// The issuer had ended the reservation in a history that was lost.
+    /// The issuer had ended the hold in a history that a restore lost.
     ClosedAtIssuer {
-        /// Whether it was paid out; if not, it is the balance's again.
+        /// Whether it was paid out; if not, the hold was released to the balance.
         paid: bool,
     },
-    /// The issuer knows of nothing that was set aside for it.
+    /// The issuer has no hold for it.
     HoldMissing,
-    /// Its owner is frozen: nobody pays it until the account is thawed.
+    /// Its owner's account is frozen: it cannot be paid before the account is unfrozen.
     Frozen,
 }
 
@@ -251,7 +252,7 @@ impl Stored for Event {
 }
 
 impl CardWithdrawal {
-    /// Who held it last, while it is claimed and the end of the lease is not told.
+    /// Last lease holder, while the order is claimed and the lease's expiry is not recorded.
     pub const fn holder(&self) -> Option<&LeaseHolder> {
         match &self.status {
             Status::Claimed(Some(holder)) => Some(holder),
@@ -259,12 +260,12 @@ impl CardWithdrawal {
         }
     }
 
-    /// Whether an operator has still to decide.
+    /// Whether an operator still has to decide.
     pub const fn is_open(&self) -> bool {
         matches!(self.status, Status::Queued | Status::Claimed(_))
     }
 
-    /// Whether it was paid, once it has ended with something set aside.
+    /// Whether it was paid, once it has ended with a hold.
     pub const fn is_paid(&self) -> Option<bool> {
         match self.status {
             Status::Complete { .. } => Some(true),

@@ -1,15 +1,15 @@
-//! A difference between our books and somebody else's list: found by reconciliation, told once when it opens and once when
-//! it is gone, and never forgotten in between.
+//! A discrepancy between our records and an external list, found by reconciliation. It is announced once when it opens
+//! and once when it is resolved.
 //!
 //! ```text
-//! open --both agree again--> resolved
-//!   ^------found again----------'
+//! open --lists agree again-> resolved
+//!   ^------found again--------'
 //! ```
 //!
-//! A payment that its chain has taken back is pursued from the batch that opens the difference: if the chain shows that it
-//! never can land again, its loss is booked.
+//! If it is a reorged payment, the batch that opens the discrepancy also starts a job. If the chain shows that the
+//! payment can never settle again, its loss is posted.
 //!
-//! It is the house's, not a holder's: nobody can sign in as its owner, and only operators read what it tells.
+//! It is owned by the system, not by an account: no client can sign in as its owner, and only operators can read it.
 
 use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
@@ -21,77 +21,77 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::port::Timestamp;
 use crate::reconciliation::{DiscrepancyKind, EntryKind, ReconciliationSource};
 
-/// What differs: ids, states and amounts, no secret.
+/// Facts of a discrepancy: ids, statuses and amounts, no secret.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct DiscrepancyDetails {
-    /// Against whose list.
+    /// External list that it was found in.
     pub source: ReconciliationSource,
-    /// What kind of thing.
+    /// Kind of entry.
     pub entry_kind: EntryKind,
-    /// Its name there: an order's idempotency key, or a transaction.
+    /// Key in that list: an order's idempotency key, or a transaction.
     pub key: String,
-    /// Our id of it, if it is in our books.
+    /// Our id of it, if we have a record.
     pub subject: Option<String>,
-    /// How it differs.
+    /// Kind of discrepancy.
     pub kind: DiscrepancyKind,
-    /// State and amount in our books.
+    /// Status and amount in our records.
     pub internal: Option<String>,
-    /// The same on the other list.
+    /// Status and amount in the external list.
     pub external: Option<String>,
 }
 
 impl DiscrepancyDetails {
-    /// The payment, if it is one that we count on and that its chain does not show.
+    /// The payment, if the chain does not show one that we rely on.
     pub fn is_reorged_payment(&self) -> Option<PaymentId> {
         let missing = self.kind == DiscrepancyKind::MissingDeposit;
         self.subject.as_ref().filter(|_| missing)?.parse().ok()
     }
 }
 
-/// A difference's state.
+/// State of a discrepancy.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Discrepancy {
-    /// What differs, or last did.
+    /// Facts as last found.
     pub details: DiscrepancyDetails,
-    /// Since when it is open, or last was.
+    /// Time since which it is open, or when it was last opened.
     pub opened_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a difference stands.
+/// Status of a discrepancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// The lists differ.
     Open,
-    /// They do not any more.
+    /// The lists agree again.
     Resolved,
 }
 
-/// What may be asked.
+/// Commands to a discrepancy.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The lists differ.
+    /// Reports that the lists differ.
     Report(Box<DiscrepancyDetails>),
-    /// They do not.
+    /// Reports that the lists agree.
     Resolve,
-    /// Nothing more comes of what was taken back.
+    /// The reorged payment needs no further job.
     CloseReorg {
-        /// The effect that found it so.
+        /// Job that determined this.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a discrepancy.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Found.
+    /// It was found.
     Opened(Box<DiscrepancyDetails>, Timestamp),
-    /// Found to be something else than before.
+    /// It is now of another kind.
     Updated(Box<DiscrepancyDetails>, Timestamp),
-    /// Gone.
+    /// The lists agree again.
     Resolved(Timestamp),
 }
 
@@ -104,12 +104,12 @@ impl Stored for Event {
 }
 
 impl DiscrepancyId {
-    /// Of a thing on a list: always the same.
+    /// Id derived from source and key; always the same for an entry.
     pub fn for_entry(source: ReconciliationSource, key: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"difference");
         hash.update([0]);
-        hash.update(source.name());
+        hash.update(source.id_label());
         hash.update([0]);
         hash.update(key);
         let hash = hash.finalize();
@@ -126,7 +126,7 @@ impl Entity for Discrepancy {
         ("open", "both lists agree", "resolved"),
         ("resolved", "reconciliation finds it again", "open"),
     ];
-    const EVENT_NAMES: &'static [&'static str] = &["opened", "changed", "resolved"];
+    const EVENT_NAMES: &'static [&'static str] = &["opened", "updated", "resolved"];
     const CREATED_BY_COMMAND: bool = true;
     const SYSTEM_OWNED: bool = true;
 
@@ -150,11 +150,11 @@ impl Entity for Discrepancy {
             None => decision,
         };
         Ok(match (open, command) {
-            // The row says which kind it is, so that those that are open are counted without a look at each.
+            // The value is the kind, so that open discrepancies are counted without reading each.
             (None, Command::Report(found)) => pursued(decision, &found)
                 .put_new(table::open_discrepancy(now, *id), vec![found.kind as u8])
                 .event(Event::Opened(found, now)),
-            // What was told of it stands until it is another kind of difference: amounts under way are no news.
+            // The announced facts stay until the kind changes: amounts in progress are no news.
             (Some(known), Command::Report(found)) if known.details.kind != found.kind => pursued(decision, &found)
                 .put(table::open_discrepancy(known.opened_at, *id), vec![found.kind as u8])
                 .event(Event::Updated(found, now)),
@@ -205,7 +205,7 @@ impl Entity for Discrepancy {
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Opened(..) => "opened",
-            Event::Updated(..) => "changed",
+            Event::Updated(..) => "updated",
             Event::Resolved(_) => "resolved",
         })
     }

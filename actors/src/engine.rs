@@ -1,4 +1,4 @@
-//! The whole engine behind one handle: what the edge calls.
+//! The engine behind one handle: the API for the HTTP layer and the CLI.
 
 mod access;
 mod account_map;
@@ -84,19 +84,19 @@ pub use untracked_transfers::{
     UntrackedTransfer, lost_windows,
 };
 
-/// Tries before giving up; each is a lost race, or a batch behind one that was refused.
+/// Attempts before giving up. Each failure is a lost race, or a batch behind one that was rejected.
 const MAX_CONFLICT_RETRIES: usize = 8;
 
-/// The engine cannot start.
+/// Why the engine can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A stored fact is damaged.
+    /// A stored META value is corrupt.
     #[error("stored {0} is damaged: {1}")]
     Corrupt(&'static str, codec::DecodeError),
-    /// The store refused the first commit.
+    /// The store rejected the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
     /// The actor runtime is stopping.
@@ -104,7 +104,7 @@ pub enum StartError {
     Actors(String),
 }
 
-/// Handle on the running engine.
+/// Handle to the running engine.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
@@ -116,7 +116,7 @@ struct Inner {
     settings: EngineSettings,
     registries: Registries,
     secret: [u8; 32],
-    /// The addresses of managed wallets.
+    /// Addresses of agent wallets and their owners.
     account_map: AccountMap,
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
@@ -125,42 +125,42 @@ struct Inner {
     overloads: stats::OverloadCounters,
     attempts: Arc<AttemptCounters>,
     outbox: Arc<Outbox>,
-    /// Rung when the rails are said to have something to tell.
+    /// Notified when the payout rails may have new events.
     payout_events_ready: Arc<tokio::sync::Notify>,
     card_events_ready: Arc<tokio::sync::Notify>,
     prepaid_events_ready: Arc<tokio::sync::Notify>,
     bank_events_ready: Arc<tokio::sync::Notify>,
-    /// One at a time: what an operator changes without an entity.
+    /// Serialises changes by operators that no entity decides.
     operator_lock: tokio::sync::Mutex<()>,
-    /// Events on their way to endpoints.
+    /// Webhook fan-out and delivery.
     webhooks: Arc<webhooks::WebhookService>,
-    /// What is sold now.
+    /// Breakers of the product lines.
     lines: Arc<lines::LineBreakers>,
-    /// The gate that money leaves by.
+    /// Decides whether outgoing transfers are allowed.
     outgoing_guard: Arc<OutgoingTransferGuard>,
-    /// What a restore has lost.
+    /// The history that a restore lost, if any.
     lost_history: Option<LostHistory>,
-    /// What came in.
+    /// State of incoming transfers.
     incoming: Arc<IncomingTracker>,
-    /// What of before a restore is not good until somebody says so.
+    /// Credentials from before a restore are suspended until an operator confirms them.
     suspended: suspension::SuspensionTime,
-    /// Whose lists the books are held against.
+    /// External lists that reconciliation compares with.
     lists: ReconciliationLists,
-    /// What reconciliation counts.
+    /// Statistics of reconciliation.
     reconciliation_stats: Arc<reconciler::ReconciliationStats>,
-    /// Whether every supervisor lives.
+    /// False once a supervisor has died.
     healthy: Arc<AtomicBool>,
     root: ActorCell,
 }
 
 impl Engine {
-    /// Starts supervisors and takes up every effect that was not done when the last process ended.
+    /// Starts the supervisors and resumes every job that was open when the last process ended.
     ///
     /// # Errors
-    /// When storage fails or actors cannot be started.
+    /// When storage fails or actors can't be started.
     pub fn start(parts: EngineDeps) -> BoxFuture<'static, Result<Self, StartError>> {
-        // Boxed, so that the actors are compiled here and not in every program that starts an engine: the body of an
-        // async function is generated where it is polled.
+        // Boxed, so that the actors are compiled in this crate and not in every program that starts an engine. The body
+        // of an async function is generated where it is polled.
         Box::pin(Self::open(parts))
     }
 
@@ -236,7 +236,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What was not done is taken up, and what goes on for as long as the engine lives begins.
+    /// Resumes open jobs and starts the background tasks.
     async fn start_background(
         &self,
         deliveries: Arc<Outbox>,
@@ -259,8 +259,8 @@ impl Engine {
         reconciler::spawn(self, reconciling).await.map_err(actors)
     }
 
-    /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
-    /// a page read later would show what the first ones bring about, and start it twice.
+    /// Starts every open job; dead letters wait for an operator. Reads all rows before it starts the first job. A page
+    /// read later would show jobs that the first ones create, and start them twice.
     async fn resume_outbox(&self, deliveries: &dyn JobStarter) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let mut after = None;
@@ -289,7 +289,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends idle entities to rest and forgets expired nonces and login codes, for as long as the engine lives.
+    /// Background task: passivates idle entities and purges expired nonces and login codes.
     fn run_housekeeping(&self) {
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(self.0.settings.sweep_every_ms.max(1));
@@ -305,7 +305,7 @@ impl Engine {
         });
     }
 
-    /// Rings timers, for as long as the engine lives.
+    /// Background task: starts scheduled jobs when they are due.
     fn run_timers(&self, deliveries: Arc<dyn JobStarter>) {
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(self.0.settings.timers_every_ms.max(1));
@@ -321,24 +321,24 @@ impl Engine {
         });
     }
 
-    /// Registries with a supervisor of entities and one of deliveries each.
+    /// Number of registries, each with a supervisor of entities and one of jobs.
     pub const REGISTRY_COUNT: usize = Registries::KINDS.len();
 
-    /// Whether every supervisor lives. If not, what was claimed waits for the next start, and nothing new should come.
+    /// Whether every supervisor is alive. If not, claimed payments wait for the next start, and callers should accept
+    /// no new ones.
     pub fn is_healthy(&self) -> bool {
         self.0.healthy.load(Ordering::Acquire)
     }
 
-    /// Stops every actor. What is durable stays, what is not done is taken up at the next start.
+    /// Stops every actor. Durable state stays; open jobs resume at the next start.
     pub fn stop(&self) {
-        // First, so that whoever loses its actor now does not wait for another.
+        // First, so that a task that loses its actor now does not wait for another.
         self.0.healthy.store(false, Ordering::Release);
         self.0.root.stop(Some("the service stops".into()));
     }
 }
 
 impl Inner {
-    /// Who does the effects' work.
     fn job_handlers(&self) -> jobs::JobHandlers {
         jobs::JobHandlers {
             registries: self.registries.clone(),

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! processing --catalog--> COMPLETED
-//!      `--catalog's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//!      `--catalog's definite decline--> FAILED, the whole charge credited to the payer's balance
 //! ```
 //!
-//! What opens the card to whoever holds it (link, code, PIN) is a vault record and in no event. A time-out of the catalog is
-//! never a refusal: the order stands, under the same idempotency key, until the catalog says yes or no.
+//! The redemption secrets (link, code, PIN) are a vault record and in no event. A time-out of the catalog never counts
+//! as a decline: the order remains open under the same idempotency key until the catalog confirms or declines it.
 
 use purser_storage::codec::Stored;
 
@@ -20,98 +20,99 @@ use crate::port::{ExternalText, Timestamp};
 use crate::product::{Country, Currency};
 use crate::quote::QuoteFacts;
 
-/// What is ordered from the catalog: fixed for the gift card's life.
+/// Order at the catalog; never changes.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct GiftCardOrder {
-    /// The catalog's name of the product.
+    /// Id of the product in the catalog.
     pub product: String,
-    /// In the product's own currency.
+    /// Amount in the product's currency.
     pub amount: Cents,
-    /// The product's own currency.
+    /// Currency of the product.
     pub currency: Currency,
-    /// Where it will be redeemed.
+    /// Country where it will be redeemed.
     pub country: Country,
-    /// The catalog's fee rate when its stock was looked at, as decimal text: it declines if it has raised it since.
+    /// The catalog's fee rate when the stock was checked, as decimal text. The catalog declines the order if it has
+    /// raised the rate since.
     pub fee_rate: String,
-    /// What the payer's price was made from. What comes on top is ours; the catalog is owed what the card is worth.
+    /// Facts that priced it for the payer. The fee is ours; the catalog is owed the card's value.
     pub quoted: Box<QuoteFacts>,
 }
 
-/// A gift card's state.
+/// State of a gift card order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct GiftCard {
-    /// Who paid for it and may redeem it.
+    /// Account that paid for it and may redeem it.
     pub owner: Wallet,
-    /// What it cost; credited if it fails.
+    /// Charge paid for it; credited if it fails.
     pub charge: Charge,
-    /// What was ordered.
+    /// Order at the catalog.
     pub order: GiftCardOrder,
-    /// When it was bought.
+    /// Time of the purchase.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a gift card stands.
+/// Status of a gift card order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Ordered.
+    /// Ordered from the catalog.
     Processing,
-    /// It can be redeemed; the vault knows how.
+    /// It can be redeemed; the vault has the secrets.
     Completed,
-    /// Refused by the catalog; the charge is credited.
+    /// The catalog declined; the charge is credited.
     Failed {
-        /// The catalog's word.
+        /// Reason given by the catalog.
         reason: ExternalText,
     },
 }
 
-/// What may be asked.
+/// Commands to a gift card order.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The catalog made it.
+    /// The catalog delivered it.
     RecordDelivery {
-        /// The order this answers.
+        /// Job that sent the order.
         job: JobId,
-        /// How to redeem it, sealed by the vault.
+        /// Redemption secrets, sealed by the vault.
         sealed: Vec<u8>,
     },
-    /// The catalog definitely refused.
+    /// The catalog declined definitely.
     RecordDecline {
-        /// The order this answers.
+        /// Job that sent the order.
         job: JobId,
-        /// The catalog's word.
+        /// Reason given by the catalog.
         reason: ExternalText,
     },
-    /// The owner reads how to redeem it: kept as a fact, for the audit.
+    /// The account owner reads the redemption secrets; recorded for the audit.
     Reveal,
 }
 
-/// What may happen.
+/// Events of a gift card order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Bought.
+    /// The payment for it settled.
     Ordered {
-        /// By whom.
+        /// Account that pays for it.
         owner: Wallet,
-        /// For what.
+        /// Charge paid for it.
         charge: Charge,
-        /// What.
+        /// Order at the catalog.
         order: GiftCardOrder,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// The catalog made it.
+    /// The catalog delivered it.
     Delivered(Timestamp),
-    /// The catalog refused.
+    /// The catalog declined it.
     Declined(ExternalText, Timestamp),
-    /// How to redeem it was shown to its owner.
+    /// The redemption secrets were shown to the account owner.
     Revealed(Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a gift card order rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -124,7 +125,7 @@ impl Stored for Event {
 }
 
 impl GiftCard {
-    /// USDC of its charge on the account's balance.
+    /// USDC of its charge that was credited to the account's balance.
     pub const fn credited(&self) -> Usdc {
         match self.status {
             Status::Failed { .. } => self.charge.charged,
@@ -132,10 +133,10 @@ impl GiftCard {
         }
     }
 
-    /// The first snapshot, for the batch of the payment that bought it.
+    /// First snapshot, for the batch of the payment that bought it.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn order(
         id: CardId,
         owner: Wallet,

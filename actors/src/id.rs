@@ -1,4 +1,4 @@
-//! Names of things. Ids are 128 random bits with a readable prefix; wallets are the addresses themselves.
+//! Ids. An id is 128 random bits with a readable prefix; a wallet's id is its address.
 
 mod derived;
 
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-/// Text that is not an id or address of the wanted kind.
+/// Text that is not an id or address of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid {0}")]
 pub struct ParseIdError(pub &'static str);
@@ -20,7 +20,7 @@ macro_rules! define_id {
         pub struct $name(pub u128);
 
         impl $name {
-            /// What its text begins with.
+            /// Prefix of the id's text.
             pub const PREFIX: &'static str = $prefix;
         }
 
@@ -51,61 +51,61 @@ macro_rules! define_id {
 }
 
 define_id!(
-    /// A card.
+    /// Id of a card of any kind.
     CardId, "card_"
 );
 define_id!(
-    /// A payout: to a debit card, a bank destination or a payment app.
+    /// Id of a payout: to a debit card, a bank destination or a payment app.
     PayoutId, "po_"
 );
 define_id!(
-    /// Money of a payout that came back after its return window.
+    /// Id of a late return: money of a payout that was returned after its return window.
     LateReturnId, "lr_"
 );
 
 impl LateReturnId {
-    /// The late return of a payout: there is never a second.
+    /// Id of the payout's only late return.
     pub const fn for_payout(payout: PayoutId) -> Self {
         Self(payout.0)
     }
 }
 
 define_id!(
-    /// What the house gives back in connection with a payment.
+    /// Id of a refund.
     RefundId, "rf_"
 );
 
 define_id!(
-    /// An act of an operator that waits for a second one.
+    /// Id of an operator action that waits for a second operator.
     ApprovalId, "apr_"
 );
 
 impl RefundId {
-    /// The refund of a payment: there is never a second.
+    /// Id of the payment's only refund.
     pub const fn for_payment(payment: PaymentId) -> Self {
         Self(payment.0)
     }
 }
 
 define_id!(
-    /// A top-up of the balance at the card issuer.
+    /// Id of a top-up of the balance at the card issuer.
     TopUpId, "top_"
 );
 define_id!(
-    /// A registered bank destination.
+    /// Id of a registered bank destination.
     BankDestinationId, "dst_"
 );
 define_id!(
-    /// A saved recipient of app payments.
+    /// Id of a saved recipient of app payments.
     PaymentRecipientId, "rcp_"
 );
 define_id!(
-    /// Who owns bank destinations, as the account holder keeps them.
+    /// Id of the owner of bank destinations, as the account owner entered it.
     BankRecipientId, "brc_"
 );
 
 impl PaymentRecipientId {
-    /// Of a user of an app, as this account pays them: always the same, and nobody without the key can make it up.
+    /// Id of an app user, as this account pays them: always the same, and unpredictable without the key.
     pub fn for_handle(secret: &[u8; 32], owner: &Wallet, platform: &str, handle: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"recipient");
@@ -123,24 +123,24 @@ impl PaymentRecipientId {
 }
 
 define_id!(
-    /// An application to bank.
-    BankingApplicationId, "app_"
+    /// Id of a banking application.
+    BankingApplicationId, "bapp_"
 );
 define_id!(
-    /// A document of an application.
+    /// Id of a document of an application.
     DocumentId, "doc_"
 );
 define_id!(
-    /// A holder's account at the bank.
+    /// Id of an account owner's account at the bank.
     BankAccountId, "ba_"
 );
 define_id!(
-    /// Money between a balance and an account at the bank.
+    /// Id of a transfer between a balance and an account at the bank.
     BankTransferId, "btr_"
 );
 
 impl BankTransferId {
-    /// Of money that came in, by the bank's name of it: always the same.
+    /// Id of an incoming transfer, derived from the bank's reference: always the same.
     pub fn for_reference(reference: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"incoming bank transfer");
@@ -154,85 +154,85 @@ impl BankTransferId {
 }
 
 define_id!(
-    /// A payment: one signed authorization, whatever becomes of it.
+    /// Id of a payment: one signed payment authorization, whatever its outcome.
     PaymentId, "pay_"
 );
 impl PaymentId {
-    /// Of what a balance paid for.
+    /// Stands for a purchase that a balance paid for.
     pub const NONE: Self = Self(0);
 }
 
 define_id!(
-    /// A refresh-token family: one sign-in and everything refreshed from it.
+    /// Id of a session: one sign-in and everything refreshed from it.
     SessionId, "ses_"
 );
 define_id!(
-    /// An API key: what an agent exchanges for tokens of the account that it was made for.
+    /// Id of an API key, which an agent exchanges for tokens of the account that created it.
     ApiKeyId, "key_"
 );
 
 impl ApiKeyId {
-    /// The name under which whatever was made with the key is known as revoked, as a session's is under its own.
+    /// Session id under which the revocation of everything issued with the key is stored.
     pub const fn session_id(self) -> SessionId {
         SessionId(self.0)
     }
 }
 
 define_id!(
-    /// A published event.
+    /// Id of a published event.
     EventId, "evt_"
 );
 define_id!(
-    /// A request at the edge: what log lines of one call have in common.
+    /// Id of an HTTP request, which connects the log lines of one call.
     RequestId, "req_"
 );
 
 impl RequestId {
-    /// Of work that no request began: what a start takes up or imports, what the house does by itself.
+    /// For jobs that no request began: started or imported at a start, or begun by the system.
     pub const NONE: Self = Self(0);
 }
 
 define_id!(
-    /// A durable effect. Towards a provider it is the idempotency key.
-    JobId, "eff_"
+    /// Id of a job; also the idempotency key at a provider.
+    JobId, "job_"
 );
 
 define_id!(
-    /// A transfer to our treasury that no payment claims.
+    /// Id of a transfer to our treasury that no payment claims.
     DepositId, "dep_"
 );
 
 define_id!(
-    /// A withdrawal from an account's balance.
+    /// Id of a withdrawal from an account's balance.
     WithdrawalId, "wd_"
 );
 define_id!(
-    /// A transfer out of our treasury, or an order at a provider, that no history of ours explains.
-    OutgoingTransferId, "left_"
+    /// Id of an untracked transfer out of our treasury, or of a lost order at a provider.
+    OutgoingTransferId, "otx_"
 );
 define_id!(
-    /// What our books and somebody else's list do not agree about.
-    DiscrepancyId, "dif_"
+    /// Id of a discrepancy between our records and an external list.
+    DiscrepancyId, "disc_"
 );
 define_id!(
-    /// A spend of a managed wallet.
-    WalletPaymentId, "spd_"
+    /// Id of a wallet payment.
+    WalletPaymentId, "wpay_"
 );
 define_id!(
-    /// An address in a managed wallet's book.
+    /// Id of an address in an agent wallet's address book.
     AddressId, "adr_"
 );
 define_id!(
-    /// An endpoint that events are posted to.
+    /// Id of a webhook endpoint.
     WebhookId, "wh_"
 );
 define_id!(
-    /// An event on its way to one endpoint.
+    /// Id of the delivery of an event to one webhook endpoint.
     WebhookDeliveryId, "whd_"
 );
 
 impl WebhookDeliveryId {
-    /// Of an event for an endpoint: there is never a second.
+    /// Id of the only delivery of an event to an endpoint.
     pub fn for_event(endpoint: WebhookId, event: EventId) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"webhook delivery");
@@ -246,12 +246,12 @@ impl WebhookDeliveryId {
 }
 
 define_id!(
-    /// A line of an account's statement. Later lines have greater ids.
-    StatementLineId, "ent_"
+    /// Id of a line of an account's statement. Later lines have greater ids.
+    StatementLineId, "stl_"
 );
 
 impl StatementLineId {
-    /// Of the so-many-th line: its number, then 64 of the random bits.
+    /// Id of a line by its number, followed by 64 of the random bits.
     pub fn at_index(number: u64, random: u128) -> Self {
         Self(u128::from(number) << 64 | random & u128::from(u64::MAX))
     }
@@ -259,7 +259,7 @@ impl StatementLineId {
 
 static CHAIN_NAMES: OnceLock<[&'static str; 2]> = OnceLock::new();
 
-/// The two networks the service is paid on.
+/// The two networks on which the service is paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Network {
     /// Base; on mainnet `eip155:8453`.
@@ -269,10 +269,10 @@ pub enum Network {
 }
 
 impl Network {
-    /// Both, in the order they are offered.
+    /// Both networks, in the order of offers.
     pub const ALL: [Self; 2] = [Self::Base, Self::Solana];
 
-    /// The CAIP-2 identifier of the chain that this process works on: mainnet unless [`Network::name_chains`] was called.
+    /// The CAIP-2 identifier of this process's chain: mainnet unless [`Network::name_chains`] was called.
     pub fn caip2(self) -> &'static str {
         let [base, solana] = CHAIN_NAMES.get_or_init(|| [Self::Base.mainnet(), Self::Solana.mainnet()]);
         match self {
@@ -288,13 +288,13 @@ impl Network {
         }
     }
 
-    /// Names the chains of this process by CAIP-2, Base's first, before anything asks for a name. Ids of what a chain shows follow
-    /// from the names. Whether these are the ones in effect now.
+    /// Sets the CAIP-2 identifiers of this process, Base first; must be called before any is read, because ids of chain
+    /// records are derived from them. Returns whether these identifiers are now in effect.
     pub fn name_chains(names: [&'static str; 2]) -> bool {
         *CHAIN_NAMES.get_or_init(|| names) == names
     }
 
-    /// The name x402 v1 uses, also the short name in answers.
+    /// Name in x402 v1, also the short name in API responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Base => "base",
@@ -305,7 +305,7 @@ impl Network {
 
 /// A wallet address with its chain family: the key of an account.
 ///
-/// Text is kept exact for Solana, whose base58 is case-sensitive; see [`Wallet::user_id`] for the lowercased form.
+/// Solana text is exact, because base58 is case-sensitive; see [`Wallet::user_id`] for the lower-case form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Wallet {
     /// An Ethereum address.
@@ -315,10 +315,10 @@ pub enum Wallet {
 }
 
 impl Wallet {
-    /// The owner of what is the house's own: the address that nobody has the key of, so that nobody signs in as it.
+    /// Owner of system entities: an address without a known private key, so no client can sign in as it.
     pub const SYSTEM: Self = Self::Evm([0; 20]);
 
-    /// The family's byte, then the address.
+    /// The family byte, then the address.
     pub fn key(&self) -> Vec<u8> {
         match self {
             Self::Evm(a) => [&[1][..], a].concat(),
@@ -335,7 +335,7 @@ impl Wallet {
         }
     }
 
-    /// `user_id` of the contract: the address, lowercased.
+    /// `user_id` of the contract: the address in lower case.
     pub fn user_id(&self) -> String {
         match self {
             Self::Evm(a) => format!("0x{}", hex::encode(a)),
@@ -351,7 +351,7 @@ impl Wallet {
         }
     }
 
-    /// The network this wallet pays on.
+    /// Network on which this wallet pays.
     pub const fn network(&self) -> Network {
         match self {
             Self::Evm(_) => Network::Base,
@@ -371,7 +371,7 @@ impl Wallet {
 impl FromStr for Wallet {
     type Err = ParseIdError;
 
-    /// An Ethereum address in any case, or an exact Solana address.
+    /// Parses an Ethereum address in any case, or an exact Solana address.
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
         if let Some(digits) = text.strip_prefix("0x") {
             let mut address = [0; 20];

@@ -1,4 +1,4 @@
-//! The check of who an account's holder is, at a provider that keeps the person's answers to itself.
+//! The identity verification of an account owner, by a provider that does not share the person's data.
 //!
 //! ```text
 //! - --owner's page--> in-review --provider--> VERIFIED
@@ -6,9 +6,9 @@
 //!                      `-------owner's page-----'
 //! ```
 //!
-//! Only two commands lead on: [`Command::Begin`], which the owner's page sends, and [`Command::Decide`], which carries the
-//! provider's word, asked for by the check's effect or brought by a signed callback. While it is verified, and no longer,
-//! there is a row that purchases can require ([`table::verified`]).
+//! Only two commands change it: [`Command::Request`], which the owner's page sends, and [`Command::RecordVerdict`] with
+//! the provider's verdict, polled by the check's job or received in a signed callback. While it is verified, and only
+//! then, a row exists that purchases can require ([`table::verified`]).
 
 use purser_storage::codec::Stored;
 
@@ -18,99 +18,99 @@ use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, StartedCheck, Timestamp, Verdict};
 
-/// The state of one holder's identity.
+/// State of an account owner's identity verification.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct IdentityVerification {
-    /// Whose.
+    /// Account of the owner.
     pub wallet: Wallet,
-    /// Checks begun so far.
+    /// Number of checks started so far.
     pub attempts: u32,
-    /// When the first was begun.
+    /// Start of the first check.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where an identity stands.
+/// Status of an identity verification.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// A check is under way.
+    /// A check is in progress.
     InReview {
-        /// The effect that follows it.
+        /// Job that follows it.
         check: JobId,
-        /// As the provider knows it, once it does.
+        /// The provider's data of the check, once it has started.
         started: Option<StartedCheck>,
     },
-    /// The holder is known.
+    /// The account owner passed the check.
     Verified {
-        /// The provider's name of the check.
+        /// The provider's reference of the check.
         reference: String,
     },
-    /// Not proven.
+    /// The account owner did not pass.
     Rejected {
-        /// The provider's name of the check, if it came to be one.
+        /// The provider's reference of the check, if one was started.
         reference: Option<String>,
-        /// The provider's word.
+        /// Reason given by the provider.
         reason: ExternalText,
     },
 }
 
-/// What may be asked.
+/// Commands to an identity verification.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The owner wants to be checked.
+    /// The owner requests a check.
     Request,
-    /// The provider has begun the check.
+    /// The provider has started the check.
     RecordStarted {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// As the provider knows it.
+        /// The provider's data of the check.
         started: StartedCheck,
     },
-    /// The provider will not begin it.
+    /// The provider declined to start the check.
     RecordDecline {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// The provider's word.
+        /// Reason given by the provider.
         reason: ExternalText,
     },
-    /// The provider's verdict.
+    /// The provider reports its verdict.
     RecordVerdict {
-        /// Of which check.
+        /// The provider's reference of the check.
         reference: String,
-        /// What it is.
+        /// Verdict on that check.
         verdict: Verdict,
     },
 }
 
-/// What may happen.
+/// Events of an identity verification.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// A check was asked for.
+    /// A check was requested.
     Requested {
-        /// The effect that follows it.
+        /// Job that follows it.
         check: JobId,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// It has begun at the provider.
+    /// The check started at the provider.
     Started(StartedCheck, Timestamp),
-    /// It was passed.
+    /// The owner passed the check.
     Verified(Timestamp),
-    /// It was not passed.
+    /// The owner did not pass.
     Rejected(ExternalText, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why an identity verification rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// Not in this state.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
-    /// The verdict is on a check that is not this one.
+    /// The verdict belongs to another check.
     DifferentCheck,
-    /// It was decided, and otherwise.
+    /// A different verdict is already recorded.
     AlreadyDecided(&'static str),
 }
 
@@ -123,7 +123,7 @@ impl Stored for Event {
 }
 
 impl IdentityVerification {
-    /// Where its owner goes on at the provider, while there is something to do there.
+    /// Page at the provider where the owner continues, while there is something to do.
     pub fn url(&self) -> Option<&str> {
         match &self.status {
             Status::InReview {
@@ -149,7 +149,8 @@ impl IdentityVerification {
         }
     }
 
-    /// The provider's word on the check that is under way. Said again it changes nothing; what contradicts it is refused.
+    /// Applies the provider's verdict to the pending check. A repeated verdict changes nothing; a contradicting one is
+    /// rejected.
     fn decide_on(
         &self,
         wallet: &Wallet,
@@ -218,7 +219,7 @@ impl Entity for IdentityVerification {
                     started: begun,
                 },
             ) if *check == effect => Ok(done.event(Event::Started(begun, context.now))),
-            // Said again, by a try that overtook another: the first word stands.
+            // Repeated by an attempt that overtook another: the first response counts.
             (Some((_, Status::InReview { check, .. })), Command::RecordStarted { job: effect, .. })
                 if *check == effect =>
             {

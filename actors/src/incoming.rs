@@ -1,20 +1,22 @@
-//! A transfer to our treasury that no payment claims: found by whoever watches the chains' lists, and decided once.
+//! An incoming transfer: a transfer to our treasury that no payment claims. It is found by reconciliation of the chains
+//! and decided once.
 //!
 //! ```text
-//! found --in the time that a restore lost, and nothing was bought with it--> crediting --the account holds it--> CREDITED
+//! found --in the time that a restore lost, and nothing was bought with it--> crediting --account is credited--> CREDITED
 //!   |---in that time, and the provider shows what was bought with it-------> ADOPTED
 //!   |---a payment claims it------------------------------------------------> CLAIMED
-//!   `---all else--> waiting --an operator credits it--> crediting
+//!   `---otherwise-> waiting --an operator credits it--> crediting
 //!                      |-----an operator returns it---> returning --its withdrawal is open--> RETURNED
-//!                      |-----an operator says that it is the treasury's own-----------------> OPERATOR_FUNDS
-//!                      |-----an operator says by which transfer it has left again-----------> FORWARDED
+//!                      |-----an operator attributes it to operator funds--------------------> OPERATOR_FUNDS
+//!                      |-----an operator attributes it to an outgoing transfer-------------> FORWARDED
 //!                      `-----a payment claims it--------------------------------------------> CLAIMED
 //! ```
 //!
-//! It has the number of its place on the chain, so that it is found once, however often the list is read. Nothing of it is in the
-//! books before it is decided. From then on the payment that it would have settled, if there is one, settles by it no more.
+//! Its number is derived from its position on the chain, so it is found once, however often the list is read. It has no
+//! postings before it is decided. From the decision on, the payment that it would have settled, if there is one, can no
+//! longer settle by it.
 //!
-//! It is the house's, not a holder's: only operators read what it tells.
+//! It is owned by the system, not by an account: only operators can read it.
 
 mod adopting;
 mod counting;
@@ -29,29 +31,29 @@ use crate::operator::AuditedAction;
 use crate::port::{ChainMovement, ExternalText, OutgoingTransfer, Timestamp, key_of};
 use crate::product::{Country, Currency, ProductLine, PurchasedProduct};
 
-/// A transfer as its chain lists it: fixed for its life.
+/// A transfer as its chain lists it; never changes.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Transfer {
-    /// Which chain.
+    /// Chain of the transfer.
     pub network: Network,
     /// The chain's id of the transaction.
     pub transaction: String,
-    /// Which transfer in it, from 0.
+    /// Index of the transfer in the transaction, from 0.
     pub index: u32,
-    /// Who sent it.
+    /// Wallet that sent it.
     pub from: Wallet,
-    /// How much.
+    /// Amount in USDC.
     pub amount: Usdc,
-    /// When, by the chain's clock.
+    /// Time by the chain's clock.
     pub at: Timestamp,
-    /// What its authorization is recognised by.
+    /// Fingerprint of its payment authorization.
     pub fingerprint: [u8; 32],
-    /// The payment that an authorization with this mark is or would be.
+    /// Payment that an authorization with this fingerprint is or would be.
     pub payment: PaymentId,
 }
 
 impl Transfer {
-    /// What came in, and the payment that it would settle.
+    /// The transfer of a treasury movement, and the payment that it would settle.
     pub fn from_movement(network: Network, moved: &ChainMovement, payment: PaymentId) -> Self {
         Self {
             network,
@@ -65,41 +67,41 @@ impl Transfer {
         }
     }
 
-    /// Its name on the chain's list.
+    /// Key in the chain's list.
     pub fn key(&self) -> String {
         key_of(&self.transaction, self.index)
     }
 
-    /// Whether nobody authorized it as a payment is: it can have bought nothing.
+    /// Whether it was not authorized as a payment: it then cannot have bought anything.
     pub fn is_plain(&self) -> bool {
         self.fingerprint == ChainMovement::plain_fingerprint(&self.transaction, self.index)
     }
 
-    /// Its id: always the same.
+    /// Id derived from network, transaction and index.
     pub fn id(&self) -> DepositId {
         DepositId::for_transfer(self.network, &self.transaction, self.index)
     }
 }
 
-/// Its state.
+/// State of an incoming transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Incoming {
-    /// See [`Transfer`].
+    /// Facts of the chain; see [`Transfer`].
     pub transfer: Transfer,
-    /// Since when it is known.
+    /// Time when it was found.
     pub found_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// What a provider has under the name of what it would have bought, where it could not be adopted.
+    /// What a provider has under the key of the possible purchase, if it could not be adopted.
     pub provider_report: Option<ExternalText>,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where it stands.
+/// Status of an incoming transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// It is being looked into.
+    /// It is being classified.
     Found,
     /// It waits for an operator.
     Waiting,
@@ -107,155 +109,155 @@ pub enum Status {
     Crediting(Wallet),
     /// This account was credited.
     Credited(Wallet),
-    /// This was bought with it.
+    /// It paid for this product.
     Adopted(PurchasedProduct),
-    /// It is the treasury's own.
+    /// The transfer is attributed to operator funds.
     OperatorFunds,
-    /// It goes back to its sender by a withdrawal of this account's.
+    /// It is returned to its sender by a withdrawal from this account.
     Returning(Wallet),
-    /// That withdrawal is open.
+    /// That withdrawal was opened.
     Returned(Wallet),
     /// A payment has settled by it, or will.
     Claimed,
-    /// In a history that a restore has lost it was sent on for its sender, by this transfer.
+    /// In a lost history it was sent on for its sender, by this transfer.
     Forwarded(OutgoingTransferId),
 }
 
-/// What a provider made, as far as its list says and we can keep it.
+/// A product that a provider delivered, as far as its list shows it and we can adopt it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdoptableProduct {
-    /// A USA prepaid card.
+    /// A US prepaid card.
     Card {
-        /// Loaded with.
+        /// Amount loaded on the card.
         amount: Cents,
     },
     /// A gift card.
     GiftCard {
-        /// In the product's currency.
+        /// Amount in the product's currency.
         amount: Cents,
-        /// The product's currency.
+        /// Currency of the product.
         currency: Currency,
-        /// The catalog's name of the product.
+        /// Id of the product in the catalog.
         product: String,
-        /// Where it is redeemed.
+        /// Country where it can be redeemed.
         country: Country,
-        /// The catalog's fee rate that it was ordered at, as decimal text.
+        /// The catalog's fee rate at the time of the order, as decimal text.
         fee_rate: String,
     },
 }
 
-/// What came of looking into it.
+/// Result of the classification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A payment claims it.
     Claimed,
-    /// An operator has to decide.
+    /// An operator must decide.
     Wait {
         /// What a provider shows.
         provider_report: Option<ExternalText>,
-        /// Whose caps it counts against until it is known what it was: the account, and the lines that it may have bought of.
-        /// None where nothing can have been bought with it.
+        /// Account and product lines whose caps it counts toward until the purchase is known. `None` if it cannot have
+        /// bought anything.
         cap_usage: Option<(Wallet, Vec<ProductLine>)>,
     },
-    /// Its sender is to be credited: this account.
+    /// This account, its sender's, will be credited.
     Credit(Wallet),
-    /// The provider shows what was bought with it, for this account.
+    /// The provider shows the product that it paid for, for this account.
     Adopt(Wallet, AdoptableProduct),
 }
 
-/// What an operator decides.
+/// Decision of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorDecision {
     /// This account is credited.
     Credit(Wallet),
-    /// It is the treasury's own.
+    /// The transfer is attributed to operator funds.
     OperatorFunds,
-    /// It goes back to its sender, by a withdrawal of this account's.
+    /// It is returned to its sender, by a withdrawal from this account.
     Return(Wallet),
 }
 
-/// What may be asked.
+/// Commands to an incoming transfer.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The chain lists it and no book knows it.
+    /// The chain lists it and it has no ledger record.
     Find(Box<Transfer>),
-    /// It was looked into.
+    /// The classification has a result.
     RecordVerdict {
-        /// The effect that did.
+        /// Job that classified it.
         job: JobId,
-        /// See [`Verdict`].
+        /// Result of the classification.
         verdict: Box<Verdict>,
-        /// The revision of the payment that it would settle, as it was read; 0 if there was none.
+        /// Revision of the payment that it would settle, as read; 0 if there was none.
         payment: u64,
     },
-    /// It is not known yet what was bought with it: until then it counts against this account's caps, as of these lines.
+    /// The purchase is not known yet: until then it counts toward this account's caps for these lines.
     Count(Wallet, Vec<ProductLine>),
-    /// A payment of this account's has settled by it after all.
+    /// A payment of this account settled by it after all.
     Claim(Wallet),
     /// An operator decides.
     Decide {
-        /// See [`Ruling`].
+        /// Decision of the operator.
         decision: OperatorDecision,
-        /// The revision of the payment that it would settle, as it was read; 0 if there was none.
+        /// Revision of the payment that it would settle, as read; 0 if there was none.
         payment: u64,
-        /// Who.
+        /// Operator action for the audit log.
         act: Box<AuditedAction>,
-        /// How they know.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// An operator says that it paid for something that has left the treasury, or for an order.
+    /// An operator attributes it to an outgoing treasury transfer or an order.
     Forward {
-        /// For what: it is in no other book.
+        /// What it paid for; not attributed before.
         paid_for: Box<PaidFor>,
-        /// The revision of the payment that it would settle, as it was read; 0 if there was none.
+        /// Revision of the payment that it would settle, as read; 0 if there was none.
         payment: u64,
-        /// Who.
+        /// Operator action for the audit log.
         act: Box<AuditedAction>,
-        /// How they know.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// The account holds the credit, or its withdrawal is open.
+    /// The account was credited, or its withdrawal was opened.
     Confirm {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
     },
 }
 
-/// What a transfer paid for, in a history that a restore has lost.
+/// What a transfer paid for in a history that a restore lost.
 #[derive(Clone, Debug)]
 pub enum PaidFor {
-    /// A transfer out of the treasury.
+    /// An outgoing treasury transfer.
     OutgoingTransfer(OutgoingTransfer),
-    /// An order at a provider, booked as paid by the transfer.
+    /// An order at a provider, posted as paid by the transfer.
     Order(AttributedOrder),
 }
 
-/// What may happen.
+/// Events of an incoming transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Found.
+    /// Reconciliation found it.
     Found(Box<Transfer>, Timestamp),
-    /// An operator has to decide; what a provider shows.
+    /// An operator must decide; what a provider shows.
     OperatorRequired(Option<ExternalText>, Timestamp),
     /// A payment claims it.
     Claimed(Timestamp),
-    /// This account is to be credited.
+    /// This account will be credited.
     CreditGranted(Wallet, Timestamp),
-    /// The account holds it.
+    /// The account was credited.
     Credited(Timestamp),
-    /// This was bought with it.
+    /// It paid for this product.
     Adopted(PurchasedProduct, Timestamp),
-    /// It is the treasury's own.
+    /// The transfer is attributed to operator funds.
     TakenAsOperatorFunds(Timestamp),
-    /// It is to go back, by a withdrawal of this account's.
+    /// It will be returned, by a withdrawal from this account.
     SentBack(Wallet, Timestamp),
-    /// The withdrawal is open.
+    /// The withdrawal was opened.
     Returned(Timestamp),
     /// It had been sent on, by this transfer or for this order.
     Forwarded(OutgoingTransferId, Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why an incoming transfer rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -268,7 +270,7 @@ impl Stored for Event {
 }
 
 impl Incoming {
-    /// The account that has it or is getting it, if there is one.
+    /// Account that was or will be credited, if there is one.
     pub const fn account(&self) -> Option<Wallet> {
         match self.status {
             Status::Crediting(wallet)
@@ -279,12 +281,12 @@ impl Incoming {
         }
     }
 
-    /// Whether nobody has decided about it.
+    /// Whether it is undecided.
     pub const fn is_open(&self) -> bool {
         matches!(self.status, Status::Found | Status::Waiting)
     }
 
-    /// Whether what came in is in the books under its own name.
+    /// Whether the transfer is posted under its own id.
     pub const fn is_posted(&self) -> bool {
         matches!(
             self.status,

@@ -1,20 +1,22 @@
-//! An order of an international card: an operator makes it by hand, within a day.
+//! An order of an international card, which an operator fulfils by hand within a day.
 //!
 //! ```text
 //! queued --an operator claims it--> claimed --the operator enters the card--> ready --its last month ends--> EXPIRED
 //!   |  ^------an operator releases it--' |                                    ready <--an operator--> paused
-//!   |--holder--> CANCELLED               |                                    ready, paused --an operator--> CLOSED
+//!   |--owner--> CANCELLED               |                                    ready, paused --an operator--> CLOSED
 //!   `--operator--> REJECTED <------------'   both credit the whole charge
 //! ```
 //!
-//! Whoever made the card is known to operators alone. What its holder wants of it waits in a list of theirs; what they were
-//! told of it (that it is paused or closed, its charges, what was given back) they report, and only that changes it.
+//! Only operators know who issued the card. Actions requested by the account owner wait in the operators' list.
+//! Operators report what the issuer confirmed: paused, closed, transactions, released amounts. Only such a report
+//! changes the card.
 //!
-//! A claim is a lease with a number ([`crate::lease`]). When it ends, the order stays claimed and nobody holds it: the next
-//! claim has a higher number, and whoever comes back with an old one is refused. Such an order cannot be cancelled, because the
-//! card may be on its way; an operator who releases it says that it is not.
+//! A claim is a lease with a number ([`crate::lease`]). When it expires, the order stays claimed without a lease
+//! holder. The next claim gets a higher number, and a command with an older number is rejected. Such an order cannot be
+//! cancelled, because the card may already be on its way. An operator who releases it confirms that it is not.
 //!
-//! An order that is a day old is overdue: an event, and its place at the top of the queue. Its state stays as it is.
+//! An order that is open for a day becomes overdue: this emits an event and moves it to the top of the queue. Its
+//! status does not change.
 
 mod card_actions;
 mod machine;
@@ -31,269 +33,270 @@ use crate::operator::AuditedAction;
 use crate::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, month_end};
 use crate::refund::Refunded;
 
-/// From the payment until an order is overdue.
+/// Milliseconds from the payment until an open order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;
 
-/// An order's state. Its id is the card's, from the payment to the end.
+/// State of an order. Its id is also the card's id, from the payment to the end.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct IntlOrder {
-    /// Who paid for it and may see it.
+    /// Account that paid for it and may see it.
     pub owner: Wallet,
-    /// What it cost; credited if there will be no card.
+    /// Charge paid for it; credited if no card is delivered.
     pub charge: Charge,
-    /// Loaded on the card.
+    /// Amount loaded on the card.
     pub amount: Cents,
-    /// The holder's own name for it.
+    /// Label chosen by the account owner.
     pub label: Option<String>,
-    /// When it was bought.
+    /// Time of the purchase.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
     /// Whether it was still open after a day.
     pub overdue: bool,
-    /// The number of the last lease; 0 before the first.
+    /// Number of the last lease; 0 before the first.
     pub lease: u64,
-    /// When an operator last put it back: by then no card was made for it.
+    /// Time of an operator's last release. Up to then no card was made for it.
     pub released_at: Option<Timestamp>,
-    /// Of the card, once it is ready: wishes, charges, and what was given back.
+    /// Data of the card once it is ready: actions, transactions and released amounts.
     pub lifecycle: CardLifecycle,
-    /// When the holder first wanted something that no operator has answered yet.
+    /// Time of the first action request that no operator has answered yet.
     pub action_requested_at: Option<Timestamp>,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where an order stands.
+/// Status of an order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// Waits for an operator.
     Queued,
-    /// An operator works on it; nobody once the lease has ended.
+    /// Claimed by an operator; `None` once the lease has expired.
     Claimed(Option<LeaseHolder>),
     /// The card can be used.
     Ready(IntlCardDetails),
-    /// It refuses charges until it is resumed.
+    /// The card declines purchases until it is resumed.
     Paused(IntlCardDetails),
-    /// It has ended.
+    /// The card was closed before its expiry.
     Closed(IntlCardDetails),
-    /// The holder took it back.
+    /// The account owner cancelled the order.
     Cancelled,
-    /// An operator refused it.
+    /// An operator rejected the order.
     Rejected {
-        /// The operator's words.
+        /// Reason given by the operator.
         reason: String,
     },
-    /// The card's life is over.
+    /// The card's last month has ended.
     Expired(IntlCardDetails),
 }
 
-/// What may be known of the card outside the vault.
+/// Card data that may be stored outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct IntlCardDetails {
-    /// Last four digits.
+    /// Last four digits of the card number.
     pub last4: String,
-    /// 1 to 12.
+    /// Month, 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Year, four digits.
     pub exp_year: u16,
-    /// Where its bills go.
+    /// Billing address for merchants' forms.
     pub billing: BillingAddress,
 }
 
-/// What merchants are told when they ask where a card's bills go: an address of the issuer's, never of the holder's.
+/// Billing address that merchants accept for the card. It belongs to the issuer, never to the account owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BillingAddress {
     /// Street and number.
     pub line1: String,
-    /// City.
+    /// City, as printed in merchants' forms.
     pub city: String,
-    /// State or region, as merchants' forms have it.
+    /// State or region, as merchants' forms expect it.
     pub state: String,
-    /// Postal code.
+    /// Postal code of the city.
     pub postal_code: String,
-    /// ISO 3166-1 alpha-2.
+    /// Country code, ISO 3166-1 alpha-2.
     pub country: String,
 }
 
 impl IntlCardDetails {
-    /// The first moment after the month that is printed on the card.
+    /// First moment after the month that is printed on the card.
     pub const fn end(&self) -> Timestamp {
         month_end(self.exp_year, self.exp_month)
     }
 }
 
-/// A card as an operator entered it, its secrets sealed.
+/// A card as an operator entered it, with its secrets sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnteredCard {
-    /// What may be known of it.
+    /// Card data that may be stored outside the vault.
     pub details: IntlCardDetails,
-    /// Number and expiry, sealed by the vault.
+    /// Card number and expiry, sealed by the vault.
     pub number: Vec<u8>,
-    /// The CVV, sealed under a key of its own.
+    /// CVV, sealed under a separate key.
     pub cvv: Vec<u8>,
 }
 
-/// What an operator was told of a card by whoever made it.
+/// An operator's report of what the card issuer confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardReport {
-    /// Where it stands.
+    /// State of the card at the issuer.
     pub state: CardState,
-    /// What is left on it and what was spent.
+    /// Remaining amount and transactions.
     pub activity: CardActivity,
-    /// Of what was left at its end, all that was given back so far.
+    /// Total released so far of the remainder at the card's end.
     pub released: Cents,
-    /// Whether that is all that will come of what the holder wants; else it goes on waiting until the report fulfils it.
+    /// Whether the pending action ends with this report. If not, it stays pending until a report fulfils it.
     pub ends_action: bool,
 }
 
-/// What is answered.
+/// Reply to an accepted command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It is done.
+    /// The command was carried out.
     Done,
-    /// To a claim: the lease.
+    /// Reply to a claim: the new lease.
     Lease(Lease),
-    /// To a wish: whether operators are asked.
+    /// Reply to an action: whether operators must carry it out.
     ActionRequested(bool),
 }
 
-/// What may be asked.
+/// Commands to an international card order.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The holder wants something of the card.
     RequestAction(CardAction),
-    /// An operator says what became of it.
+    /// An operator reports what the issuer confirmed.
     RecordReport {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// What.
+        /// The operator's report.
         report: Box<CardReport>,
-        /// What a refund has given.
+        /// Refund of the payment, as read.
         refunded: Refunded,
     },
-    /// An operator takes it.
+    /// An operator claims it.
     Claim {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// For how long, in milliseconds.
+        /// Duration of the lease in milliseconds.
         life_ms: u64,
     },
-    /// An operator puts it back.
+    /// An operator releases the claim.
     Release {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// The last lease's number.
+        /// Number of the last lease.
         lease: u64,
     },
-    /// The operator who holds it enters the card.
+    /// The lease holder enters the card.
     Fulfil {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// The number of the operator's lease.
+        /// Number of the operator's lease.
         lease: u64,
-        /// The card.
+        /// Entered card with sealed secrets.
         card: Box<EnteredCard>,
     },
-    /// An operator refuses it.
+    /// An operator rejects the order.
     Reject {
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// The number of the operator's lease, if it is claimed.
+        /// Number of the operator's lease, if the order is claimed.
         lease: Option<u64>,
-        /// For the holder.
+        /// Reason shown to the account owner.
         reason: String,
     },
-    /// The holder takes it back.
+    /// The account owner cancels the order.
     Cancel,
     /// The holder reads the number: kept as a fact, for the audit.
     Reveal,
-    /// A lease's time is up.
+    /// A lease expired.
     ExpireLease {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
-        /// Which lease.
+        /// Number of the lease that ended.
         lease: u64,
     },
-    /// A day has gone by.
+    /// The order is a day old.
     MarkOverdue {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
     },
-    /// The card's life is over.
+    /// The card's last month has ended.
     Expire {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
     },
-    /// The key of the CVV is destroyed.
+    /// The key of the CVV was destroyed.
     RecordCvvShredded {
-        /// What was to be done.
+        /// Job that destroyed the key.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of an international card order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Bought.
+    /// The payment for it settled.
     Ordered {
-        /// By whom.
+        /// Account that pays for it.
         owner: Wallet,
-        /// For what.
+        /// Charge paid for it.
         charge: Charge,
-        /// To be loaded.
+        /// Amount to load on the card.
         amount: Cents,
-        /// The holder's own name for it.
+        /// Label chosen by the account owner.
         label: Option<String>,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// An operator took it: a new lease.
+    /// An operator claimed it under a new lease.
     Claimed(LeaseHolder, Timestamp),
-    /// The lease ended by itself.
+    /// The lease expired.
     LeaseExpired(Timestamp),
-    /// An operator put it back.
+    /// An operator released it.
     Released(Timestamp),
-    /// The card was entered.
+    /// An operator entered the card.
     Fulfilled(IntlCardDetails, Timestamp),
-    /// The holder took it back.
+    /// The account owner cancelled the order.
     Cancelled(Timestamp),
-    /// An operator refused it.
+    /// An operator rejected it.
     Rejected(String, Timestamp),
-    /// A day has gone by.
+    /// The order was open for a day.
     BecameOverdue {
-        /// Whether it was claimed then; if not, it was queued.
+        /// Whether it was claimed at that time; if not, it was queued.
         claimed: bool,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// The number was shown to its owner.
+    /// The card number was shown to the account owner.
     Revealed(Timestamp),
-    /// The card's life is over.
+    /// The card's last month has ended.
     Expired(Timestamp),
-    /// The holder wants something of it.
+    /// The account owner requests a card action.
     ActionRequested(CardAction, Timestamp),
-    /// That is done.
+    /// The requested action was completed.
     ActionCompleted(Timestamp),
-    /// Nothing comes of it.
+    /// The requested action ended without effect.
     ActionCancelled(Timestamp),
-    /// An operator reported something new.
+    /// An operator reported a change.
     Updated(CardUpdate, Timestamp),
-    /// Of what was left on the card, the house kept so much: a refund gave the holder as much. What was reported follows.
+    /// Part of the remainder that Purser retained because a refund already paid the account owner as much. The reported
+    /// update follows.
     RemainderRetained(Usdc, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why an international card order rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// This state takes no such command.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
-    /// It is not this operator's.
+    /// The operator does not hold the current lease.
     Lease(LeaseError),
-    /// More would be given back than was on the card, or less than was given back before.
+    /// The report would release more than was on the card, or less than was released before.
     Released,
-    /// The card has ended: of what it was before nothing is reported any more.
+    /// The card has ended; reports of an earlier state are rejected.
     Ended,
-    /// The card may have been made in a history that a restore has lost.
+    /// The card may have been issued in a history that a restore lost.
     InDoubt,
 }
 
@@ -335,7 +338,7 @@ impl IntlOrder {
         NewEntity::from_event::<Self>(&id, &ordered, context)
     }
 
-    /// What may be known of the card, once there is one.
+    /// Card data that may be stored outside the vault, once there is a card.
     pub const fn details(&self) -> Option<&IntlCardDetails> {
         match &self.status {
             Status::Ready(details) | Status::Paused(details) | Status::Closed(details) | Status::Expired(details) => {
@@ -345,7 +348,7 @@ impl IntlOrder {
         }
     }
 
-    /// Where the card stands, once there is one.
+    /// State of the card, once there is one.
     pub const fn lifecycle_state(&self) -> Option<LifecycleState> {
         match self.status {
             Status::Ready(_) => Some(LifecycleState::Usable),
@@ -355,12 +358,12 @@ impl IntlOrder {
         }
     }
 
-    /// Whether something can still be bought with the card, now or after it is resumed.
+    /// Whether the card can still be used, now or after it is resumed.
     pub const fn is_usable(&self) -> bool {
         matches!(self.status, Status::Ready(_) | Status::Paused(_))
     }
 
-    /// What was credited to its holder so far: the whole charge if there is no card, else what was left at its end.
+    /// USDC credited to the account owner so far: the whole charge if there is no card, else the remainder at its end.
     pub fn credited(&self) -> Usdc {
         match self.status {
             Status::Cancelled | Status::Rejected { .. } => self.charge.charged,
@@ -368,17 +371,17 @@ impl IntlOrder {
         }
     }
 
-    /// When a card that has not ended does.
+    /// Expiry of a card that has not ended.
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.details().filter(|_| self.is_usable()).map(IntlCardDetails::end)
     }
 
-    /// What was bought with it, newest first.
+    /// Card transactions, newest first.
     pub fn transactions(&self) -> &[CardTransaction] {
         self.lifecycle.transactions()
     }
 
-    /// Who held it last, while it is claimed and the end of the lease is not told.
+    /// Last lease holder, while the order is claimed and the lease's expiry is not recorded.
     pub const fn lease_holder(&self) -> Option<&LeaseHolder> {
         match &self.status {
             Status::Claimed(Some(holder)) => Some(holder),
@@ -386,7 +389,7 @@ impl IntlOrder {
         }
     }
 
-    /// Whether an operator has still to decide.
+    /// Whether an operator still has to decide.
     pub const fn is_open(&self) -> bool {
         matches!(self.status, Status::Queued | Status::Claimed(_))
     }

@@ -1,13 +1,13 @@
-//! The link between an account and its holder's own account at the card issuer.
+//! The link between an account and the owner's account at the card issuer.
 //!
 //! ```text
 //! - --owner's page--> unlinked --issuer opened the account--> linked
 //!                         ^-------------owner's page-------------'
 //! ```
 //!
-//! A wallet has one account at the issuer for good: linked again it is the same one, with the same address. While it is
-//! linked, and no longer, there is a row that purchases can require ([`table::linked`]); its value is the deposit address,
-//! the 20 bytes of it and nothing else.
+//! A wallet has one account at the issuer permanently: linking again finds the same one, with the same address. While
+//! it is linked, and only then, a row exists that purchases can require ([`table::issuer_linked`]). Its value is
+//! exactly the 20 bytes of the deposit address.
 
 use purser_storage::codec::Stored;
 
@@ -17,78 +17,78 @@ use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, Timestamp};
 
-/// The state of one wallet's link.
+/// State of one wallet's issuer link.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct IssuerLink {
-    /// Whose.
+    /// Account of the owner.
     pub wallet: Wallet,
-    /// When it was first asked for.
+    /// Time of the first request.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a link stands.
+/// Status of an issuer link.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// There is none.
+    /// The account is not linked.
     Unlinked {
-        /// The effect that has the account opened, if one does.
+        /// Job that opens the account, if one is pending.
         pending_job: Option<JobId>,
-        /// Why the last opening came to nothing, if it did.
+        /// Reason why the last opening was declined, if it was.
         declined: Option<ExternalText>,
     },
-    /// There is one.
+    /// The account is linked.
     Linked {
-        /// The account's own address on Base.
+        /// Deposit address of the account on Base.
         deposit_address: [u8; 20],
     },
 }
 
-/// What may be asked.
+/// Commands to an issuer link.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The owner wants it.
+    /// The owner requests the link.
     Request,
-    /// The owner does not want it any more.
+    /// The owner removes the link.
     Unlink,
     /// The issuer opened or found the account.
     RecordOpened {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// The account's own address on Base.
+        /// Deposit address of the account on Base.
         deposit_address: [u8; 20],
     },
-    /// The issuer definitely refused.
+    /// The issuer declined definitely.
     RecordDecline {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// The issuer's word.
+        /// Reason given by the issuer.
         reason: ExternalText,
     },
 }
 
-/// What may happen.
+/// Events of an issuer link.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// The owner asked for it.
+    /// The owner requested the link.
     Requested {
-        /// The effect that has the account opened.
+        /// Job that opens the account.
         job: JobId,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
     /// The account is open.
     Linked([u8; 20], Timestamp),
-    /// The issuer refused.
+    /// The issuer declined.
     Declined(ExternalText, Timestamp),
-    /// The owner ended it, or took the wish back.
+    /// The owner removed the link, or cancelled the request.
     Unlinked(Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why an issuer link rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -100,14 +100,14 @@ impl Stored for Event {
     const SCHEMA: u16 = 141;
 }
 
-/// Nothing is there and nothing on its way.
+/// No link and no pending job.
 const EMPTY: Status = Status::Unlinked {
     pending_job: None,
     declined: None,
 };
 
 impl IssuerLink {
-    /// The account's own address on Base, while it is linked.
+    /// Deposit address on Base, while the account is linked.
     pub const fn deposit_address(&self) -> Option<&[u8; 20]> {
         match &self.status {
             Status::Linked { deposit_address } => Some(deposit_address),
@@ -115,7 +115,7 @@ impl IssuerLink {
         }
     }
 
-    /// The effect that has the account opened, if one does.
+    /// Job that opens the account, if one is pending.
     pub const fn pending_job(&self) -> Option<JobId> {
         match &self.status {
             Status::Unlinked {
@@ -136,8 +136,7 @@ impl IssuerLink {
 
 impl Entity for IssuerLink {
     const KIND: EntityKind = EntityKind::IssuerLink;
-    const EVENT_NAMES: &'static [&'static str] =
-        &["issuer.linking", "issuer.linked", "issuer.refused", "issuer.unlinked"];
+    const EVENT_NAMES: &'static [&'static str] = &["requested", "linked", "declined", "unlinked"];
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "owner asks on the account page", "unlinked"),
         ("unlinked", "issuer opened the account", "linked"),
@@ -262,10 +261,10 @@ impl Entity for IssuerLink {
 
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Requested { .. } => "issuer.linking",
-            Event::Linked(..) => "issuer.linked",
-            Event::Declined(..) => "issuer.refused",
-            Event::Unlinked(_) => "issuer.unlinked",
+            Event::Requested { .. } => "requested",
+            Event::Linked(..) => "linked",
+            Event::Declined(..) => "declined",
+            Event::Unlinked(_) => "unlinked",
         })
     }
 
@@ -277,12 +276,12 @@ impl Entity for IssuerLink {
         JsonObject::new()
             .text("user_id", self.wallet.user_id())
             .text("status", self.status())
-            .boolean("linking", self.pending_job().is_some())
+            .boolean("link_pending", self.pending_job().is_some())
             .optional_text(
                 "deposit_address",
                 self.deposit_address().map(|address| Wallet::Evm(*address).address()),
             )
-            .optional_text("refusal_reason", refused)
+            .optional_text("decline_reason", refused)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

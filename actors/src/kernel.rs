@@ -1,5 +1,5 @@
-//! The engine proper: what an entity is, the one shell that runs any of them, the directory that finds them,
-//! the supervisors above them, and the durable effects that leave them.
+//! The generic engine: the entity trait, the entity actor that runs any entity, the registries, the supervisors above
+//! them, and the outbox.
 
 pub mod audit_log;
 pub mod context;

@@ -1,14 +1,13 @@
-//! Money of a payout that came back after its return window: the payout stays `complete`, and this is what becomes of the
-//! money.
+//! A late return: money of a payout that was returned after its return window. The payout stays `complete`.
 //!
 //! ```text
-//! received --the account holds it--> CREDITED
-//!    `--an operator keeps what a chain has taken back before--> KEPT
+//! received --account is credited---> CREDITED
+//!    `--an operator retains it because the payment was reorged--> KEPT
 //! ```
 //!
-//! A payout pays once, so its money comes back once: the late return has the payout's own number, and however often a rail
-//! tells of it, in whatever words, it is the same one. The payout's owner is credited as for every return, by the batch's
-//! own effect: the amount less the rail's return fee; our fee stays earned.
+//! A payout pays once, so its money returns once. The late return has the payout's number, and repeated rail events are
+//! the same late return. As with every return, the payout's owner is credited by a job of the same batch: the amount
+//! less the rail's return fee. Our fee stays earned.
 
 use purser_storage::codec::Stored;
 
@@ -19,65 +18,65 @@ use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::port::{ExternalText, Timestamp};
 
-/// A late return's state.
+/// State of a late return.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LateReturn {
-    /// Whose balance it goes to: the payout's owner.
+    /// Account that is credited: the payout's owner.
     pub owner: Wallet,
-    /// What was paid out.
+    /// Payout whose money was returned.
     pub payout: PayoutId,
-    /// What came back, before the rail's fee.
+    /// Returned amount, before the rail's fee.
     pub amount: Usdc,
-    /// Kept of it by the rail.
+    /// Fee that the rail deducted.
     pub return_fee: Usdc,
-    /// The rail's word.
+    /// Reason given by the rail.
     pub reason: ExternalText,
-    /// When we heard of it.
+    /// Time when we were notified.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a late return stands.
+/// Status of a late return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// The credit is on its way.
+    /// The credit is in progress.
     Received,
-    /// The balance holds it.
+    /// The account's balance was credited.
     Credited,
-    /// An operator ended its credit without giving it: a chain has taken back what paid for the payout.
+    /// An operator ended its credit without paying it: the payment for the payout was reorged.
     Retained,
 }
 
-/// What may be asked.
+/// Commands to a late return.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
-    /// The account holds the credit, or there was none: the rail kept all of it.
+    /// The account was credited, or there was nothing to credit because the fee took all of it.
     RecordCredit {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
     },
-    /// Its withheld credit ends without being given: it is the house's.
+    /// Its withheld credit ends without being paid: Purser retains it.
     RecordRetained {
-        /// The credit.
+        /// Job of the credit.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a late return.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// A rail told of it.
+    /// A rail reported it.
     Received(Box<LateReturnDetails>),
-    /// The balance holds it.
+    /// The account's balance was credited.
     Credited(Timestamp),
-    /// The house keeps it.
+    /// Purser retains it.
     Retained(Timestamp),
 }
 
-/// What a late return begins with.
+/// Initial data of a late return.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are those of the late return")]
 pub struct LateReturnDetails {
@@ -89,7 +88,7 @@ pub struct LateReturnDetails {
     pub at: Timestamp,
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a late return rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -102,16 +101,16 @@ impl Stored for Event {
 }
 
 impl LateReturn {
-    /// The first snapshot, for the batch of the payout whose money it is.
+    /// First snapshot, for the batch of the payout whose money it is.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn receive(received: LateReturnDetails, context: &Context) -> Result<NewEntity, InvalidTransition> {
         let id = LateReturnId::for_payout(received.payout);
         NewEntity::from_event::<Self>(&id, &Event::Received(Box::new(received)), context)
     }
 
-    /// What the balance gets or has: nothing once the house keeps it.
+    /// Amount for the balance: zero once Purser retains it.
     fn amount_given(&self) -> Usdc {
         match self.status {
             Status::Received | Status::Credited => self.credited(),
@@ -119,7 +118,7 @@ impl LateReturn {
         }
     }
 
-    /// What is to be credited of it.
+    /// Amount to credit, after the fee.
     pub fn credited(&self) -> Usdc {
         self.amount.checked_sub(self.return_fee).unwrap_or(Usdc::ZERO)
     }

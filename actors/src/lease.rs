@@ -1,60 +1,60 @@
-//! Leases of what operators work on, one operator at a time: an order, a withdrawal.
+//! Leases of orders and withdrawals that one operator at a time works on.
 //!
-//! A claim begins a lease with a number, higher than every one before. When its time is over nobody holds the thing, whether or
-//! not the timer that says so has come; whoever comes back with an old number is refused. What is written down of it is the last
-//! number and who held it last, each in its entity's own row.
+//! A claim begins a lease with a number higher than every earlier one. When it expires there is no lease holder,
+//! whether or not the expiry job has run. A command with an older number is rejected. Only the last number and the last
+//! lease holder are stored, in the entity's row.
 
 use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity};
 use crate::operator::{AuditedAction, OperatorAction, Role};
 use crate::port::Timestamp;
 
-/// Who holds something.
+/// Operator that holds a lease.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LeaseHolder {
-    /// The operator's name.
+    /// Name of the operator.
     pub by: String,
-    /// The lease ends then.
+    /// Expiry of the lease.
     pub until: Timestamp,
 }
 
 /// A lease that a claim began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Higher than every one before.
+    /// Higher than every earlier number of the entity.
     pub number: u64,
-    /// Its end.
+    /// Expiry of the lease.
     pub until: Timestamp,
 }
 
-/// Why an operator may not do it.
+/// Reason why an operator may not act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseError {
-    /// Somebody else's lease runs.
+    /// Another operator holds the lease.
     HeldByOther(LeaseHolder),
-    /// The number is not that of a lease which runs; the last one had this number.
+    /// The number is not that of the current lease; the last one had this number.
     Stale(u64),
 }
 
-/// The leases of one thing so far.
+/// Leases of one entity so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Leases<'a> {
-    /// The number of the last one; 0 before the first.
+    /// Number of the last lease; 0 before the first.
     pub last: u64,
-    /// Who held it last, while it is claimed and the end of the lease is not told.
+    /// Last lease holder, while the order is claimed and the lease's expiry is not recorded.
     pub holder: Option<&'a LeaseHolder>,
 }
 
 impl<'a> Leases<'a> {
-    /// Who holds it now.
+    /// Current lease holder.
     pub fn current(self, now: Timestamp) -> Option<&'a LeaseHolder> {
         self.holder.filter(|holder| now < holder.until)
     }
 
-    /// Nobody else holds it, but for an administrator, who takes what others hold.
+    /// Checks that no other operator holds it. An administrator may take over a lease.
     ///
     /// # Errors
-    /// [`NotYours::Held`].
+    /// [`LeaseError::HeldByOther`].
     pub fn check_available_to(self, act: &OperatorAction, now: Timestamp) -> Result<(), LeaseError> {
         match self.current(now) {
             Some(holder) if holder.by != act.operator && act.role != Role::Administrator => {
@@ -64,10 +64,10 @@ impl<'a> Leases<'a> {
         }
     }
 
-    /// This operator's lease runs, under this number.
+    /// Checks that this operator holds the current lease, under this number.
     ///
     /// # Errors
-    /// [`NotYours::OldLease`].
+    /// [`LeaseError::Stale`].
     pub fn check_held_by(self, act: &OperatorAction, lease: u64, now: Timestamp) -> Result<(), LeaseError> {
         match self.current(now) {
             Some(holder) if lease == self.last && holder.by == act.operator => Ok(()),
@@ -75,10 +75,10 @@ impl<'a> Leases<'a> {
         }
     }
 
-    /// The lease that a claim begins, and who holds it: nobody's may run, not even the same operator's.
+    /// The lease that a claim begins, and its holder. No lease may be current, not even one of the same operator.
     ///
     /// # Errors
-    /// [`NotYours::Held`].
+    /// [`LeaseError::HeldByOther`].
     pub fn next(self, act: &OperatorAction, life_ms: u64, now: Timestamp) -> Result<(Lease, LeaseHolder), LeaseError> {
         if let Some(holder) = self.current(now) {
             return Err(LeaseError::HeldByOther(holder.clone()));
@@ -95,35 +95,35 @@ impl<'a> Leases<'a> {
     }
 }
 
-/// What happens to a lease.
+/// Change of a lease.
 #[derive(Clone, Debug)]
 pub enum LeaseEvent {
-    /// It begins.
+    /// A claim began it.
     Claimed(LeaseHolder, Timestamp),
-    /// Its time is over.
+    /// It expired.
     Expired(Timestamp),
-    /// It is given back.
+    /// The operator released it.
     Released(Timestamp),
 }
 
 /// An entity that operators claim.
 pub trait Leasable: Entity {
-    /// The entity's answer to a claim, which begins a lease, or to what else is asked of one.
+    /// The entity's reply to a claim, with its new lease, or to another lease command.
     fn lease_reply(lease: Option<Lease>) -> Self::Reply;
 
-    /// Its leases so far.
+    /// Leases so far.
     fn leases(&self) -> Leases<'_>;
 
-    /// What happens to a lease, as an event of its own.
+    /// The entity's event for a change of its lease.
     fn lease_event(change: LeaseEvent) -> Self::Event;
 
-    /// The timer that ends a lease.
+    /// Job that expires a lease.
     fn expiry_job(id: Self::Id, lease: u64) -> Job;
 
-    /// An operator takes it, for so many milliseconds.
+    /// Claims the entity for a duration in milliseconds.
     ///
     /// # Errors
-    /// [`NotYours::Held`] while a lease runs.
+    /// [`LeaseError::HeldByOther`] while a lease is current.
     fn claim(
         &self,
         id: Self::Id,
@@ -134,7 +134,7 @@ pub trait Leasable: Entity {
         let leases = self.leases();
         let (lease, holder) = leases.next(act, life_ms, context.now)?;
         let decided = Decision::answer(Self::lease_reply(Some(lease)));
-        // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
+        // The last lease has expired and its job has not run yet; when it runs, it ends without an event.
         let decided = match leases.holder {
             Some(_) => decided.event(Self::lease_event(LeaseEvent::Expired(context.now))),
             None => decided,
@@ -145,10 +145,10 @@ pub trait Leasable: Entity {
             .event(Self::lease_event(LeaseEvent::Claimed(holder, context.now))))
     }
 
-    /// An operator puts it back. The number is the last lease's, also of one that has ended.
+    /// Releases the claim. The number is the last lease's, also after it expired.
     ///
     /// # Errors
-    /// While somebody else's lease runs, and under another number.
+    /// Another operator holds the lease, or the lease number is stale.
     fn release(
         &self,
         id: Self::Id,
@@ -173,7 +173,6 @@ mod tests {
     use crate::id::RequestId;
 
     const NOW: Timestamp = Timestamp(1_000);
-    /// The last lease, which is `ana`'s where there is one.
     const LAST: u64 = 2;
 
     fn act(by: &str, role: Role) -> OperatorAction {
@@ -184,8 +183,8 @@ mod tests {
         }
     }
 
-    // Aim: who may do what while a lease runs, at the moment it ends, and when nobody holds it; by whose name and which number.
-    // `yes`, `held` (by whom is said) or `old` (and which was the last).
+    // Checks: who may act while a lease is current, at the moment it expires, and after that; by operator name and
+    // lease number. `yes`, `held` (with the holder) or `old` (with the last number).
     #[test]
     fn every_question_about_every_lease_is_answered_as_the_table_says() {
         const TABLE: &str = "
@@ -239,7 +238,7 @@ mod tests {
         assert_eq!(asked, 30);
     }
 
-    // Aim: a claim's number is higher than the last, and it lasts for as long as was asked.
+    // Checks: a claim's number is higher than the last, and the lease has the requested duration.
     #[test]
     fn a_claim_begins_the_next_lease() {
         for last in [0, 7] {

@@ -1,7 +1,7 @@
-//! The double-entry ledger: append-only transactions between named accounts, each summing to zero.
+//! The double-entry ledger: append-only transactions between named ledger accounts, each summing to zero.
 //!
-//! A debit is positive, a credit negative: what we hold (the treasury) stands positive, what we owe (holders,
-//! providers) and what we earned stands negative.
+//! A debit is positive, a credit negative. Assets (the treasury) have positive balances. Liabilities (customers,
+//! providers) and revenue have negative balances.
 
 use purser_storage::codec::Stored;
 
@@ -9,57 +9,57 @@ use crate::id::{Network, PaymentId, Wallet};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 
-/// A place where money stands. House accounts are never entities; their balances are sums of postings.
+/// A ledger account. Internal accounts are not entities; their balances are sums of postings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum LedgerAccount {
-    /// USDC we hold on a network.
+    /// USDC in our treasury on a network.
     Treasury(Network),
-    /// Received and not yet owed to anybody in particular.
+    /// Received, and not yet owed to a customer or provider.
     Suspense,
-    /// Owed to an account holder.
+    /// Owed to an account owner.
     Customer(Wallet),
-    /// Owed to a provider for what was ordered: its clearing account.
+    /// Clearing account of a provider: owed for orders.
     Provider(LedgerProvider),
-    /// Earned.
+    /// Fees that Purser earned.
     FeeRevenue,
-    /// Owed to an account holder and reserved for what is on its way out.
+    /// Owed to an account owner and on hold for an outgoing payment.
     CustomerHeld(Wallet),
-    /// What bringing products about costs us: a bridge's fee, or what it lost.
+    /// Costs of delivering products: a bridge's fee, or its loss.
     OperatingCosts,
-    /// What we were paid and a chain has taken back.
+    /// Payments that a chain has reorged.
     Losses,
-    /// Put into the treasury by whoever runs the service, or taken out: an operator said so of a transfer.
+    /// Put into the treasury or taken out by the business itself, as an operator attributed a transfer.
     OperatorFunds,
-    /// What gas and rent on the chains were bought with: an operator said so of a transfer.
+    /// Gas and rent bought for the chains, as an operator attributed a transfer.
     NetworkFees,
-    /// What arrived at card balances beyond what was bought, because the bridge took less than its highest fee. Posted out of
-    /// [`Place::Costs`], which then holds the fee that the bridge has taken.
+    /// Amount delivered to card balances beyond the purchase, because the bridge took less than its maximum fee. Posted
+    /// out of [`LedgerAccount::OperatingCosts`], which then contains the fee that the bridge took.
     BridgeSurplus,
 }
 
-/// Who makes what is sold.
+/// Provider with a clearing account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum LedgerProvider {
-    /// Makes USA prepaid cards.
+    /// Issues US prepaid cards.
     CardIssuer,
-    /// The operators who fulfil international cards.
+    /// Operators who fulfil international cards.
     IntlFulfilment,
     /// Sells gift cards.
     GiftCards,
     /// Pays out to debit cards.
     PushToCard,
-    /// Pays out to banks.
+    /// Pays out to bank accounts.
     Bank,
-    /// Pay out to their users.
+    /// Pay out to the users of payment apps.
     PaymentApps,
-    /// Keeps the balances that top-ups load.
+    /// Holds the card balances that top-ups load.
     CardBalances,
-    /// Keeps holders' accounts.
+    /// Holds account owners' bank accounts.
     Banking,
 }
 
 impl LedgerProvider {
-    /// All.
+    /// Every provider, in declaration order.
     pub const ALL: [Self; 8] = [
         Self::CardIssuer,
         Self::IntlFulfilment,
@@ -71,16 +71,16 @@ impl LedgerProvider {
         Self::Banking,
     ];
 
-    /// By its name.
+    /// Provider with this report name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
 
-    /// In reports.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CardIssuer => "card_issuer",
-            Self::IntlFulfilment => "intl_desk",
+            Self::IntlFulfilment => "intl_fulfilment",
             Self::GiftCards => "gift_cards",
             Self::PushToCard => "push_to_card",
             Self::Bank => "bank",
@@ -91,19 +91,20 @@ impl LedgerProvider {
     }
 }
 
-/// What left the treasury for what is no customer's: an operator said so of a transfer. The numbers are stored: never reuse one.
+/// Purpose of an outgoing treasury transfer that belongs to no customer, as an operator attributed it. Stored numbers:
+/// never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Outlay {
-    /// It paid this provider what it is owed.
+    /// It paid this provider what we owe.
     Provider(LedgerProvider),
-    /// Whoever runs the service has taken it out.
+    /// The business withdrew it.
     OperatorFunds,
-    /// It bought what gas and rent are paid with.
+    /// It bought gas and rent.
     NetworkFees,
 }
 
 impl Outlay {
-    /// Where it stands in the books.
+    /// Ledger account that it is posted to.
     pub const fn account(self) -> LedgerAccount {
         match self {
             Self::Provider(provider) => LedgerAccount::Provider(provider),
@@ -112,7 +113,7 @@ impl Outlay {
         }
     }
 
-    /// In answers and the audit log.
+    /// Name in API responses and the audit log.
     pub fn name(self) -> String {
         match self {
             Self::Provider(provider) => format!("provider {}", provider.name()),
@@ -122,23 +123,23 @@ impl Outlay {
     }
 }
 
-/// An amount entered at a place, in atomic USDC.
+/// One debit or credit of a ledger account, in atomic USDC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Posting {
-    /// Where.
+    /// Ledger account of the posting.
     pub account: LedgerAccount,
-    /// Positive or negative, never zero.
+    /// Positive for a debit, negative for a credit; never zero.
     pub atomic: i128,
 }
 
-/// Postings that belong together.
+/// A balanced set of postings.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LedgerTransaction {
-    /// When.
+    /// Time of the transaction.
     pub at: Timestamp,
-    /// Why: the id of what caused it, for example `pay_…`.
+    /// Id of the entity that caused it, for example `pay_…`.
     pub cause: String,
-    /// Sum to zero.
+    /// The postings sum to zero.
     pub postings: Vec<Posting>,
 }
 
@@ -147,7 +148,7 @@ impl Stored for LedgerTransaction {
 }
 
 impl LedgerTransaction {
-    /// A transaction without postings yet.
+    /// A transaction without postings.
     pub fn new(at: Timestamp, cause: impl ToString) -> Self {
         Self {
             at,
@@ -156,8 +157,8 @@ impl LedgerTransaction {
         }
     }
 
-    /// Debits one place and credits another: two postings that cancel, so the sum stays zero by construction.
-    /// Nothing is posted for a zero amount.
+    /// Debits one account and credits another: two postings that cancel, so the sum stays zero by construction. A zero
+    /// amount adds no posting.
     #[must_use]
     pub fn post(mut self, debit: LedgerAccount, credit: LedgerAccount, amount: Usdc) -> Self {
         if amount > Usdc::ZERO {
@@ -172,77 +173,77 @@ impl LedgerTransaction {
     }
 }
 
-/// What a provider gives back of what it was owed.
+/// Return of a part of what we owe a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemainderReturn {
-    /// To be booked; without postings where nothing more is given back.
+    /// Transaction to post; without postings if nothing more is returned.
     pub transaction: LedgerTransaction,
-    /// What then stands in suspense for a credit of the payer.
+    /// Amount then in suspense for a credit of the payer.
     pub credited: Usdc,
-    /// What the house keeps: a refund gave the payer as much.
+    /// Amount that Purser retains because a refund already paid the payer as much.
     pub retained: Usdc,
 }
 
-/// What a purchase cost: part of it is owed to whoever makes the product, the rest is our fee.
+/// Cost of a purchase: one part is owed to the provider, the rest is our fee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Charge {
-    /// What paid for it.
+    /// Payment that paid the charge.
     pub payment: PaymentId,
-    /// Everything the payer paid, fee included.
+    /// Total paid by the payer, fee included.
     pub charged: Usdc,
-    /// What the product itself is worth; never above what was charged.
+    /// Value of the product; never above the charge.
     owed: Usdc,
 }
 
 impl Charge {
-    /// A charge for something worth `owed`. Prices are never below it, so nothing is lost in the clamp.
+    /// A charge for a product worth `owed`. Prices are never below it, so the clamp loses nothing.
     pub fn new(payment: PaymentId, charged: Usdc, owed: Usdc) -> Self {
         let owed = owed.min(charged);
         Self { payment, charged, owed }
     }
 
-    /// What the product itself is worth.
+    /// Value of the product, owed to the provider.
     pub const fn provider_amount(&self) -> Usdc {
         self.owed
     }
 
-    /// What is left for us.
+    /// Our fee: the charge less the provider amount.
     pub fn fee(&self) -> Usdc {
         self.charged.checked_sub(self.owed).unwrap_or(Usdc::ZERO)
     }
 
-    /// What fulfilment adds to the books of what was received.
+    /// Adds the capture to the postings of the received payment.
     pub fn capture(&self, received: LedgerTransaction, by: LedgerProvider) -> LedgerTransaction {
         received
             .post(LedgerAccount::Suspense, LedgerAccount::Provider(by), self.owed)
             .post(LedgerAccount::Suspense, LedgerAccount::FeeRevenue, self.fee())
     }
 
-    /// Takes that back, so that the whole charge stands in suspense for a credit.
+    /// Reverses the capture, so that the whole charge is in suspense for a credit.
     pub fn reversal(&self, at: Timestamp, cause: impl ToString, by: LedgerProvider) -> LedgerTransaction {
         LedgerTransaction::new(at, cause)
             .post(LedgerAccount::Provider(by), LedgerAccount::Suspense, self.owed)
             .post(LedgerAccount::FeeRevenue, LedgerAccount::Suspense, self.fee())
     }
 
-    /// What can still go back of it once so much has. Refunds and what is credited without one share this sum: together they
-    /// are never more than was charged.
+    /// Amount that can still be credited after `gone` was. Refunds and other credits share this sum: together they
+    /// never exceed the charge.
     pub fn remaining(&self, gone: Usdc) -> Usdc {
         self.charged.checked_sub(gone).unwrap_or(Usdc::ZERO)
     }
 
-    /// The payer's part of what the provider has given back in total, where a refund gave so much of the charge. The rest is the
-    /// house's, which paid for that refund.
+    /// Payer's part of the total that the provider has released, given the refunded amount. The rest is Purser's, which
+    /// paid for the refund.
     pub fn payer_amount(&self, released: Cents, refunded: Usdc) -> Usdc {
         self.provider_amount_of(released).min(self.remaining(refunded))
     }
 
-    /// What the provider gives back, which is no more than it was owed.
+    /// Amount that the provider releases; never more than we owed it.
     fn provider_amount_of(&self, released: Cents) -> Usdc {
         Usdc::from_cents(released).unwrap_or(self.owed).min(self.owed)
     }
 
-    /// The provider gives more back of what it was owed: in total so much before, and so much now.
+    /// The provider releases more of what we owed it; both amounts are totals, before and now.
     pub fn return_remainder(
         &self,
         at: Timestamp,
@@ -268,8 +269,8 @@ impl Charge {
         }
     }
 
-    /// The provider gives back what it was owed, less a fee of its own that it keeps: what then stands in suspense for a
-    /// credit, and how much that is. Our fee stays earned.
+    /// The provider returns what we owed it, less a fee that it deducts. Returns the transaction and the amount then in
+    /// suspense for a credit. Our fee stays earned.
     pub fn provider_return(
         &self,
         at: Timestamp,

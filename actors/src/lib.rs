@@ -1,13 +1,16 @@
-//! The engine.
+//! The engine of Purser.
 //!
-//! Every account, payment, card, order and session is an entity: a pure state machine (`decide`, `apply`) that one generic
-//! actor, the shell, runs and makes durable. What an entity wants of the outside or of another entity is an effect: a
-//! durable row that a supervised delivery works off.
+//! Every account, payment, card, order and session is an entity: a pure state machine (`decide`, `apply`) that one
+//! generic entity actor runs and makes durable. Calls to external systems or other entities are jobs: durable rows that
+//! a supervised job handler executes.
 //!
-//! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`], [`intl_order`] and
-//! [`session`] are the rules; [`identity`] and [`link`] are what only a person brings about.
-//! [`product`] says what is sold, [`operator`] who acts for the house, [`lease`] what of it is whose to work on. [`engine`] is the handle that the edge holds. [`port`]
-//! names what is needed of the outside; [`ledger`], [`money`] and [`id`] are the words that all of them use.
+//! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`], [`intl_order`] and [`session`]
+//! have the rules; [`identity_verification`] and [`issuer_link`] only change by a person's action. [`product`] defines
+//! what is sold, [`operator`] the staff and the audit log, [`lease`] the claims of operators. [`engine`] is the handle
+//! for the HTTP layer. [`port`] has the traits for external systems. [`ledger`], [`money`] and [`id`] are the types
+//! that all of them use.
+
+#![warn(missing_docs)]
 
 pub mod account;
 pub mod agent_wallet;

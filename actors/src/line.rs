@@ -1,5 +1,5 @@
-//! Whether a line of products is sold: closed by an operator until one opens it, or failing, since its provider is down, until it
-//! delivers again.
+//! Sale of a product line. An operator closes it until an operator opens it. It fails while its provider is down, until
+//! the provider delivers again.
 //!
 //! ```text
 //!        .--its provider fails--> failing --it delivers, or an operator opens it--.
@@ -7,7 +7,7 @@
 //!        `--an operator closes it--> closed --an operator opens it----------------'
 //! ```
 //!
-//! It is the house's, not a customer's: only operators read what it tells.
+//! It is owned by the system, not by an account: only operators can read it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,32 +21,32 @@ use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 
-/// A line's state.
+/// State of a product line.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LineState {
-    /// Whether it is sold.
+    /// Whether the line is sold.
     pub status: Status,
-    /// Why not, or why again: an operator's words, or what its provider said last.
+    /// Reason of the last change: an operator's note, or the provider's last error.
     pub reason: String,
-    /// Which operator closed or opened it; nobody where it closed or opened by itself.
+    /// Operator who closed or opened it; `None` if the change was automatic.
     pub by: Option<String>,
-    /// Since when.
+    /// Time of the last change.
     pub since: Timestamp,
 }
 
-/// Whether a line is sold.
+/// Sales status of a product line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// It is.
+    /// The line is sold.
     Open,
-    /// Its provider is down.
+    /// The provider is down.
     Failing,
-    /// An operator has closed it.
+    /// An operator closed it.
     Closed,
 }
 
 impl Status {
-    /// On the wire.
+    /// Name in API documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -56,49 +56,49 @@ impl Status {
     }
 }
 
-/// What may be asked.
+/// Commands to a product line.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Its provider has failed several times in a row.
+    /// The provider failed several times in a row.
     Fail {
-        /// What it said last.
+        /// The provider's last error.
         error: String,
     },
-    /// Its provider has delivered again.
+    /// The provider delivered again.
     Recover,
-    /// An operator closes it.
+    /// An operator closes the line.
     Close {
-        /// In their own words.
+        /// The operator's note.
         reason: String,
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
     },
-    /// An operator opens it, whatever its provider does.
+    /// An operator opens the line, whatever the provider's state.
     Open {
-        /// In their own words.
+        /// The operator's note.
         reason: String,
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
     },
 }
 
-/// What may happen.
+/// Events of a product line.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Closed by itself: what its provider said last.
+    /// Closed automatically; the provider's last error.
     Failed(String, Timestamp),
-    /// Opened by itself.
+    /// Opened automatically.
     Recovered(Timestamp),
-    /// Closed by an operator: why, and who.
+    /// Closed by an operator; the note and the operator.
     Closed(String, String, Timestamp),
-    /// Opened by an operator: why, and who.
+    /// Opened by an operator; the note and the operator.
     Opened(String, String, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a product line rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// It stands so already.
+    /// The line already has this status.
     AlreadyInState(&'static str),
 }
 
@@ -110,7 +110,7 @@ impl Stored for Event {
     const SCHEMA: u16 = 361;
 }
 
-/// Text that names no line.
+/// Text that is not the name of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no product line")]
 pub struct ParseLineError;
@@ -177,7 +177,7 @@ impl Entity for LineState {
         Ok(match (status, command) {
             (Status::Open, Command::Fail { error }) => done.event(Event::Failed(error, now)),
             (Status::Failing, Command::Recover) => done.event(Event::Recovered(now)),
-            // What an operator has closed stays so, whatever its provider does.
+            // A line that an operator closed stays closed, whatever the provider does.
             (Status::Failing | Status::Closed, Command::Fail { .. })
             | (Status::Open | Status::Closed, Command::Recover) => done,
             (Status::Open | Status::Failing, Command::Close { reason, act }) => done

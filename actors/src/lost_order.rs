@@ -1,5 +1,5 @@
-//! Orders of a history that a restore has lost: a provider's list shows them, and no row of ours knows them. An operator says who
-//! paid for one; from then on it is in the books, under a row of its own.
+//! Orders of a history that a restore lost: a provider lists them and we have no record of them. An operator attributes
+//! an order to its payer; from then on it is posted under a row of its own.
 
 use purser_storage::codec::Stored;
 
@@ -10,82 +10,82 @@ use crate::port::{ExternalText, ProviderEntry, Timestamp};
 use crate::product::{Currency, ProductLine};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
-/// A bank's word for a move out of a holder's account there.
+/// Product name at the bank for a transfer out of an owner's account there.
 pub const FROM_ACCOUNT: &str = "from_account";
 
-/// Which way an order moves money.
+/// Direction of an order's money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// We paid for it.
+    /// We paid the provider for it.
     Out,
-    /// It was paid to us: drawn from a holder's account at the bank.
+    /// The provider paid us: it debited an owner's account at the bank.
     In,
 }
 
 /// An order as its provider's list shows it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LostOrder {
-    /// Whose list.
+    /// Source of the list.
     pub source: ReconciliationSource,
-    /// Its idempotency key there.
+    /// Idempotency key of the order.
     pub key: JobId,
-    /// The provider's word for what it is.
+    /// The provider's name of the product.
     pub product: ExternalText,
-    /// What was ordered.
+    /// Amount of the order.
     pub amount: Cents,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// What came of it.
+    /// Outcome of the order.
     pub status: EntryStatus,
-    /// When that last changed, by the provider's clock.
+    /// Time of the last change, by the provider's clock.
     pub at: Timestamp,
 }
 
-/// Who has paid for an order, or has what it brought.
+/// Payer of an order, or recipient of its proceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum OrderPayer {
-    /// This balance.
+    /// The balance of this account.
     Account(Wallet),
-    /// What this transfer brought in.
+    /// This incoming transfer.
     Incoming(DepositId),
-    /// Nobody: a loss of ours.
+    /// No payer: our loss.
     Loss,
 }
 
-/// An order that an operator has booked: the row is what lets it be booked once.
+/// An order that an operator attributed. The row ensures that it is posted once.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AttributedOrder {
-    /// As it was listed when it was booked.
+    /// The order as listed when it was attributed.
     pub order: LostOrder,
-    /// See [`Payer`].
+    /// Payer; see [`OrderPayer`].
     pub payer: OrderPayer,
-    /// What the payer was charged, fee included.
+    /// Amount that the payer was charged, fee included.
     pub charged: Usdc,
-    /// What the provider is owed.
+    /// Amount owed to the provider.
     pub owed: Usdc,
-    /// What came back of it since.
+    /// Amount returned since, if any.
     pub returned: Option<OrderReturn>,
 }
 
-/// What came back of an order that was booked as paid.
+/// Return of an order that was posted as paid.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OrderReturn {
-    /// Who has it.
+    /// Recipient of the returned money.
     pub to: OrderPayer,
-    /// How much.
+    /// Returned amount in USDC.
     pub amount: Usdc,
-    /// How that is known.
+    /// Evidence of the return.
     pub evidence: ReturnEvidence,
 }
 
-/// How money of an order came back.
+/// Evidence that an order's money was returned.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum ReturnEvidence {
-    /// The provider's list says that it did not carry the order out: it has cost nothing.
+    /// The provider's list shows that it did not execute the order: it has cost nothing.
     NotExecuted,
-    /// The rails' list says that the money came back: our fee stays earned.
+    /// The rail's list shows a return: our fee stays earned.
     ReturnedByRail,
-    /// The bank gave money back under this name of its own; what it kept is not given.
+    /// The bank returned money under this reference; its deduction is not credited.
     ReturnedByBank(String),
 }
 
@@ -94,8 +94,8 @@ impl Stored for AttributedOrder {
 }
 
 impl LostOrder {
-    /// From a list of what was ordered by a balance: the payout rails' or the bank's. `None` for what no key of ours named, and
-    /// for what is in no currency.
+    /// Reads an entry of the list of balance orders: the payout rails' or the bank's. `None` if its key is not one of
+    /// our job ids, or its amount has no currency.
     pub fn from_entry(source: ReconciliationSource, entry: ProviderEntry) -> Option<Self> {
         let (EntryAmount::Cents(amount, currency), Some(key)) = (entry.amount, entry.name.order()) else {
             return None;
@@ -111,12 +111,12 @@ impl LostOrder {
         })
     }
 
-    /// Under which it is in the books.
+    /// Id under which it is posted.
     pub fn id(&self) -> OutgoingTransferId {
-        OutgoingTransferId::for_order(self.source.name(), self.key)
+        OutgoingTransferId::for_order(self.source.id_label(), self.key)
     }
 
-    /// Which way its money went.
+    /// Direction of the money.
     pub fn direction(&self) -> Direction {
         match self.source == ReconciliationSource::BankTransfers && *self.product == *FROM_ACCOUNT {
             true => Direction::In,
@@ -124,7 +124,7 @@ impl LostOrder {
         }
     }
 
-    /// Whether the provider has moved money for it, or may yet.
+    /// Whether the provider has moved money for it, or still may.
     pub const fn moves_money(&self) -> bool {
         matches!(
             self.status,
@@ -132,13 +132,13 @@ impl LostOrder {
         )
     }
 
-    /// Of a payout: its product line, where the list names it as we do.
+    /// Product line of a payout, if the list uses our name for it.
     pub fn line(&self) -> Option<ProductLine> {
         let named = ProductLine::ALL.into_iter().find(|line| line.name() == &*self.product);
         named.filter(|_| self.source == ReconciliationSource::Payouts)
     }
 
-    /// Whose clearing account it is in.
+    /// Provider whose clearing account it is posted to.
     pub fn provider(&self) -> LedgerProvider {
         match self.source {
             ReconciliationSource::BankTransfers => LedgerProvider::Banking,
@@ -147,10 +147,10 @@ impl LostOrder {
         }
     }
 
-    /// What it is worth in USDC; `None` in another currency than the US dollar.
+    /// Value in USDC; `None` for currencies other than the US dollar.
     ///
     /// # Errors
-    /// When it is more than USDC can be.
+    /// When it exceeds the largest USDC amount.
     pub fn worth(&self) -> Result<Option<Usdc>, AmountError> {
         match self.currency == Currency::USD {
             true => Usdc::from_cents(self.amount).map(Some),
@@ -160,10 +160,10 @@ impl LostOrder {
 }
 
 impl AttributedOrder {
-    /// What our books say of it, on the list that it is on.
+    /// Our record of it, as an entry of the same list.
     pub fn internal_entry(&self) -> ListedEntry {
         let standing = match self.returned.as_ref().map(|back| &back.evidence) {
-            // What comes back of a bank's transfer is an entry of its own.
+            // A return of a bank transfer is a separate entry.
             None | Some(ReturnEvidence::ReturnedByBank(_)) => EntryStatus::Completed,
             Some(ReturnEvidence::NotExecuted | ReturnEvidence::ReturnedByRail) => EntryStatus::Returned,
         };
@@ -174,7 +174,7 @@ impl AttributedOrder {
         }
     }
 
-    /// What the bank gave back of it, and its name for that.
+    /// Amount that the bank returned, and the bank's reference.
     pub fn bank_return(&self) -> Option<(&str, Usdc)> {
         match self.returned.as_ref() {
             Some(OrderReturn {
@@ -186,7 +186,7 @@ impl AttributedOrder {
         }
     }
 
-    /// Whether it may be booked once more: it was refused, that was undone, and its provider carried it out after all.
+    /// Whether it may be attributed again: it was declined and reversed, and the provider executed it after all.
     pub fn is_attributable_again(&self, now: &LostOrder) -> bool {
         let refused = self
             .returned
@@ -195,7 +195,7 @@ impl AttributedOrder {
         refused && now.moves_money() && !matches!(self.payer, OrderPayer::Incoming(_))
     }
 
-    /// What came back of it goes to this payer. Of what the bank gave back, no more than it had.
+    /// Records a return for this payer. Of a bank return, at most the amount that the bank had.
     #[must_use]
     pub fn with_return(self, to: OrderPayer, how: ReturnEvidence, returned: Usdc) -> Self {
         let amount = match how {
@@ -211,8 +211,8 @@ impl AttributedOrder {
         Self { returned: back, ..self }
     }
 
-    /// Books it as paid: what the payer was charged beyond what the provider is owed is our fee, what is missing our cost. Drawn from
-    /// a bank, it is the payer's.
+    /// Posts it as paid: the charge beyond the provider amount is our fee, a shortfall our cost. A debit from a bank
+    /// account belongs to the payer.
     pub fn payment_transaction(&self, at: Timestamp) -> LedgerTransaction {
         let (provider, both) = (
             LedgerAccount::Provider(self.order.provider()),
@@ -237,7 +237,7 @@ impl AttributedOrder {
             )
     }
 
-    /// Books what came back: from the provider, with our fee where it was refused.
+    /// Posts the return: the provider amount, and our fee too if the order was declined.
     pub fn return_transaction(&self, back: &OrderReturn, at: Timestamp) -> LedgerTransaction {
         let (provider, to) = (
             LedgerAccount::Provider(self.order.provider()),

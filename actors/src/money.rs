@@ -18,7 +18,7 @@ pub enum AmountError {
     /// Not `digits` or `digits.d` or `digits.dd` in ASCII.
     #[error("not a decimal number with at most 2 places")]
     Malformed,
-    /// Beyond what the type holds.
+    /// Above the largest or below the smallest value of the type.
     #[error("out of range")]
     OutOfRange,
 }
@@ -27,7 +27,7 @@ pub enum AmountError {
 const ATOMIC_PER_CENT: u64 = 10_000;
 
 impl Usdc {
-    /// Nothing.
+    /// Zero USDC.
     pub const ZERO: Self = Self(0);
 
     /// From atomic units.
@@ -35,7 +35,7 @@ impl Usdc {
         Self(atomic)
     }
 
-    /// In atomic units.
+    /// Value in atomic units.
     pub const fn atomic(self) -> u64 {
         self.0
     }
@@ -52,7 +52,7 @@ impl Usdc {
             .ok_or(AmountError::OutOfRange)
     }
 
-    /// What it is in whole cents; what is less than one is left out.
+    /// Value in whole cents, rounded down.
     pub const fn whole_cents(self) -> Cents {
         Cents(self.0 / ATOMIC_PER_CENT)
     }
@@ -96,7 +96,7 @@ impl Usdc {
 }
 
 impl Cents {
-    /// Nothing.
+    /// Zero dollars.
     pub const ZERO: Self = Self(0);
 
     /// From cents.
@@ -104,7 +104,7 @@ impl Cents {
         Self(cents)
     }
 
-    /// In cents.
+    /// Value in cents.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -179,7 +179,7 @@ impl fmt::Display for Cents {
     }
 }
 
-/// What a product costs on top of its amount: `max(amount × rate, minimum)`.
+/// Fee on top of a product's amount: `max(amount × rate, minimum)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeeRule {
     /// Fraction of the amount; 0.0025 means 0.25 %.
@@ -197,7 +197,7 @@ impl FeeRule {
         Cents::ceil_to_cent(self.exact(amount)?)
     }
 
-    /// The same before rounding, for what is converted into another currency first.
+    /// The total before rounding, for an amount that is converted into another currency first.
     ///
     /// # Errors
     /// [`AmountError::OutOfRange`] when the total does not fit.

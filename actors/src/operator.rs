@@ -1,4 +1,4 @@
-//! Whoever acts for the house: what a role may do, the tokens that say who it is, and the record of what was done.
+//! Operators: roles and their permissions, operator tokens, and the audit log.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,37 +10,37 @@ use purser_storage::{Condition, Write};
 use crate::id::RequestId;
 use crate::port::Timestamp;
 
-/// What somebody is trusted with.
+/// Role of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Role {
-    /// Everything, tokens included.
+    /// Every permission, including tokens.
     Administrator,
-    /// Orders, accounts and stuck work.
+    /// Orders, accounts and dead-lettered jobs.
     Operator,
-    /// Looks, and freezes what looks wrong.
+    /// Reads everything and can freeze accounts.
     Support,
-    /// Looks.
+    /// Reads everything.
     ReadOnly,
 }
 
-/// What a route at the operator's address does.
+/// Permission that an operator route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// Shows something.
+    /// Read data.
     Read,
-    /// Freezes an account.
+    /// Freeze an account.
     FreezeAccounts,
-    /// Changes orders, lets accounts go, tries and resolves stuck work, gives money back.
+    /// Change orders, unfreeze accounts, retry and resolve dead-lettered jobs, credit money.
     Operate,
-    /// Makes and ends tokens.
+    /// Create and revoke operator tokens.
     ManageTokens,
 }
 
 impl Role {
-    /// Every role, the most trusted first.
+    /// Every role, from most to least permissions.
     pub const ALL: [Self; 4] = [Self::Administrator, Self::Operator, Self::Support, Self::ReadOnly];
 
-    /// On the wire and in the settings.
+    /// Name in API documents and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Administrator => "administrator",
@@ -50,7 +50,7 @@ impl Role {
         }
     }
 
-    /// Whether it is trusted with that.
+    /// Whether the role has the permission.
     pub const fn allows(self, task: Permission) -> bool {
         match task {
             Permission::Read => true,
@@ -67,7 +67,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// Text that names no role.
+/// Text that is not the name of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a role is administrator, operator, support or read-only")]
 pub struct ParseRoleError;
@@ -83,65 +83,65 @@ impl FromStr for Role {
     }
 }
 
-/// Who asks for something, and by which request.
+/// Operator behind a request, and the request's id.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OperatorAction {
-    /// The token's name.
+    /// Name of the operator's token.
     pub operator: String,
-    /// The token's role.
+    /// Role of the operator's token.
     pub role: Role,
-    /// As in the answer's `Request-Id`.
+    /// Same as the response's `Request-Id` header.
     pub request_id: RequestId,
 }
 
-/// A place in the audit log.
+/// Position in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AuditPosition {
-    /// From 1, without a gap.
+    /// Number from 1, without gaps.
     pub sequence: u64,
-    /// SHA-256 of the bytes of the row before; zeros for the first.
+    /// SHA-256 of the previous row's bytes; zeros for the first.
     pub previous_hash: [u8; 32],
 }
 
-/// Whom the log names where the house itself acts; no token is called so.
+/// Names in the audit log for actions of the system; no operator token can have them.
 pub mod system {
     /// A start of the service.
     pub const START: &str = "start";
-    /// What finds a payment that its chain has taken back.
+    /// The job that finds reorged payments.
     pub const RECONCILIATION: &str = "reconciliation";
-    /// Both.
+    /// Every system name.
     pub const NAMES: [&str; 2] = [START, RECONCILIATION];
 }
 
 impl AuditPosition {
-    /// The first of a log.
+    /// First position of a log.
     pub const FIRST: Self = Self {
         sequence: 1,
         previous_hash: [0; 32],
     };
 }
 
-/// What an act brings with it besides what it does: that it counts among what one operator has given alone, or that another has
-/// approved it.
+/// Additional conditions and writes of an operator action: its part of the operator's daily total, or the approval by
+/// another operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditExtras {
-    /// Who approved it, and the approval's id: written down before the act.
+    /// Approving operator and the approval's id; recorded before the action.
     pub approved_by: Option<(OperatorAction, String)>,
-    /// What must hold.
+    /// Conditions for the batch.
     pub conditions: Vec<Condition>,
-    /// Rows of its own.
+    /// Writes for the batch.
     pub writes: Vec<Write>,
 }
 
-/// An act with its place in the audit log: what a state machine is asked by an operator. Only the engine gives places, one
-/// at a time.
+/// An operator action with its position in the audit log, as state machines receive it. Only the engine assigns
+/// positions, one at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditedAction {
-    /// Who.
+    /// Operator and request.
     pub act: OperatorAction,
-    /// Behind which others.
+    /// Position in the audit log.
     pub position: AuditPosition,
-    /// What comes with it.
+    /// Additional conditions and writes.
     pub extras: Box<AuditExtras>,
 }
 
@@ -153,21 +153,21 @@ impl Deref for AuditedAction {
     }
 }
 
-/// What somebody did: a row, written by the batch that does it. Each names the hash of the one before, so that none can be
-/// changed, put in or taken out without all behind it.
+/// Record of an operator action: a row, written by the batch that executes the action. Each contains the hash of the
+/// previous one, so none can be changed, inserted or removed without changing all later records.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AuditRecord {
-    /// Behind which others.
+    /// Position in the audit log.
     pub position: AuditPosition,
-    /// When.
+    /// Time of the action.
     pub at: Timestamp,
-    /// Who.
+    /// Operator and request.
     pub act: OperatorAction,
-    /// What, for example `intl_order.claim`.
+    /// Name of the action, for example `intl_order.claim`.
     pub action: String,
-    /// To which: an id, an address, a token's name.
+    /// Id, address or token name that the action is about.
     pub subject: String,
-    /// In their own words, where they gave any.
+    /// The operator's note, if there is one.
     pub note: Option<String>,
 }
 
@@ -175,16 +175,16 @@ impl Stored for AuditRecord {
     const SCHEMA: u16 = 240;
 }
 
-/// A token by its hash: whose it is, and what it opens.
+/// An operator token, stored by its hash.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OperatorToken {
-    /// Who carries it: unique among those that are stored.
+    /// Name of the token: unique among those stored.
     pub name: String,
-    /// What it is trusted with.
+    /// Role of the token.
     pub role: Role,
-    /// Since when.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Opens nothing any more.
+    /// Whether the token is revoked.
     pub revoked: bool,
 }
 

@@ -1,22 +1,22 @@
-//! A payment: one signed authorization and what becomes of it.
+//! A payment: one signed payment authorization and its outcome.
 //!
 //! ```text
-//! claimed --prepared--> settling --chain says yes--> settled + FULFILLED (one batch)
-//!    |                     |----chain says no---> declined --presented again--> settling
-//!    |                     `----no answer-------> unknown --chain shows it--> settled + FULFILLED
-//!    |                                               `--it never can land--> declined
+//! claimed --prepared--> settling --chain confirms--> settled + FULFILLED (one batch)
+//!    |                     |----chain declines-> declined --retried--> settling
+//!    |                     `----no response-----> unknown --chain shows it--> settled + FULFILLED
+//!    |                                               `--can never settle--> declined
 //!    |                                            declined --chain shows it--> settled --credit--> CREDITED
-//!    |                                            declined --it never can land--> REFUSED
-//!    `--could not be sent, or the chain would refuse it--> released --presented again--> claimed
-//! settling, unknown, declined --its transfer was taken in without it--> CREDITED, or not to its account: RESOLVED
-//! FULFILLED or CREDITED --the chain has taken it back for good--> REVERSED
+//!    |                                            declined --can never settle--> REFUSED
+//!    `--could not be sent, or the chain would decline it--> released --retried--> claimed
+//! settling, unknown, declined --its transfer was recorded as a deposit--> CREDITED, or not to its account: RESOLVED
+//! FULFILLED or CREDITED --reorged, can never settle again--> REVERSED
 //! ```
 //!
-//! A settled payment that a reorganisation may still remove is not final: a row of the gate says so, from the batch that settles
-//! it to the one that finds it final, and what rests on it does not leave.
+//! A settled payment that a reorg may still remove is not final. A gate row records this, from the batch that settles
+//! it to the batch that finds it final. Anything that depends on it does not leave before.
 //!
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
-//! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
+//! end: the product it was claimed for, or a credit if it settles after its caller got a decline.
 
 mod endings;
 mod fulfil;
@@ -40,52 +40,52 @@ use crate::money::{Cents, Usdc};
 use crate::port::{Authorization, ChainStatus, Decline, Finality, PreparedTransaction, Timestamp};
 use crate::product::{Purchase, PurchasedProduct};
 
-/// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
+/// A session to open when the payment is fulfilled. The caller that holds the key creates the tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SessionSeed {
-    /// Its id.
+    /// Id of the session.
     pub id: SessionId,
-    /// Hash of its first refresh token.
+    /// Hash of the first refresh token.
     pub first: [u8; 32],
-    /// How long it can be refreshed, in milliseconds.
+    /// How long the session can be refreshed, in milliseconds.
     pub life_ms: u64,
 }
 
-/// What is claimed: fixed for the payment's life.
+/// The claimed payment: fixed until its end.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Claim {
-    /// Whose account it is a payment of: the payer's own, or of a managed wallet its owner's.
+    /// Account of the payment: the payer's, or for an agent wallet its owner's.
     pub account: Wallet,
-    /// The signed payment, verified.
+    /// The verified payment authorization.
     pub authorization: Authorization,
-    /// What it buys.
+    /// Product that the payment buys.
     pub purchase: Purchase,
-    /// What that is worth in US dollars, fees apart, at the quoted rate.
+    /// Value of the purchase in US dollars without fees, at the quoted rate.
     pub worth: Cents,
-    /// What was read of the account for it.
+    /// Preconditions of the purchase, as read from the account.
     pub resolved: ResolvedPreconditions,
     /// Digest of the exact request: route and parameters in canonical form.
     pub request: [u8; 32],
-    /// Opened for the caller whose claim won; of a payment that came again after it was released or declined, for the caller by
-    /// whose presentation it is settled.
+    /// Session for the caller whose claim won. After a release or decline: for the caller whose retry settles the
+    /// payment.
     pub session: SessionSeed,
-    /// The account's reserved share.
+    /// Reservation in the account's daily caps.
     pub cap_reservation: CapReservation,
-    /// When.
+    /// Time of the claim.
     pub at: Timestamp,
 }
 
 impl Claim {
-    /// The request of a payment that a restored store took over from what its provider shows.
+    /// Request digest of a payment that a restored store adopted from its provider's records.
     pub const UNKNOWN: [u8; 32] = [0; 32];
 
-    /// Whether the payment came with this request, as far as is known. Of one that was taken over nobody knows; whoever has it
-    /// signed is told what it bought.
+    /// Whether the payment was made for this request, as far as is known. For an adopted payment this is unknown; any
+    /// client with the signed payment gets what it bought.
     pub fn is_for(&self, request: &[u8; 32]) -> bool {
         self.is_taken_over() || self.request == *request
     }
 
-    /// Whether a restored store took it over as the payment for something else: what it was made for in full nobody knows.
+    /// Whether a restored store adopted it as the payment for another product. The full original request is unknown.
     pub fn bought_other_product(&self, purchase: &Purchase) -> bool {
         let amount = |purchase: &Purchase| match purchase {
             Purchase::UsaCard { amount } => Some(*amount),
@@ -94,282 +94,282 @@ impl Claim {
         self.is_taken_over() && (self.purchase.line(), amount(&self.purchase)) != (purchase.line(), amount(purchase))
     }
 
-    /// Whether a restored store took it over: then its authorization is what the chain shows of it.
+    /// Whether a restored store adopted it. Its authorization is then only what the chain shows.
     pub fn is_taken_over(&self) -> bool {
         self.request == Self::UNKNOWN
     }
 }
 
-/// A payment's state.
+/// State of a payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Payment {
-    /// See [`Claim`].
+    /// The claimed payment; see [`Claim`].
     pub claim: Claim,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a payment stands.
+/// Status of a payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Nobody else can claim it; nothing was sent.
+    /// Reserved for one request; nothing was sent.
     Claimed,
-    /// This is being sent, or was.
+    /// The transaction is about to be sent, or was sent.
     Settling(PreparedTransaction),
-    /// This was sent; the answer is not known.
+    /// The transaction was sent and its outcome is unknown.
     Unknown(PreparedTransaction),
-    /// The chain refused this; it may still land until its validity ends.
+    /// The chain declined it; it may still settle until its validity ends.
     Declined(Decline, PreparedTransaction),
-    /// It never was sent: the chain could not be reached. The same payment may claim again.
+    /// It was never sent because the chain was unreachable. The same payment may be claimed again.
     Released,
-    /// On chain, its product not possible any more: the credit is under way.
+    /// Settled, but the product is no longer possible: a credit is in progress.
     Settled {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// The product exists.
+    /// The product was created.
     Fulfilled {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
-        /// What was bought.
+        /// Product that was bought.
         product: PurchasedProduct,
     },
-    /// The payer's balance holds the money.
+    /// The account's balance was credited.
     Credited {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// It can never land.
+    /// It can never settle.
     Refused(Decline),
-    /// It had landed, the chain has taken it back, and it can never land again: the loss is booked.
+    /// It was settled, then reorged, and can never settle again. The loss is posted.
     Reversed {
-        /// The transaction that is gone.
+        /// Transaction that was reorged.
         transaction: String,
-        /// What was bought; `None` if the balance was credited.
+        /// Product that was bought; `None` if the balance was credited.
         product: Option<PurchasedProduct>,
     },
-    /// Its transfer was taken in without it, and its account has nothing of it.
+    /// Its transfer was recorded as a deposit, and its account was not credited.
     Resolved {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
         /// Where the money went.
         resolution: Resolution,
     },
-    /// It never was sent: the chain would have refused it. The same payment may claim again.
+    /// It was never sent because the chain would have declined it. The same payment may be claimed again.
     DeclinedUnsent(Decline),
 }
 
-/// What may be asked.
+/// Commands to a payment.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The same payment came again with this request.
+    /// The same payment was sent again with this request.
     Join {
         /// Digest of the request.
         request: [u8; 32],
-        /// Opened if this is what sends it again after it was declined. `None` if it may not be sent again: the caller has no
-        /// room, or the account is frozen.
+        /// Session to open if this retry sends a declined payment again. `None` if it may not be sent again: no permit
+        /// is free, or the account is frozen.
         new_session: Option<SessionSeed>,
     },
-    /// The bytes to send are ready.
+    /// The transaction is ready to send.
     RecordPrepared(PreparedTransaction),
     /// It could not be sent and will not be.
     Release {
-        /// The effect that gives up.
+        /// Job that gives up.
         job: JobId,
     },
-    /// The chain would refuse it now: it is not sent.
+    /// The chain would decline it now, so it is not sent.
     RecordDeclinedUnsent {
-        /// The effect that was to send it.
+        /// Job that was to send it.
         job: JobId,
-        /// Why.
+        /// The chain's reason.
         decline: Decline,
     },
-    /// The chain has it.
+    /// The chain confirmed it.
     RecordSettled {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
-        /// How sure that is.
+        /// Finality of the transaction.
         finality: Finality,
     },
-    /// The chain refused it.
+    /// The chain declined it.
     RecordDeclined {
-        /// The effect that sent it.
+        /// Job that sent it.
         job: JobId,
-        /// Why.
+        /// The chain's reason.
         decline: Decline,
     },
-    /// It was sent and no answer came.
+    /// It was sent and no response came.
     RecordNoResponse {
-        /// The effect that sent it.
+        /// Job that sent it.
         job: JobId,
     },
-    /// The chain was read.
+    /// A chain lookup has a result.
     RecordChainLookup {
-        /// The effect that read.
+        /// Job that read the chain.
         job: JobId,
-        /// What it shows.
+        /// Status on the chain.
         lookup: ChainStatus,
-        /// Whether its provider has an order for it already, which the history that a restore lost has sent.
+        /// Whether the provider already has an order for it, sent in the history that a restore lost.
         is_ordered: bool,
     },
-    /// The account holds the credit.
+    /// The account was credited.
     RecordCredit {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
     },
-    /// The chain has it, and its transfer was taken in without it.
+    /// It is on chain, and its transfer was already recorded as a deposit.
     RecordRestoreCredit {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
-        /// What was decided about it.
+        /// What was decided about the deposit.
         outcome: IncomingOutcome,
     },
-    /// The account has admitted it again after a release.
+    /// The account admitted the payment again after a release.
     RecordReadmitted {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
-        /// The new share.
+        /// The new cap reservation.
         reservation: CapReservation,
-        /// Opened for the caller who presented it.
+        /// Session for the caller that retried.
         session: SessionSeed,
     },
-    /// What the chain had shown is gone, and it can never land again.
+    /// The transaction was reorged and can never settle again.
     RecordReorg {
         /// The effect that has proved it.
         job: JobId,
     },
-    /// No reorganisation removes it any more.
+    /// No reorg can remove it any more.
     RecordFinal {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// The payment is ours to settle.
+    /// The payment was reserved for a request.
     Claimed(Box<Claim>),
-    /// A restored store did not know it, and its provider shows what it bought.
+    /// A restored store adopted it: its provider shows the product it bought.
     Adopted(Box<Claim>, String, PurchasedProduct),
-    /// About to be sent.
+    /// The transaction is about to be sent.
     Settling(PreparedTransaction, Timestamp),
-    /// No answer.
+    /// No response came.
     BecameUnknown(Timestamp),
-    /// Refused for now.
+    /// Declined, but it may still settle.
     Declined(Decline, Timestamp),
-    /// Given back unsent.
+    /// Released without being sent.
     Released(Timestamp),
-    /// Claimed again with a new share.
+    /// Claimed again with a new cap reservation.
     Readmitted(CapReservation, SessionSeed, Timestamp),
-    /// To be sent again.
+    /// It is sent again after a decline.
     Resumed(SessionSeed, Timestamp),
-    /// On chain.
+    /// Confirmed on chain.
     Settled(String, Timestamp),
-    /// The product exists.
+    /// The product was created.
     Fulfilled(PurchasedProduct, Timestamp),
-    /// The account holds the credit.
+    /// The account was credited.
     Credited(Timestamp),
-    /// The transfer was taken in without it, and the account is credited with it.
+    /// The transfer was recorded as a deposit, and the account was credited for it.
     CreditedAfterRestore(String, Timestamp),
-    /// Can never land.
+    /// It can never settle.
     Refused(Timestamp),
-    /// Taken back by its chain, for good.
+    /// Its transaction was reorged and can never settle again.
     Reversed(Timestamp),
-    /// The transfer was taken in without it, and the account has nothing of it.
+    /// The transfer was recorded as a deposit, and the account was not credited.
     Resolved(String, Resolution, Timestamp),
-    /// Given back unsent, since the chain would have refused it.
+    /// Released without being sent, because the chain would have declined it.
     DeclinedUnsent(Decline, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a payment rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The payment is claimed for another request.
     DifferentRequest,
-    /// The command does not fit the state it met.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
 }
 
 /// The reply to an accepted command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Done.
+    /// The command was carried out.
     Done,
-    /// Wait for the outcome.
+    /// Wait for the outcome of the settlement.
     AwaitOutcome,
-    /// The account must admit it again first.
+    /// The account must admit the payment again first.
     Readmit,
 }
 
-/// What callers wait for.
+/// Outcome that callers wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Bought.
+    /// Paid and bought.
     Fulfilled {
-        /// What.
+        /// Product that was bought.
         product: PurchasedProduct,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
-        /// The session opened for the caller of [`Claim::session`]; `None` for a managed wallet's payment.
+        /// Session opened for the caller of [`Claim::session`]; `None` for an agent wallet's payment.
         session: Option<SessionId>,
     },
-    /// Paid, not bought, credited.
+    /// Paid, not bought, and credited.
     Credited {
-        /// How much.
+        /// Credited amount.
         amount: Usdc,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// Paid, not bought, and not credited either.
+    /// Paid, not bought, and not credited.
     Resolved(Resolution),
-    /// Not paid.
+    /// Declined: no payment was made.
     Declined(Decline),
-    /// Not known yet.
+    /// The outcome is not known yet.
     Pending,
-    /// Never sent; try again.
+    /// Never sent; the client can retry.
     Unavailable,
 }
 
 impl Payment {
-    /// Where a payment is listed among what its account has: the newest comes first.
+    /// Row key in the account's list of payments, newest first.
     pub fn list_key(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
         table::owner_index_entry(owner, EntityKind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
     }
 
-    /// Whose account: who has what it buys, its credits and refunds, and whose caps and freeze hold for it.
+    /// Account that owns the purchase, its credits and refunds. Its caps and freeze apply.
     pub const fn account(&self) -> Wallet {
         self.claim.account
     }
 
-    /// Whether a managed wallet paid: its owner has tokens, so none are made for whoever showed the payment.
+    /// Whether an agent wallet paid. Its owner already has tokens, so none are issued to the caller.
     pub fn by_managed_wallet(&self) -> bool {
         self.payer() != self.account()
     }
 
-    /// Who sent the money, as the chain shows it.
+    /// Wallet that sent the money, as the chain shows it.
     pub const fn payer(&self) -> Wallet {
         self.claim.authorization.payer()
     }
 
-    /// How much.
+    /// Amount of the payment.
     pub const fn price(&self) -> Usdc {
         self.claim.authorization.value()
     }
 
-    /// What was charged, and what of it the product is worth.
+    /// Charge of the payment and the part that the product is worth.
     pub fn charge(&self, id: PaymentId) -> Charge {
         let worth = Usdc::from_cents(self.claim.worth).unwrap_or(self.price());
         Charge::new(id, self.price(), worth)
     }
 
-    /// The transaction, once it is on chain.
+    /// Transaction id, once the payment is on chain.
     pub fn transaction(&self) -> Option<&str> {
         match &self.status {
             Status::Settled { transaction }
@@ -380,7 +380,7 @@ impl Payment {
         }
     }
 
-    /// Whether nothing can happen to it any more, unless its chain takes it back.
+    /// Whether the state is final unless the chain reorgs.
     pub const fn is_final(&self) -> bool {
         matches!(
             self.status,

@@ -1,15 +1,15 @@
-//! A saved recipient of app payments: there once it was first paid.
+//! A saved recipient of app payments, created by the first payment.
 //!
 //! ```text
 //! - --first paid--> active <--owner--> archived
 //!                     `-------owner------> deleted --paid again--> active
 //! ```
 //!
-//! Its totals are of the payments whose money did not come back: one counts from the moment it is bought, and no more once
-//! it has failed, was stopped or was returned, in time or late.
+//! Its totals cover payments whose money was not returned. A payment counts from the purchase. It no longer counts once
+//! it has failed, was cancelled or was returned, in time or late.
 //!
-//! Archiving hides it from the list and keeps its history. A deleted one keeps only its totals, and comes back when the
-//! same user of the app is paid again.
+//! An archived recipient is hidden from the list and keeps its history. A deleted one keeps only its totals, and is
+//! active again when the same app user is paid again.
 
 use purser_storage::codec::Stored;
 
@@ -20,114 +20,114 @@ use crate::money::Cents;
 use crate::port::Timestamp;
 use crate::product::{AppPayee, Platform};
 
-/// A recipient's state.
+/// State of a payment recipient.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct PaymentRecipient {
-    /// Whose list it is on.
+    /// Account whose list it is on.
     pub owner: Wallet,
-    /// Of which app.
+    /// App of the recipient.
     pub platform: Platform,
-    /// Who, as last paid; `recipient` is what the app knows them by.
+    /// Recipient as last paid; `recipient` is the handle in the app.
     pub payee: AppPayee,
-    /// What its owner calls it.
+    /// Name chosen by the account owner.
     pub display_name: String,
-    /// Payments to it so far, those that came back included.
+    /// Number of payments so far, including returned ones.
     pub payments: u64,
-    /// Their sum, fees apart.
+    /// Sum of the payments without fees.
     pub total: Cents,
-    /// How many of them came back: they failed, were stopped, or were returned, whenever that was.
+    /// Number of payments that failed, were cancelled or were returned at any time.
     pub returned_payments: u64,
-    /// The sum of those.
+    /// Sum of those payments.
     pub total_returned: Cents,
-    /// When it was first paid.
+    /// Time of the first payment.
     pub created_at: Timestamp,
-    /// When it was last paid.
+    /// Time of the last payment.
     pub paid_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a recipient stands.
+/// Status of a recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// On the list.
+    /// Shown in the list.
     Active,
-    /// Hidden.
+    /// Hidden from the list.
     Archived,
-    /// Off the list.
+    /// Removed from the list.
     Deleted,
 }
 
-/// What may be asked.
+/// Commands to a payment recipient.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// It was paid.
+    /// A payment was made to it.
     RecordPayment {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
-        /// By whom.
+        /// Account that paid.
         owner: Wallet,
-        /// Through which app.
+        /// App of the payment.
         platform: Platform,
-        /// Who.
+        /// Recipient as named in the payment.
         payee: AppPayee,
-        /// How much.
+        /// Amount without fees.
         amount: Cents,
     },
-    /// The money of a payment to it came back.
+    /// A payment to it was returned.
     RecordReturn {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
-        /// How much had been paid.
+        /// Amount of the payment.
         amount: Cents,
     },
-    /// Call it something else, hide it, or show it again; what is `None` stays as it is.
+    /// Renames, hides or shows the recipient; `None` leaves a value unchanged.
     Update {
         /// The new name.
         display_name: Option<String>,
-        /// Hidden or not.
+        /// Whether it is hidden.
         archived: Option<bool>,
     },
-    /// Take it off the list.
+    /// Removes it from the list.
     Delete,
 }
 
-/// What may happen.
+/// Events of a payment recipient.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// First paid.
+    /// Created by the first payment.
     Saved {
-        /// By whom.
+        /// Account that paid.
         owner: Wallet,
-        /// Through which app.
+        /// App of the payment.
         platform: Platform,
-        /// Who.
+        /// Recipient as named in the payment.
         payee: AppPayee,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// Paid.
+    /// A payment was made to it.
     Paid {
-        /// Who, as named this time.
+        /// Recipient as named this time.
         payee: AppPayee,
-        /// How much.
+        /// Amount without fees.
         amount: Cents,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// A payment came back, of so much.
+    /// A payment of this amount was returned.
     PaymentReturned(Cents),
-    /// Has another name.
+    /// The owner renamed it.
     Renamed(String),
-    /// Hidden.
+    /// The owner hid it.
     Archived,
-    /// Shown again.
+    /// The owner showed it again.
     Unarchived,
-    /// Off the list.
+    /// Removed from the list.
     Deleted,
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a payment recipient rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -140,7 +140,7 @@ impl Stored for Event {
 }
 
 impl PaymentRecipient {
-    /// Payments to it that did not come back, and their sum. What is on its way counts.
+    /// Number and sum of payments that were not returned. Pending payments count.
     pub fn net_totals(&self) -> (u64, Cents) {
         let total = self.total.checked_sub(self.total_returned).unwrap_or(Cents::ZERO);
         (self.payments.saturating_sub(self.returned_payments), total)
@@ -163,12 +163,12 @@ impl PaymentRecipient {
 impl Entity for PaymentRecipient {
     const KIND: EntityKind = EntityKind::PaymentRecipient;
     const EVENT_NAMES: &'static [&'static str] = &[
-        "saved",
+        "created",
         "paid",
-        "payment_came_back",
+        "payment_returned",
         "renamed",
         "archived",
-        "restored",
+        "unarchived",
         "deleted",
     ];
     const TRANSITIONS: &'static [Transition] = &[
@@ -268,7 +268,7 @@ impl Entity for PaymentRecipient {
             (status, Event::Paid { payee, amount, at }) => Ok(Self {
                 payee: payee.clone(),
                 payments: recipient.payments.saturating_add(1),
-                // Far beyond all money there is; a total never stops a payment.
+                // Beyond any real amount of money; a total never blocks a payment.
                 total: recipient.total.checked_add(*amount).unwrap_or(recipient.total),
                 paid_at: *at,
                 status: match status {
@@ -319,12 +319,12 @@ impl Entity for PaymentRecipient {
 
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Saved { .. } => "saved",
+            Event::Saved { .. } => "created",
             Event::Paid { .. } => "paid",
-            Event::PaymentReturned(_) => "payment_came_back",
+            Event::PaymentReturned(_) => "payment_returned",
             Event::Renamed(_) => "renamed",
             Event::Archived => "archived",
-            Event::Unarchived => "restored",
+            Event::Unarchived => "unarchived",
             Event::Deleted => "deleted",
         })
     }
@@ -343,7 +343,7 @@ impl Entity for PaymentRecipient {
             .time("last_paid_at", self.paid_at)
     }
 
-    /// That it is saved.
+    /// Reports that it is saved.
     fn outcome(&self) -> Option<()> {
         Some(())
     }

@@ -3,18 +3,19 @@
 //! ```text
 //! awaiting-details --recipient's form--> queued --rail accepts--> in-process --rail pays--> complete
 //!    `--30 days--> EXPIRED                 |                          |                         |
-//!                                          |-- rail says no --> FAILED                          |
-//!                                          |-- rail stops it --> CANCELLED                      |
-//!                                          in-process, unclaimed 30 days --> RETURNED <--comes back in time
+//!                                          |-- rail declines -> FAILED                          |
+//!                                          |-- rail cancels --> CANCELLED                      |
+//!                                          in-process, unclaimed 30 days --> RETURNED <--return in time-
 //! ```
 //!
-//! Only a push to card begins with the form. Before its end of time credits it, the rail is asked whether it was ever
-//! ordered: a restored backup may be older than the order, which then goes on as `queued`. EXPIRED, FAILED and CANCELLED
-//! credit the whole charge, RETURNED the amount less the rail's return fee. `complete` is final once its return window has
-//! ended; what comes back later is an entity of its own, a [`LateReturn`](crate::late_return::LateReturn).
+//! Only a push to card begins with the recipient's form. Before an unanswered form expires and is credited, the rail is
+//! asked whether it has an order: a restored backup may be older than the order, and then the payout continues as
+//! `queued`. EXPIRED, FAILED and CANCELLED credit the whole charge. RETURNED credits the amount less the rail's return
+//! fee. `complete` is final once its return window has ended. A later return is a separate entity, a
+//! [`LateReturn`](crate::late_return::LateReturn).
 //!
-//! What a rail says carries a sequence: an older word, or the same one again, changes nothing. A rail that says yes
-//! after it said no, when the payer has been credited, is asked to take the money back; if it cannot, that is stuck too.
+//! Rail events carry a sequence number: an older or repeated event changes nothing. If a rail pays after it had
+//! declined and the payer was credited, the payout is recalled. If the recall fails, its job is dead-lettered.
 
 mod late_return;
 mod machine;
@@ -31,14 +32,14 @@ use crate::port::{ExternalText, Timestamp};
 use crate::product::{AppPayee, Currency, Platform, ProductLine};
 use crate::quote::QuoteFacts;
 
-/// What may be known of a bank account outside the vault.
+/// Bank account data that may be stored outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankDetails {
-    /// What its owner calls it.
+    /// Name chosen by the account owner.
     pub name: String,
-    /// The bank.
+    /// Name of the bank.
     pub bank_name: String,
-    /// Whose account.
+    /// Name of the account owner at the bank.
     pub account_holder_name: String,
     /// Last four characters of the account number.
     pub last4: String,
@@ -50,21 +51,21 @@ impl Stored for BankDetails {
     const SCHEMA: u16 = 122;
 }
 
-/// The rail's rules as they were when the payout was claimed.
+/// The rail's terms when the payout was claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct RailTerms {
-    /// How long after completion money may come back, in milliseconds.
+    /// Return window after completion, in milliseconds.
     pub returns_ms: u64,
-    /// Kept of what comes back.
+    /// Fee that the rail deducts from a return.
     pub return_fee: Usdc,
-    /// How long the recipient's form stays open, or a payment to an app unclaimed, in milliseconds.
+    /// How long the recipient's form stays open, or an app payment can be claimed, in milliseconds.
     pub wait_ms: u64,
 }
 
-/// Who gets the money.
+/// Recipient of the money.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum PayoutTarget {
-    /// A debit card; its last four digits once the form is done.
+    /// A debit card; its last four digits once the form is submitted.
     Card(Option<String>),
     /// A registered bank account.
     Bank(BankDestinationId, BankDetails),
@@ -72,156 +73,156 @@ pub enum PayoutTarget {
     App(PaymentRecipientId, Platform, AppPayee),
 }
 
-/// What is bought: everything that the claim knew.
+/// The purchase as the claim fixed it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct PayoutPlan {
-    /// Who.
+    /// Recipient of the payout.
     pub target: PayoutTarget,
-    /// See [`Terms`].
+    /// Terms of the rail; see [`RailTerms`].
     pub terms: RailTerms,
-    /// What its price was made from.
+    /// Facts of the quote that priced it.
     pub quoted: Option<QuoteFacts>,
 }
 
-/// A payout's state.
+/// State of a payout.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Payout {
-    /// Who paid for it.
+    /// Account that paid for it.
     pub owner: Wallet,
-    /// What it cost.
+    /// Charge paid for it.
     pub charge: Charge,
-    /// What the recipient gets.
+    /// Amount that the recipient gets.
     pub amount: Cents,
-    /// In which currency.
+    /// Currency of that amount.
     pub currency: Currency,
-    /// To whom, and by which rules.
+    /// Recipient and terms of the rail.
     pub plan: PayoutPlan,
-    /// Towards the rail, the idempotency key: the id of the effect that sends it.
+    /// Idempotency key at the rail: the id of the job that sends the order.
     pub key: JobId,
-    /// When it was bought.
+    /// Time of the purchase.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// The highest sequence that the rail has told of it.
+    /// Highest sequence number of the rail's events.
     pub last_sequence: u64,
-    /// Whether money that was paid too late is being taken back.
+    /// Whether a payment that came too late is being recalled.
     pub recalling: bool,
-    /// Whether its money came back after its return window: see [`crate::late_return`].
+    /// Whether the money returned after the return window: see [`crate::late_return`].
     pub returned_late: bool,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a payout stands.
+/// Status of a payout.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// The recipient has not given the card yet.
+    /// The recipient has not entered a card yet.
     AwaitingDetails,
-    /// Ordered at the rail.
+    /// The order is sent to the rail.
     Queued,
-    /// The rail has it.
+    /// The rail accepted the order.
     InProcess,
-    /// Paid.
+    /// The rail paid the recipient.
     Complete {
-        /// The rail's name of the payment.
+        /// The rail's reference of the payment.
         reference: ExternalText,
-        /// Whether it can still come back.
+        /// Whether the return window is still open.
         returnable: bool,
     },
-    /// Refused by the rail.
+    /// The rail declined the order.
     Failed {
-        /// The rail's word.
+        /// Reason given by the rail.
         reason: ExternalText,
     },
-    /// Stopped before it was paid.
+    /// The rail cancelled it before it was paid.
     Cancelled {
-        /// The rail's word.
+        /// Reason given by the rail.
         reason: ExternalText,
     },
-    /// The recipient never gave a card.
+    /// The recipient did not enter a card in time.
     Expired,
-    /// The money came back.
+    /// The money was returned.
     Returned {
-        /// The rail's word.
+        /// Reason given by the rail.
         reason: ExternalText,
-        /// Kept of it.
+        /// Fee deducted from the return.
         return_fee: Usdc,
     },
 }
 
-/// What may be asked.
+/// Commands to a payout.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The recipient has given a card.
+    /// The recipient entered a card.
     SubmitDetails {
-        /// Last four digits.
+        /// Last four digits of the card.
         last4: String,
-        /// Number and expiry, sealed under the payout's id.
+        /// Card number and expiry, sealed under the payout's id.
         sealed: Vec<u8>,
     },
-    /// The rail says where it stands.
+    /// The rail reports the payout's status.
     RecordRailEvent(PayoutStatusUpdate),
-    /// The rail says nothing, and an operator knows what came of it. It takes no place among the rail's words: whatever the
-    /// rail says later counts as it would have.
+    /// An operator records the outcome because the rail gives none. It has no sequence number: later rail events are
+    /// applied as if it were absent.
     ResolveManually {
-        /// The effect that the rail was to be asked by.
+        /// Job that was to ask the rail.
         job: JobId,
-        /// What came of it.
+        /// Outcome recorded by the operator.
         state: PayoutRailStatus,
     },
-    /// The form's time is over, if nobody has filled it in.
+    /// The recipient's form expires if it is not submitted.
     Expire {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
     },
-    /// The return window is over.
+    /// The return window has ended.
     CloseReturnWindow {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
     },
-    /// The rail was asked for the money, or did not need to be.
+    /// A recall has ended, or was not needed.
     RecordRecall {
-        /// The effect that asked.
+        /// Job that requested the recall.
         job: JobId,
-        /// Whether it is ours again.
+        /// Whether the money is back.
         done: bool,
     },
 }
 
-/// What may happen.
+/// Events of a payout.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Bought.
+    /// The payment for it settled.
     Ordered(Box<PayoutOrdered>),
-    /// The form is done: the card's last four digits.
+    /// The form was submitted; the card's last four digits.
     DetailsSubmitted(String, Timestamp),
-    /// The rail has it.
+    /// The rail accepted the order.
     Accepted(Timestamp),
-    /// Paid; the rail's name of it.
+    /// The rail paid; its reference.
     Completed(ExternalText, Timestamp),
-    /// Refused; the rail's word.
+    /// The rail declined; its reason.
     Failed(ExternalText, Timestamp),
-    /// Stopped; the rail's word.
+    /// The rail cancelled; its reason.
     Cancelled(ExternalText, Timestamp),
-    /// Nobody filled the form in.
+    /// The form expired unanswered.
     Expired(Timestamp),
-    /// The money came back; the rail's word, and what it keeps.
+    /// The money was returned: the rail's reason and its fee.
     Returned(ExternalText, Usdc, Timestamp),
-    /// The return window is over.
+    /// The return window ended.
     ReturnWindowClosed(Timestamp),
-    /// The rail's words up to this sequence are known.
+    /// Rail events up to this sequence number are known.
     RailSequenceAdvanced(u64),
-    /// Paid after the payer was credited: it is being taken back.
+    /// The rail paid after the payer was credited; a recall is in progress.
     PaidAfterCredit(Timestamp),
-    /// It was taken back.
+    /// The recall succeeded.
     RecallCompleted(Timestamp),
-    /// The money came back after the return window.
+    /// The money was returned after the return window.
     ReturnedLate,
-    /// The rail has an order for it that this history did not send: a restored backup is older than the order.
+    /// The rail has an order that this history did not send: a restored backup is older than the order.
     FoundAtRail(Timestamp),
 }
 
-/// What a payout begins with.
+/// Initial data of a payout.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are those of the payout")]
 pub struct PayoutOrdered {
@@ -234,7 +235,7 @@ pub struct PayoutOrdered {
     pub at: Timestamp,
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a payout rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -247,7 +248,7 @@ impl Stored for Event {
 }
 
 impl PayoutTarget {
-    /// The rail.
+    /// Product line of the rail.
     pub const fn line(&self) -> ProductLine {
         match self {
             Self::Card(_) => ProductLine::PushToCard,
@@ -258,25 +259,25 @@ impl PayoutTarget {
 }
 
 impl Payout {
-    /// The first snapshot, for the batch of the payment that bought it.
+    /// First snapshot, for the batch of the payment that bought it.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn order(id: PayoutId, ordered: PayoutOrdered, context: &Context) -> Result<NewEntity, InvalidTransition> {
         NewEntity::from_event::<Self>(&id, &Event::Ordered(Box::new(ordered)), context)
     }
 
-    /// When the recipient's form closes, whether anybody has noticed or not.
+    /// Expiry of the recipient's form, whether it is recorded yet or not.
     pub const fn expires_at(&self) -> Timestamp {
         self.created_at.plus_ms(self.plan.terms.wait_ms)
     }
 
-    /// Whether its rail must still be asked to pay it.
+    /// Whether the rail must still be asked to pay it.
     pub const fn is_pending(&self) -> bool {
         matches!(self.status, Status::Queued | Status::InProcess)
     }
 
-    /// Whether the payer's money has gone back, or is about to.
+    /// Whether the payer was credited, or is about to be.
     pub const fn is_credited(&self) -> bool {
         matches!(
             self.status,
@@ -284,7 +285,7 @@ impl Payout {
         )
     }
 
-    /// Whether the rail is to be asked for the money: nobody has claimed it, or it was paid too late.
+    /// Whether the payout may be recalled: it is unclaimed, or was paid too late.
     pub const fn is_recallable(&self) -> bool {
         self.recalling
             || matches!(

@@ -1,5 +1,5 @@
-//! What is sold: the product lines, what a payment asks for, what must hold before it may be settled, and what it has
-//! bought. The prices are the edge's; how each product goes on is its own state machine's.
+//! Products: product lines, what a payment buys, its preconditions, and the purchased product. The HTTP layer has the
+//! prices; each product's own state machine has its lifecycle.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,15 +11,15 @@ use crate::kernel::table;
 use crate::ledger::LedgerProvider;
 use crate::money::{Cents, FeeRule, Usdc};
 
-/// A product line. The number is stored: never reuse one.
+/// A product line. Stored numbers: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 #[repr(u8)]
 pub enum ProductLine {
-    /// USA prepaid card.
+    /// US prepaid card.
     UsaCard,
     /// International prepaid card.
     IntlCard,
-    /// Gift card.
+    /// Gift card from the catalog.
     GiftCard,
     /// Payout to a debit card.
     PushToCard,
@@ -56,7 +56,7 @@ impl ProductLine {
         }
     }
 
-    /// Who is owed what was sold.
+    /// Provider that is owed for a sale.
     pub const fn provider(self) -> LedgerProvider {
         match self {
             Self::UsaCard => LedgerProvider::CardIssuer,
@@ -69,7 +69,7 @@ impl ProductLine {
         }
     }
 
-    /// Whose daily cap it counts against: prepaid cards share one.
+    /// Line whose daily cap it counts toward: prepaid cards share one.
     pub const fn cap_group(self) -> Self {
         match self {
             Self::IntlCard => Self::UsaCard,
@@ -78,27 +78,27 @@ impl ProductLine {
     }
 }
 
-/// For which amounts a product line is sold, and what is asked on top of them.
+/// Amounts for which a product line is sold, and the fees on top of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriceRange {
-    /// Smallest amount.
+    /// Smallest amount sold.
     pub min: Cents,
-    /// Largest amount.
+    /// Largest amount sold.
     pub max: Cents,
     /// Every amount is a multiple of this.
     pub step: Cents,
-    /// The usual fee, and a promotion's.
+    /// Regular fee, and a promotional fee.
     pub fees: [Option<FeeRule>; 2],
 }
 
 impl PriceRange {
-    /// Whether so much USDC is the price of any amount that is sold.
+    /// Whether this USDC amount is the price of any amount that is sold.
     pub fn contains_price(&self, paid: Usdc) -> bool {
         let paid = paid.whole_cents();
         self.fees.iter().flatten().any(|fee| self.with_fee(fee, paid))
     }
 
-    /// A price grows with its amount, so that halving finds the only amount that it can be of.
+    /// A price grows with its amount, so bisection finds the only amount that can have it.
     fn with_fee(&self, fee: &FeeRule, paid: Cents) -> bool {
         let step = self.step.get().max(1);
         let (mut low, mut high) = (self.min.get().div_ceil(step), self.max.get() / step);
@@ -115,59 +115,59 @@ impl PriceRange {
     }
 }
 
-/// What one account may buy in a day (UTC) of the lines that share a budget.
+/// Daily (UTC) cap of one account for the lines of a cap group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DailyCap {
-    /// Purchases.
+    /// Maximum number of purchases.
     pub count: u32,
-    /// Sum of what they are worth in US dollars, fees apart.
+    /// Maximum sum of their values in US dollars without fees.
     pub sum: Cents,
 }
 
-/// The caps in force; a budget without one is unlimited.
+/// Current caps; a cap group without one is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DailyCaps([Option<DailyCap>; ProductLine::ALL.len()]);
 
 impl DailyCaps {
-    /// No budget is limited.
+    /// No cap group is limited.
     pub const NONE: Self = Self([None; ProductLine::ALL.len()]);
 
-    /// Sets the cap of a line's budget.
+    /// Sets the cap of a line's cap group.
     #[must_use]
     pub const fn with(mut self, line: ProductLine, cap: DailyCap) -> Self {
         self.0[line.cap_group() as usize] = Some(cap);
         self
     }
 
-    /// The cap that a line counts against.
+    /// Cap that a line counts toward.
     pub const fn for_line(&self, line: ProductLine) -> Option<DailyCap> {
         self.0[line.cap_group() as usize]
     }
 }
 
-/// Letters of a fixed number: ISO 4217 and ISO 3166-1 alpha-2 codes.
+/// Code with a fixed number of letters: ISO 4217 and ISO 3166-1 alpha-2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub struct AlphaCode<const N: usize>([u8; N]);
 
-/// ISO 4217.
+/// Currency code, ISO 4217.
 pub type Currency = AlphaCode<3>;
-/// ISO 3166-1 alpha-2.
+/// Country code, ISO 3166-1 alpha-2.
 pub type Country = AlphaCode<2>;
 
 impl Currency {
-    /// US dollars.
+    /// The US dollar.
     pub const USD: Self = AlphaCode(*b"USD");
 }
 
 impl<const N: usize> AlphaCode<N> {
-    /// The code's letters.
+    /// Letters of the code.
     pub fn as_str(&self) -> &str {
-        // Upper-case ASCII by construction; a damaged row shows as nothing.
+        // Upper-case ASCII by construction; a corrupt row renders as empty text.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
-/// Text that is not a code of the wanted length in capital ASCII letters.
+/// Text that is not a code of the expected length in upper-case ASCII letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a code of capital letters")]
 pub struct ParseCodeError;
@@ -200,17 +200,17 @@ impl<const N: usize> fmt::Debug for AlphaCode<N> {
 /// A payment app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Platform {
-    /// U.S. only.
+    /// Available in the U.S. only.
     Venmo,
-    /// Wherever the service is.
+    /// Available wherever the service is.
     Paypal,
 }
 
 impl Platform {
-    /// Both.
+    /// Both apps, in declaration order.
     pub const ALL: [Self; 2] = [Self::Venmo, Self::Paypal];
 
-    /// On the wire and in the settings.
+    /// Name in API documents and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Venmo => "venmo",
@@ -219,21 +219,21 @@ impl Platform {
     }
 }
 
-/// Whom an app payment goes to, as the caller says.
+/// Recipient of an app payment, as the caller names it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AppPayee {
-    /// A saved recipient, or a handle that the app knows: phone number, e-mail address or user name.
+    /// A saved recipient, or a handle in the app: phone number, e-mail address or user name.
     pub recipient: String,
-    /// Given name; empty of a saved recipient for the one that is saved, as are those below.
+    /// Given name. For a saved recipient, empty means the saved value; the same applies to the fields below.
     pub first_name: String,
-    /// Family name.
+    /// Family name of the recipient.
     pub last_name: String,
-    /// E-mail address.
+    /// E-mail address of the recipient.
     pub email: String,
 }
 
 impl AppPayee {
-    /// A saved recipient as what the app knows it by; `None` where what the caller says of it is not what is saved.
+    /// Resolves a saved recipient to its handle in the app; `None` if the caller's data contradicts the saved data.
     pub fn merged_with_saved(&self, saved: &Self) -> Option<Self> {
         let same = |said: &str, saved: &str| said.is_empty() || said == saved;
         let agrees = same(&self.first_name, &saved.first_name)
@@ -243,15 +243,16 @@ impl AppPayee {
     }
 }
 
-/// What a payment buys: the request's parameters, parsed. Amounts are in the named currency, US dollars without one.
+/// Purchase of a payment: the parsed request parameters. Amounts are in the named currency, or in US dollars if none is
+/// named.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are the contract's own parameters")]
 pub enum Purchase {
-    /// A USA prepaid card.
+    /// A US prepaid card.
     UsaCard { amount: Cents },
     /// An international prepaid card, in whole dollars.
     IntlCard { amount: Cents, label: Option<String> },
-    /// A gift card.
+    /// A gift card from the catalog.
     GiftCard {
         amount: Cents,
         currency: Currency,
@@ -268,7 +269,7 @@ pub enum Purchase {
     /// A payout to a payment app.
     AppPayment {
         amount: Cents,
-        /// Of a saved recipient it may be left out.
+        /// May be omitted for a saved recipient.
         platform: Option<Platform>,
         payee: Box<AppPayee>,
     },
@@ -277,7 +278,7 @@ pub enum Purchase {
 }
 
 impl Purchase {
-    /// Its product line.
+    /// Product line of the purchase.
     pub const fn line(&self) -> ProductLine {
         match self {
             Self::UsaCard { .. } => ProductLine::UsaCard,
@@ -290,7 +291,7 @@ impl Purchase {
         }
     }
 
-    /// How much is asked for, and in what.
+    /// Requested amount and its currency.
     pub const fn amount(&self) -> (Cents, Currency) {
         match self {
             Self::GiftCard { amount, currency, .. } | Self::PushToCard { amount, currency } => (*amount, *currency),
@@ -302,7 +303,7 @@ impl Purchase {
         }
     }
 
-    /// Whether what its price was made from is kept with it: where rates are its own, or currencies many.
+    /// Whether the quote is stored with the purchase: if the line has its own rates, or several currencies.
     pub const fn stores_quote(&self) -> bool {
         match self {
             Self::GiftCard { .. } | Self::PushToCard { .. } | Self::BankPayment { .. } | Self::AppPayment { .. } => {
@@ -312,7 +313,7 @@ impl Purchase {
         }
     }
 
-    /// What must hold of the payer before it may be settled, in the contract's order of refusals.
+    /// What the payer must fulfil before settlement, in the contract's order of errors.
     pub fn preconditions(&self) -> Vec<Precondition> {
         match self {
             Self::UsaCard { .. } | Self::IntlCard { .. } | Self::PushToCard { .. } => Vec::new(),
@@ -327,25 +328,25 @@ impl Purchase {
     }
 }
 
-/// Something that must hold of a payer before a purchase is settled. The edge learns which does not.
+/// A precondition of a purchase. The HTTP layer learns which one fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// The holder's identity is verified.
+    /// The account owner's identity is verified.
     IdentityVerified,
-    /// The holder has linked an account at the card issuer.
+    /// The account owner has linked an account at the card issuer.
     IssuerLinked,
-    /// The destination is the payer's own.
+    /// The destination belongs to the payer.
     OwnsDestination(BankDestinationId),
-    /// The saved recipient is the payer's own, of the same app.
+    /// The saved recipient belongs to the payer and to the same app.
     OwnsRecipient(PaymentRecipientId),
-    /// What is said of the saved recipient is what is saved.
+    /// The caller's data of the saved recipient matches the saved data.
     MatchesSaved(PaymentRecipientId),
-    /// The catalog has it now, for this price.
+    /// The catalog has it in stock at this price.
     InStock,
 }
 
 impl Precondition {
-    /// The row that is there exactly while it holds, where one is: the claim's batch holds only with it.
+    /// Row that exists exactly while the precondition holds, if there is one: the claim's batch has it as a condition.
     pub fn row(&self, payer: &Wallet) -> Option<RowKey> {
         match self {
             Self::IdentityVerified => Some(table::verified(payer)),
@@ -356,18 +357,18 @@ impl Precondition {
     }
 }
 
-/// What was bought.
+/// Product that was bought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum PurchasedProduct {
-    /// A USA prepaid card.
+    /// A US prepaid card.
     Card(CardId),
     /// An order of an international card.
     IntlOrder(CardId),
-    /// A gift card.
+    /// A gift card from the catalog.
     GiftCard(CardId),
-    /// A payout.
+    /// A payout of any rail.
     Payout(PayoutId),
-    /// A top-up.
+    /// A top-up of a card balance.
     TopUp(TopUpId),
 }
 
@@ -382,7 +383,7 @@ impl fmt::Display for PurchasedProduct {
 }
 
 impl PurchasedProduct {
-    /// The member that names it in answers.
+    /// JSON field that names it in responses.
     pub const fn field(&self) -> &'static str {
         match self {
             Self::Card(_) | Self::IntlOrder(_) | Self::GiftCard(_) => "card_id",

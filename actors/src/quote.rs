@@ -1,25 +1,25 @@
-//! What a price was made from: kept with what it bought, so that anybody can work it out again.
+//! Facts behind a price: stored with the purchase, so that the price can be recomputed.
 
 use crate::port::Timestamp;
 
 /// The facts of a quote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct QuoteFacts {
-    /// Fraction of the amount that came on top, as decimal text.
+    /// Fee as a fraction of the amount, as decimal text.
     pub fee_rate: String,
-    /// The smallest fee, in the amount's currency, as decimal text.
+    /// Smallest fee, in the amount's currency, as decimal text.
     pub min_fee: String,
-    /// How the amount was converted; `None` for US dollars.
+    /// Conversion of the amount; `None` for US dollars.
     pub exchange: Option<ExchangeRate>,
 }
 
-/// An exchange rate, with who says so since when.
+/// An exchange rate with its source and time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ExchangeRate {
-    /// US dollars of one unit, as decimal text.
+    /// US dollars per unit, as decimal text.
     pub usd_per_unit: String,
-    /// Who made the table.
+    /// Source of the rate table.
     pub source: String,
-    /// Since when it holds.
+    /// Time at which the rate took effect.
     pub as_of: Timestamp,
 }

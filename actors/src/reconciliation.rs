@@ -1,9 +1,9 @@
-//! Two lists of the same money, ours and somebody else's, held against each other one thing at a time. Pure: who reads
-//! the lists says what time it is.
+//! Compares two lists of the same money entry by entry: our records and an external list. Pure: the caller that reads
+//! the lists passes the current time.
 //!
-//! What is under way is no difference: an order that we have not heard the end of, a transfer that lands at this moment.
-//! An amount is no matter of time, though, nor is an order under a key that we never gave out: our own row is durable
-//! before anybody is asked.
+//! Entries in progress are no discrepancy: an order whose outcome has not reached us, a transfer that settles now. Two
+//! cases don't depend on time. One is a different amount. The other is an order under a key that we never issued,
+//! because our row is durable before any request is sent.
 
 use std::fmt;
 
@@ -14,35 +14,35 @@ use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::product::Currency;
 
-/// Whose list ours is held against. The numbers are stored: never reuse one.
+/// External list that our records are compared with. Stored numbers: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum ReconciliationSource {
-    /// The chain of Base.
+    /// Transfers on Base.
     Base,
-    /// The chain of Solana.
+    /// Transfers on Solana.
     Solana,
-    /// The issuer of prepaid cards.
+    /// Orders at the issuer of prepaid cards.
     Cards,
-    /// The catalog of gift cards.
+    /// Orders from the gift card catalog.
     GiftCards,
-    /// The payout rails.
+    /// Orders at the payout rails.
     Payouts,
-    /// What the bank was told to move.
+    /// Transfers that the bank was asked to make.
     BankTransfers,
-    /// What came in at the bank, and what it gave back.
+    /// Incoming transfers and returns at the bank.
     BankDeposits,
-    /// Reloadable cards and what is set aside, at the card issuer.
+    /// Reloadable cards and holds at the card issuer.
     ReloadableCards,
-    /// What is left on each reloadable card.
+    /// Remaining amount of each reloadable card.
     CardBalances,
-    /// What the bridge carries.
+    /// Transfers over the bridge.
     Bridge,
-    /// What was given back of prepaid cards that have ended, at their issuer.
+    /// Amounts released by the issuer for prepaid cards that have ended.
     PrepaidRemainders,
 }
 
 impl ReconciliationSource {
-    /// All, in the order of a walk.
+    /// Every source, in the order of a reconciliation run.
     pub const ALL: [Self; 11] = [
         Self::Base,
         Self::Solana,
@@ -57,7 +57,7 @@ impl ReconciliationSource {
         Self::PrepaidRemainders,
     ];
 
-    /// In events, metrics and the protocol between service and provider.
+    /// Name in events, metrics and the provider protocol.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Base => "base",
@@ -65,16 +65,25 @@ impl ReconciliationSource {
             Self::Cards => "cards",
             Self::GiftCards => "gift_cards",
             Self::Payouts => "payouts",
-            Self::BankTransfers => "bank",
+            Self::BankTransfers => "bank_transfers",
             Self::BankDeposits => "bank_deposits",
-            Self::ReloadableCards => "card_program",
+            Self::ReloadableCards => "reloadable_cards",
             Self::CardBalances => "card_balances",
             Self::Bridge => "bridge",
             Self::PrepaidRemainders => "prepaid_remainders",
         }
     }
 
-    /// Which chain, if it is one.
+    /// Hashed into the ids of discrepancies and orders, so it never changes: a name may.
+    pub(crate) const fn id_label(self) -> &'static str {
+        match self {
+            Self::BankTransfers => "bank",           // frozen: hash label
+            Self::ReloadableCards => "card_program", // frozen: hash label
+            other => other.name(),
+        }
+    }
+
+    /// Network of the source, if it is a chain.
     pub const fn network(self) -> Option<Network> {
         match self {
             Self::Base => Some(Network::Base),
@@ -83,7 +92,7 @@ impl ReconciliationSource {
         }
     }
 
-    /// What is on its list, if it is no chain.
+    /// Kind of entry on its list, if it is not a chain.
     pub const fn entry_kind(self) -> EntryKind {
         match self {
             Self::BankDeposits => EntryKind::IncomingTransfer,
@@ -93,7 +102,7 @@ impl ReconciliationSource {
         }
     }
 
-    /// The chain of a network.
+    /// Source for the chain of a network.
     pub const fn for_network(network: Network) -> Self {
         match network {
             Network::Base => Self::Base,
@@ -102,46 +111,46 @@ impl ReconciliationSource {
     }
 }
 
-/// What a thing on a list is.
+/// Kind of entry on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum EntryKind {
-    /// Something that we asked a provider for, by its idempotency key.
+    /// An order that we placed with a provider, by its idempotency key.
     Order,
     /// A transfer to our treasury, by its transaction.
     Deposit,
-    /// A transfer out of it, by its transaction.
+    /// A transfer out of our treasury, by its transaction.
     OutgoingTransfer,
-    /// Money that came to a provider for us to credit, by the provider's name of it.
+    /// Money that a provider received for us to credit, by the provider's reference.
     IncomingTransfer,
-    /// What is left of something that was ordered, by the order's key. It changes when nobody asks.
+    /// Remaining amount of an order, by the order's key. It can change without a request.
     Balance,
-    /// USDC that was given to a bridge, by the transaction that burned it.
+    /// USDC handed to a bridge, by the transaction that burned it.
     BridgeTransfer,
 }
 
-/// How a difference is called. The numbers are stored: never reuse one.
+/// Kind of discrepancy. Stored numbers: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
 pub enum DiscrepancyKind {
-    /// A provider did something under a key that we never gave out, or has money for us that is in no book.
+    /// A provider acted on a key that we never issued, or has money for us that has no ledger record.
     UnexpectedAtProvider,
-    /// We count on something that the provider does not know.
+    /// Our records have an entry that the provider does not have.
     MissingAtProvider,
-    /// Both know it, with different amounts or currencies.
+    /// Both have it, with different amounts or currencies.
     AmountMismatch,
-    /// Both know it, and disagree about what came of it.
+    /// Both have it, with different outcomes.
     StatusMismatch,
-    /// The chain shows a transfer to us that nobody was sold anything for or credited with.
+    /// The chain shows a transfer to us that paid for nothing and was not credited.
     UnmatchedDeposit,
-    /// We sold something for a transfer, or credited it, and the chain does not show it.
+    /// We sold or credited something for a transfer that the chain does not show.
     MissingDeposit,
-    /// The chain shows a transfer out of the treasury that is in no book.
+    /// The chain shows a transfer out of the treasury that has no ledger record.
     UnmatchedTransfer,
-    /// A transfer out is in our books, and the chain does not show it.
+    /// An outgoing transfer has a ledger record and the chain does not show it.
     MissingTransfer,
 }
 
 impl DiscrepancyKind {
-    /// All.
+    /// Every kind, in the order of the stored numbers.
     pub const ALL: [Self; 8] = [
         Self::UnexpectedAtProvider,
         Self::MissingAtProvider,
@@ -153,17 +162,17 @@ impl DiscrepancyKind {
         Self::MissingTransfer,
     ];
 
-    /// In events, metrics and lists.
+    /// Name in events, metrics and lists.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::UnexpectedAtProvider => "provider_has_unknown",
-            Self::MissingAtProvider => "provider_lacks",
-            Self::AmountMismatch => "amount_differs",
-            Self::StatusMismatch => "state_differs",
-            Self::UnmatchedDeposit => "chain_deposit_without_credit",
-            Self::MissingDeposit => "chain_deposit_missing",
-            Self::UnmatchedTransfer => "transfer_unexplained",
-            Self::MissingTransfer => "transfer_missing",
+            Self::UnexpectedAtProvider => "unexpected_at_provider",
+            Self::MissingAtProvider => "missing_at_provider",
+            Self::AmountMismatch => "amount_mismatch",
+            Self::StatusMismatch => "status_mismatch",
+            Self::UnmatchedDeposit => "unmatched_deposit",
+            Self::MissingDeposit => "missing_deposit",
+            Self::UnmatchedTransfer => "unmatched_transfer",
+            Self::MissingTransfer => "missing_transfer",
         }
     }
 
@@ -188,12 +197,12 @@ impl DiscrepancyKind {
     }
 }
 
-/// How much of what.
+/// Amount of an entry with its currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryAmount {
-    /// USDC.
+    /// Amount in USDC.
     Usdc(Usdc),
-    /// A currency with two places.
+    /// Amount in a currency with two decimals.
     Cents(Cents, Currency),
 }
 
@@ -209,45 +218,45 @@ impl fmt::Display for EntryAmount {
     }
 }
 
-/// What came of a thing, as its list says. The numbers are stored: never reuse one.
+/// Status of an entry on its list. Stored numbers: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum EntryStatus {
-    /// On our list alone: it is there, and was never asked for.
+    /// Only in our records: it exists and was never submitted.
     NotSubmitted,
-    /// It is not known yet what comes of it.
+    /// The outcome is not known yet.
     Pending,
-    /// They have the money and still owe what it is for: set aside, or between two chains.
+    /// The other side has the money and has not delivered yet: on hold, or between two chains.
     Held,
-    /// Made, paid or landed; it is not taken back.
+    /// Executed, paid or settled, and not reversed.
     Completed,
-    /// It was not done and will not be.
+    /// It was not executed and will not be.
     Declined,
-    /// It was done, and its money came back.
+    /// It was executed, and its money was returned.
     Returned,
 }
 
 impl EntryStatus {
-    /// In differences and in the protocol.
+    /// Name in discrepancies and in the provider protocol.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::NotSubmitted => "not_asked",
+            Self::NotSubmitted => "not_submitted",
             Self::Pending => "pending",
             Self::Held => "held",
-            Self::Completed => "done",
-            Self::Declined => "refused",
+            Self::Completed => "completed",
+            Self::Declined => "declined",
             Self::Returned => "returned",
         }
     }
 }
 
-/// A thing as one list has it.
+/// An entry as one list has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedEntry {
-    /// What came of it.
+    /// Outcome as the list has it.
     pub status: EntryStatus,
-    /// How much.
+    /// Amount with its currency.
     pub amount: EntryAmount,
-    /// When that last changed.
+    /// Time of the last change.
     pub at: Timestamp,
 }
 
@@ -257,24 +266,24 @@ impl fmt::Display for ListedEntry {
     }
 }
 
-/// Now, and for how long after a change the two lists may disagree about it, in milliseconds.
+/// Current time, and how long after a change the two lists may disagree, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct GraceWindow {
-    /// By our clock.
+    /// Current time by our clock.
     pub now: Timestamp,
-    /// At least as long as a provider's word, or a chain's, takes to reach its entity.
+    /// Grace period: at least the time that a provider or chain event takes to reach its entity.
     pub grace_ms: u64,
 }
 
 impl GraceWindow {
-    /// Whether what changed then must have reached the other list. A change that is still to come is none: nobody's clock
-    /// hides anything for ever.
+    /// Whether a change at this time must have reached the other list. A time in the future counts as settled, so a
+    /// wrong clock cannot hide a discrepancy for ever.
     fn is_settled(self, changed: Timestamp) -> bool {
         changed > self.now || changed.plus_ms(self.grace_ms) <= self.now
     }
 }
 
-/// What two lists differ in about one thing, if they do.
+/// Discrepancy between two lists for one entry, if there is one.
 pub fn compare(
     flow: EntryKind,
     ours: Option<&ListedEntry>,
@@ -285,8 +294,8 @@ pub fn compare(
         (Some(ours), Some(theirs)) => (ours, theirs),
         (None, None) => return None,
         (None, Some(theirs)) => {
-            // Whoever pays may be quicker on the chain than here. A provider that refused has done nothing, and an order that came
-            // back has cost nothing.
+            // A payer's transfer may be on chain before we record it. An order that was declined or returned has cost
+            // nothing.
             let now = flow == EntryKind::Order || moment.is_settled(theirs.at);
             let undone = theirs.status == EntryStatus::Declined;
             let undone = undone || flow == EntryKind::Order && theirs.status == EntryStatus::Returned;
@@ -304,7 +313,7 @@ pub fn compare(
     };
     let settled = moment.is_settled(ours.at) && moment.is_settled(theirs.at);
     if ours.amount != theirs.amount {
-        // What is spent is told when the provider comes to it.
+        // A remaining amount changes when the provider reports it.
         let now = flow != EntryKind::Balance || settled;
         return now.then_some(DiscrepancyKind::AmountMismatch);
     }
@@ -315,12 +324,12 @@ pub fn compare(
         EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => {
             DiscrepancyKind::StatusMismatch
         }
-        // A chain shows what is there and nothing else: it is ours that lacks it.
+        // A chain shows only what is there, so our records lack the entry.
         EntryKind::Deposit | EntryKind::OutgoingTransfer => DiscrepancyKind::for_unmatched(flow),
     })
 }
 
-/// Whether both tell the same about the money. An order that was refused and one that came back have both cost nothing.
+/// Whether both agree about the money. A declined order and a returned one have both cost nothing.
 const fn entries_match(ours: EntryStatus, theirs: EntryStatus) -> bool {
     use EntryStatus::{Completed, Declined, Held, NotSubmitted, Pending, Returned};
     matches!(

@@ -1,14 +1,14 @@
-//! A refund: what the house gives back to a payer in connection with a payment, at its own cost.
+//! A refund: money an operator gives back to a payer for a payment, at Purser's cost.
 //!
 //! ```text
 //! requested --another operator approves--> approved --the account holds it--> CREDITED
-//!   ^   |--an operator rejects--> rejected --asked for again--.
-//!   |   `--its time is over-----> expired  -------------------|
+//!   ^   |--an operator rejects--> rejected --requested again--.
+//!   |   `--not approved in time-> expired  -------------------|
 //!   `---------------------------------------------------------'
 //! ```
 //!
-//! One that is small enough is `approved` at once. A refund has its payment's own number: however often it is asked for, and by
-//! whomever, a payment is refunded once.
+//! A refund below the limit is `approved` at once. A refund has the number of its payment: a payment is refunded once,
+//! however often and by whichever operator it is requested.
 
 mod reading;
 
@@ -23,131 +23,131 @@ use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
-/// What a refund has given of a payment, as it is read: a batch that gives more of the payment holds only while it stands so.
+/// Refunded amount of a payment, as read. A batch that credits more of the payment commits only if this is unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refunded {
-    /// How much; zero while it waits, and where none was asked for.
+    /// Refunded amount; zero while the refund waits, and where none was requested.
     pub amount: Usdc,
-    /// The refund's revision; 0 where none was asked for.
+    /// Revision of the refund; 0 where none was requested.
     pub revision: u64,
 }
 
-/// What is asked for.
+/// Request for a refund.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct RefundRequest {
-    /// Whose balance is credited: whoever paid.
+    /// Account that is credited: the payer's.
     pub owner: Wallet,
-    /// The payment that it is about.
+    /// Payment to refund.
     pub payment: PaymentId,
-    /// How much.
+    /// Amount of the refund.
     pub amount: Usdc,
-    /// Why, in the operator's words: for operators alone.
+    /// Reason given by the operator; visible to operators only.
     pub reason: String,
-    /// Whether the operator has said that the holder may keep what was bought as well.
+    /// Whether the operator confirmed that the account owner may also keep the product.
     pub holder_keeps_product: bool,
-    /// The name of the operator's token.
+    /// Name of the operator's token.
     pub by: String,
 }
 
-/// A refund's state.
+/// State of a refund.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Refund {
-    /// See [`Asked`].
+    /// The latest request; see [`RefundRequest`].
     pub request: RefundRequest,
-    /// How often it was asked for.
+    /// Number of requests so far.
     pub round: u64,
-    /// When it was asked for last.
+    /// Time of the latest request.
     pub created_at: Timestamp,
-    /// Until when it can be approved.
+    /// Deadline for the approval.
     pub expires_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Who approved or rejected it; nobody approves one that is small enough.
+    /// Operator who approved or rejected it; `None` for a refund that needs no approval.
     pub decided_by: Option<String>,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a refund stands.
+/// Status of a refund.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Waits for another operator.
+    /// Waits for approval by another operator.
     Requested,
-    /// The credit is on its way.
+    /// The credit is in progress.
     Approved,
-    /// The balance holds it.
+    /// The account was credited.
     Credited,
-    /// An operator refused it.
+    /// An operator rejected it.
     Rejected,
-    /// Nobody approved it in time.
+    /// It was not approved in time.
     Expired,
 }
 
-/// What may be asked.
+/// Commands to a refund.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// An operator asks for it.
+    /// An operator requests the refund.
     Request {
-        /// For what.
+        /// The refund request.
         request: Box<RefundRequest>,
-        /// Whether it is small enough to need nobody else.
+        /// Whether it is below the limit and needs no second operator.
         at_once: bool,
         /// How long it can be approved, in milliseconds.
         life_ms: u64,
-        /// The same operator.
+        /// Action of the requesting operator.
         act: AuditedAction,
     },
     /// Another operator approves it.
     Approve {
-        /// What they have seen.
+        /// Amount that the approver has seen.
         amount: Usdc,
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
     },
-    /// An operator rejects it, or takes it back.
+    /// An operator rejects it, or the requester cancels it.
     Reject {
-        /// Why.
+        /// Reason for the audit log.
         reason: String,
-        /// Who.
+        /// Operator action for the audit log.
         act: AuditedAction,
     },
-    /// Its time is over, if it still waits.
+    /// The approval deadline passed.
     Expire {
-        /// The timer that says so.
+        /// Scheduled job that triggers it.
         job: JobId,
-        /// Which asking it was set at.
+        /// Request number for which the job was scheduled.
         round: u64,
     },
-    /// The account holds it.
+    /// The account was credited.
     RecordCredit {
-        /// The effect that says so.
+        /// Job that reports it.
         job: JobId,
     },
 }
 
-/// What may happen.
+/// Events of a refund.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Asked for: what, until when it can be approved, and when.
+    /// Requested: the request, the approval deadline and the time.
     Requested(Box<RefundRequest>, Timestamp, Timestamp),
-    /// Approved, by somebody else where that was needed.
+    /// Approved; the second operator, where one was needed.
     Approved(Option<String>, Timestamp),
-    /// Rejected; by whom.
+    /// Rejected; by which operator.
     Rejected(String, Timestamp),
-    /// Nobody approved it in time.
+    /// It was not approved in time.
     Expired(Timestamp),
-    /// The balance holds it.
+    /// The account was credited.
     Credited(Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a refund rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The state it met.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
-    /// Whoever asked for it does not approve it.
+    /// The requester cannot approve the refund.
     SelfApproval,
-    /// It is about another amount.
+    /// The approval is for another amount.
     AmountMismatch,
 }
 
@@ -160,7 +160,6 @@ impl Stored for Event {
 }
 
 impl RefundRequest {
-    /// For the audit log.
     fn subject(&self, id: RefundId) -> String {
         let keeps = if self.holder_keeps_product {
             " holder_keeps_product"
@@ -172,7 +171,7 @@ impl RefundRequest {
 }
 
 impl Refund {
-    /// What the house gives, and the credit of it.
+    /// Posts the refund and starts its credit.
     fn credit(id: RefundId, asked: &RefundRequest, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let given = LedgerTransaction::new(context.now, id).post(
             LedgerAccount::OperatingCosts,
@@ -277,7 +276,7 @@ impl Entity for Refund {
                 let round = refund.round.saturating_add(1);
                 Ok(Self::request(round, *id, asked, (at_once, life_ms), (&act, context)))
             }
-            // The same again, by whoever asked for it: their answer was lost.
+            // A repeated request by the same operator, whose response was lost.
             (_, Command::Request { request: asked, .. }) if *asked == refund.request => Ok(done),
             (Status::Requested, Command::Approve { act, .. }) if refund.is_requested_by(&act) => {
                 Err(Rejection::SelfApproval)
@@ -365,7 +364,7 @@ impl Entity for Refund {
         self.request.owner
     }
 
-    /// Its owner hears of it once it is certain.
+    /// The owner is notified once the refund is certain.
     fn event_name(event: &Event) -> Option<&'static str> {
         match event {
             Event::Approved(..) => Some("approved"),
@@ -374,7 +373,7 @@ impl Entity for Refund {
         }
     }
 
-    /// Without what operators wrote.
+    /// Leaves out what operators wrote.
     fn view(&self, id: &RefundId) -> JsonObject {
         JsonObject::new()
             .text("refund_id", id)

@@ -1,14 +1,14 @@
-//! A reloadable card: loaded from what its holder has at the card issuer, and for nothing.
+//! A reloadable card: loaded from the account owner's balance at the card issuer, without a fee.
 //!
 //! ```text
-//! creating --issuer--> open <--holder--> paused
-//!    |                   `--holder, or the first charge of a card for one--> CLOSED <-- paused
-//!    `--issuer's definite refusal--> FAILED, nothing was taken
+//! creating --issuer--> open <--owner---> paused
+//!    |                   `--owner, or the first purchase of a one-time card-> CLOSED <-- paused
+//!    `--issuer's definite decline--> FAILED, nothing was taken
 //! ```
 //!
-//! The balance that it spends is the issuer's, which judges it when the card is opened: no posting of ours is about it.
-//! What the holder wants of a card is a wish until the issuer says how the card stands; one wish at a time. The issuer's
-//! words carry a sequence, so that older ones, and the same again, change nothing.
+//! The card spends the issuer's balance, and the issuer checks it when the card is opened: the ledger has no posting
+//! for it. An action stays pending until the issuer reports the card's state; one action at a time. Issuer events carry
+//! a sequence number, so older and repeated events change nothing.
 
 mod machine;
 
@@ -21,76 +21,77 @@ use crate::port::{
     CardAction, CardActivity, CardSnapshot, CardTransaction, ChargeChange, ExternalText, IssuedCard, Timestamp,
 };
 
-/// `failure_reason` of a card that its holder's balance could not load.
+/// `failure_reason` of a card if the owner's balance was too low to load it.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";
 
-/// What happened to a card, kept for its holder: at most so many, the newest.
+/// Maximum number of history entries stored per card; older ones are dropped.
 pub const MAX_HISTORY: usize = 20;
 
-/// A reloadable card's state.
+/// State of a reloadable card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ReloadableCard {
-    /// Who ordered it and may see it.
+    /// Account that ordered it and may see it.
     pub owner: Wallet,
-    /// Whose balance at the issuer it was loaded from, by its deposit address.
+    /// Deposit address of the issuer balance that loaded it.
     pub account: [u8; 20],
-    /// Loaded on it.
+    /// Amount loaded on the card.
     pub amount: Cents,
-    /// Whether it stays open after its first charge.
+    /// Whether it stays open after its first purchase.
     pub reusable: bool,
-    /// The payment whose token ordered it: tokens issued for that payment read its number, those of others do not.
+    /// Payment whose token ordered it. Tokens issued for that payment can read its number, tokens of other payments
+    /// cannot.
     pub funded_by: Option<PaymentId>,
-    /// When it was ordered.
+    /// Time of the order.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// What the holder wants of it, until the issuer has answered.
+    /// Action requested by the account owner, until the issuer has answered.
     pub pending_action: Option<CardAction>,
-    /// Of the issuer's newest word.
+    /// Sequence number of the issuer's latest event.
     pub sequence: u64,
-    /// What is left and what was spent, by that word.
+    /// Remaining amount and transactions, as of that event.
     pub activity: CardActivity,
-    /// What happened to it, oldest first; at most [`HISTORY`].
+    /// Card history, oldest first; at most [`MAX_HISTORY`] entries.
     pub history: Vec<(CardHistoryEntry, Timestamp)>,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a reloadable card stands.
+/// Status of a reloadable card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Ordered.
+    /// Ordered at the issuer.
     Creating,
-    /// It takes charges.
+    /// Purchases are authorized.
     Open(CardDetails),
-    /// It refuses charges for now.
+    /// Purchases are declined until it is resumed.
     Paused(CardDetails),
-    /// It has ended; what was left is on the balance.
+    /// It has ended; the remainder is back on the balance.
     Closed(CardDetails),
-    /// Refused by the issuer; nothing was taken.
+    /// The issuer declined; nothing was taken from the balance.
     Failed {
-        /// [`INSUFFICIENT`], or the issuer's word.
+        /// [`INSUFFICIENT`] or the issuer's reason.
         reason: ExternalText,
     },
 }
 
-/// Something that happened to a card.
+/// One change in the life of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CardHistoryEntry {
-    /// It was opened.
+    /// The issuer opened it.
     Opened,
-    /// It was paused.
+    /// The issuer or the owner paused it.
     Paused,
-    /// It was resumed.
+    /// The issuer or the owner resumed it.
     Resumed,
-    /// It ended.
+    /// The card has ended.
     Closed,
-    /// It could not be opened.
+    /// The issuer did not open it.
     Failed,
 }
 
 impl CardHistoryEntry {
-    /// As in documents and, after the dot, in events.
+    /// Name in API documents, and the part after the dot of event types.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Opened => "open",
@@ -102,95 +103,95 @@ impl CardHistoryEntry {
     }
 }
 
-/// What may be asked.
+/// Commands to a reloadable card.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Order it.
+    /// Orders the card.
     Request {
-        /// Whose it will be; an account at the issuer must be linked.
+        /// Account that will own it; an account at the issuer must be linked.
         owner: Wallet,
-        /// That account's deposit address.
+        /// Deposit address of that account.
         account: [u8; 20],
-        /// To be loaded.
+        /// Amount to load.
         amount: Cents,
-        /// Whether it stays open after its first charge.
+        /// Whether it stays open after its first purchase.
         reusable: bool,
-        /// For a token issued for a payment: that payment, and how many cards its tokens have ordered before this one.
+        /// For a token issued for a payment: the payment, and the number of cards its tokens ordered before this one.
         funding: Option<(PaymentId, u32)>,
     },
     /// The issuer opened it.
     RecordOpened {
-        /// The order this answers.
+        /// Job that sent the order.
         job: JobId,
-        /// The card, its number sealed.
+        /// The opened card, its number sealed.
         card: IssuedCard,
     },
-    /// The issuer definitely refused.
+    /// The issuer declined definitely.
     RecordDecline {
-        /// The order this answers.
+        /// Job that sent the order.
         job: JobId,
-        /// [`INSUFFICIENT`], or the issuer's word.
+        /// [`INSUFFICIENT`] or the issuer's reason.
         reason: ExternalText,
     },
-    /// The holder wants something of it.
+    /// The account owner requests a card action.
     RequestAction(CardAction),
-    /// The issuer's answer to that.
+    /// The issuer's response to the request.
     RecordActionResult {
-        /// The wish this answers.
+        /// Job that sent the action.
         job: JobId,
-        /// How the card stands.
+        /// Card state as the issuer reports it.
         snapshot: CardSnapshot,
     },
-    /// The issuer's word unasked.
+    /// An event from the issuer.
     RecordCardEvent(CardSnapshot),
-    /// The owner reads the number: kept as a fact, for the audit.
+    /// The account owner reads the card number; recorded for the audit.
     Reveal,
 }
 
-/// What may happen.
+/// Events of a reloadable card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Ordered.
+    /// The order was placed.
     Ordered {
-        /// By whom.
+        /// Account that ordered it.
         owner: Wallet,
-        /// The deposit address of the balance.
+        /// Deposit address of the balance.
         account: [u8; 20],
-        /// To be loaded.
+        /// Amount to load.
         amount: Cents,
-        /// Whether it stays open after its first charge.
+        /// Whether it stays open after its first purchase.
         reusable: bool,
-        /// The payment whose token ordered it.
+        /// Payment whose token ordered it.
         funded_by: Option<PaymentId>,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// The issuer opened it.
+    /// The issuer opened the card.
     Opened(CardDetails, Timestamp),
-    /// The issuer refused.
+    /// The issuer declined.
     Declined(ExternalText, Timestamp),
-    /// The holder wants something of it.
+    /// The account owner requested a card action.
     ActionRequested(CardAction, Timestamp),
-    /// The issuer has answered the wish.
+    /// The issuer answered the action.
     ActionCompleted(Timestamp),
-    /// The issuer refuses its charges.
+    /// The issuer paused it.
     Paused(CardSnapshot, Timestamp),
-    /// The issuer takes its charges again.
+    /// The issuer resumed it.
     Resumed(CardSnapshot, Timestamp),
     /// It ended at the issuer.
     Closed(CardSnapshot, Timestamp),
-    /// It goes on as it is, and something happened to its charges.
+    /// A transaction changed; the card's state did not.
     Charged(CardSnapshot, Option<ChargeChange>, Timestamp),
-    /// The number was shown to its owner.
+    /// The card number was shown to the account owner.
     Revealed(Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a reloadable card rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The state it met.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
-    /// The issuer has not answered another wish yet.
+    /// Another action is pending at the issuer.
     ActionInProgress(CardAction),
 }
 
@@ -203,7 +204,7 @@ impl Stored for Event {
 }
 
 impl ReloadableCard {
-    /// What may be known of the card, once it was opened.
+    /// Card data that may be stored outside the vault, once the card was opened.
     pub const fn details(&self) -> Option<&CardDetails> {
         match &self.status {
             Status::Open(details) | Status::Paused(details) | Status::Closed(details) => Some(details),
@@ -211,12 +212,12 @@ impl ReloadableCard {
         }
     }
 
-    /// Whether something can still be bought with it, now or after it is resumed.
+    /// Whether the card can still be used, now or after it is resumed.
     pub const fn is_usable(&self) -> bool {
         matches!(self.status, Status::Open(_) | Status::Paused(_))
     }
 
-    /// What it was spent on, newest first.
+    /// Card transactions, newest first.
     pub fn transactions(&self) -> &[CardTransaction] {
         &self.activity.transactions
     }

@@ -1,8 +1,8 @@
 //! A session: one sign-in and the refresh tokens that descend from it (a refresh-token family).
 //!
-//! Each refresh replaces the token. The one before it, presented again within the grace time and while its successor
-//! is unused, yields the same successor (a lost answer locks nobody out); any other reuse revokes the family, because
-//! one of the two who hold the token is a thief. The tokens themselves never come here: only their hashes.
+//! Each refresh replaces the token. The previous token, sent again within the grace time while its successor is unused,
+//! yields the same successor, so a lost response locks no client out. Any other reuse revokes the session, because one
+//! of the two parties with the token may be a thief. This module never sees tokens, only their hashes.
 
 use purser_storage::codec::Stored;
 
@@ -14,24 +14,24 @@ use crate::port::Timestamp;
 /// A token replaced longer ago than this, in milliseconds, is never accepted again.
 pub const GRACE_MS: u64 = 30_000;
 
-/// No id_token lives longer than this after it was made, in seconds: a revocation is remembered for so long.
+/// Maximum validity of an id_token, in seconds. A revocation is stored for this long.
 pub const ID_TOKEN_MAX_S: u64 = 24 * 3600;
 
-/// How the wallet was proved when the session began.
+/// How the wallet was authenticated when the session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum AuthMethod {
     /// The wallet signed in.
     Wallet,
-    /// The wallet paid, and this is the payment. A relaying seller may hold this, so it may not move money away, and it reads the
-    /// secrets of what this payment bought and of nothing else.
+    /// The wallet made this payment. A relaying seller may hold the token, so it cannot move money out, and it reads
+    /// the secrets of this purchase only.
     Payment(PaymentId),
-    /// An API key was presented, which its owner made for an agent: it spends from the managed wallet, within the caps that a
-    /// person has set, and does nothing else that takes the owner.
+    /// An API key, which the account owner created for an agent. It spends from the agent wallet within the caps that a
+    /// person has set, and has no other permission that needs the owner.
     Key(ApiKeyId),
 }
 
 impl AuthMethod {
-    /// The API key, if there was one.
+    /// API key, if the session was opened by one.
     pub const fn key(self) -> Option<ApiKeyId> {
         match self {
             Self::Key(id) => Some(id),
@@ -39,7 +39,7 @@ impl AuthMethod {
         }
     }
 
-    /// The payment, if there was one.
+    /// Payment, if the session was opened by one.
     pub const fn payment(self) -> Option<PaymentId> {
         match self {
             Self::Payment(id) => Some(id),
@@ -48,116 +48,116 @@ impl AuthMethod {
     }
 }
 
-/// What an agent says of itself: whose word it is, nobody checks.
+/// Data that an agent gives about itself; not verified.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AgentInfo {
-    /// What it is called.
+    /// Name of the agent.
     pub name: String,
-    /// The program that runs it.
+    /// Program that runs the agent.
     pub client: Option<String>,
-    /// Which version of that.
+    /// Version of that program.
     pub version: Option<String>,
 }
 
-/// A session's state.
+/// State of a session.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Session {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// See [`Amr`].
+    /// Authentication method of the session.
     pub amr: AuthMethod,
-    /// Since when.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Refreshing ends here, unless it is used before.
+    /// Expiry, unless a refresh extends it.
     pub expires_at: Timestamp,
-    /// How long it lives without use, in milliseconds.
+    /// Validity after the last refresh, in milliseconds.
     life_ms: u64,
-    /// How often it was refreshed.
+    /// Number of refreshes so far.
     pub generation: u32,
     current: [u8; 32],
     previous: Option<[u8; 32]>,
     rotated_at: Timestamp,
-    /// Why it was revoked, if it was.
+    /// Reason of the revocation, if it is revoked.
     pub revoked: Option<RevocationReason>,
-    /// Who is behind it, if it said so.
+    /// Agent behind the session, if it was announced.
     pub agent: Option<AgentInfo>,
 }
 
-/// Why a session ended.
+/// Reason why a session was revoked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum RevocationReason {
-    /// A replaced token came back.
+    /// A replaced token was reused.
     Reuse,
-    /// The owner asked.
+    /// The owner revoked it.
     Owner,
 }
 
-/// What may be asked.
+/// Commands to a session.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Exchange a token for the next.
+    /// Exchanges a token for the next one.
     Refresh {
-        /// Hash of the token presented; the caller has proved that it is one of ours.
+        /// Hash of the token sent; the caller has verified that we issued it.
         presented: [u8; 32],
-        /// The generation for which `next` was made: the one after the caller's reading.
+        /// Generation for which `next` was made: one after the generation that the caller read.
         generation: u32,
         /// Hash of the next token.
         next: [u8; 32],
     },
-    /// End it.
+    /// Revokes the session.
     Revoke,
-    /// Write down who is behind it.
+    /// Records the agent behind the session.
     AnnounceAgent(AgentInfo),
 }
 
-/// What may happen.
+/// Events of a session.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// It began.
+    /// The session began.
     Opened {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// How proved.
+        /// Authentication method of the session.
         amr: AuthMethod,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
-        /// How long it lives without use, in milliseconds.
+        /// Validity after the last refresh, in milliseconds.
         life_ms: u64,
         /// Hash of the first token.
         first: [u8; 32],
     },
     /// A token was exchanged.
     Refreshed {
-        /// Hash of the new one.
+        /// Hash of the new token.
         next: [u8; 32],
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// It ended.
+    /// The session was revoked.
     Revoked(RevocationReason),
-    /// An agent said who it is.
+    /// The agent behind the session was recorded.
     AgentAnnounced(AgentInfo),
 }
 
-/// Why a command was refused.
+/// Reason why a session rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// It has ended.
+    /// The session is revoked.
     Revoked,
-    /// Its time is over.
+    /// The session has expired.
     Expired,
     /// It was refreshed since the caller read it: read again.
     Stale,
 }
 
-/// What a refresh came to.
+/// Reply to a refresh or another command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The token of this generation is the caller's.
+    /// The caller may have the token of this generation.
     Generation(u32),
-    /// A replaced token came back: the family is revoked.
+    /// A replaced token was reused: the session is revoked.
     ReuseDetected,
-    /// As asked.
+    /// The command was carried out.
     Done,
 }
 
@@ -170,7 +170,7 @@ impl Stored for Event {
 }
 
 impl AgentInfo {
-    /// As its owner sees it.
+    /// The session as its owner sees it.
     pub fn view(&self) -> JsonObject {
         JsonObject::new()
             .text("name", &self.name)
@@ -180,10 +180,10 @@ impl AgentInfo {
 }
 
 impl Session {
-    /// The first snapshot of a session, for the batch that opens it.
+    /// First snapshot of a session, for the batch that opens it.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn open(
         id: SessionId,
         owner: Wallet,
@@ -206,13 +206,13 @@ impl Session {
         )
     }
 
-    /// Whether tokens of this session still count.
+    /// Whether tokens of this session are accepted.
     pub const fn is_active(&self) -> bool {
         self.revoked.is_none()
     }
 }
 
-/// Ends the session and leaves word for whoever judges id_tokens.
+/// Revokes the session and writes the row that id_token checks read.
 fn revoke(id: &SessionId, answer: Reply, why: RevocationReason, context: &Context) -> Decision<Session> {
     let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
     Decision::answer(answer)
@@ -222,7 +222,7 @@ fn revoke(id: &SessionId, answer: Reply, why: RevocationReason, context: &Contex
 
 impl Entity for Session {
     const KIND: EntityKind = EntityKind::Session;
-    const EVENT_NAMES: &'static [&'static str] = &["revoked", "announced"];
+    const EVENT_NAMES: &'static [&'static str] = &["revoked", "agent_announced"];
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "sign-in, payment, login link or API key", "active"),
         ("active", "reuse of a replaced token, or the owner", "revoked"),
@@ -258,7 +258,7 @@ impl Entity for Session {
                 }
                 Ok(Decision::answer(Reply::Generation(generation)).event(Event::Refreshed { next, at: context.now }))
             }
-            // The successor is unused: had it been presented, this token would no longer be the previous one.
+            // The successor is unused: otherwise this token would no longer be the previous one.
             Command::Refresh { presented, .. }
                 if session.previous == Some(presented) && context.now <= session.rotated_at.plus_ms(GRACE_MS) =>
             {
@@ -293,7 +293,7 @@ impl Entity for Session {
                 agent: None,
             }),
             (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
-                // Whoever decides has checked that there is a next one.
+                // `decide` has checked that there is a next generation.
                 generation: s.generation.saturating_add(1),
                 previous: Some(s.current),
                 current: *next,
@@ -324,7 +324,7 @@ impl Entity for Session {
     fn event_name(event: &Event) -> Option<&'static str> {
         match event {
             Event::Revoked(_) => Some("revoked"),
-            Event::AgentAnnounced(_) => Some("announced"),
+            Event::AgentAnnounced(_) => Some("agent_announced"),
             Event::Opened { .. } | Event::Refreshed { .. } => None,
         }
     }

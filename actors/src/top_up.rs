@@ -1,4 +1,4 @@
-//! A top-up: USDC paid to us, brought to the holder's deposit address at the card issuer.
+//! A top-up: USDC paid to us and delivered to the account owner's deposit address at the card issuer.
 //!
 //! ```text
 //! paid --burn (paid on Solana)--> bridging --mint--> delivered --issuer--> CREDITED
@@ -7,10 +7,10 @@
 //!   `--proof that nothing left, or that it never can-----------------------> FAILED, the whole charge credited
 //! ```
 //!
-//! Each step is durable before it is sent, with the bytes that are sent and the name by which the chain shows them: a
-//! burn or transfer that may have landed is looked up, never made again; one that provably cannot land is signed anew, a
-//! few times. Once the burn is confirmed the only way is forward. Once it is delivered nothing is given back: what the
-//! issuer does not credit is stuck with that name.
+//! Each step is durable before it is sent, with the bytes that are sent and the fingerprint by which the chain shows
+//! them. A burn or transfer that may have settled is looked up, never made again. One that provably can never settle is
+//! signed again, up to [`MAX_SIGNING_ATTEMPTS`] times. Once the burn is confirmed, the top-up can only go forward.
+//! After delivery nothing is credited: if the issuer does not credit it, its job is dead-lettered.
 
 mod machine;
 
@@ -25,44 +25,44 @@ use crate::operator::AuditedAction;
 use crate::port::{AttestedMessage, BridgeTransfer, ExternalText, SignedBurn, SignedMint, Timestamp};
 use crate::withdrawal::SignedTransfer;
 
-/// How often a first leg is signed before it is given up.
+/// How often a first leg is signed before the top-up fails.
 pub const MAX_SIGNING_ATTEMPTS: u8 = 3;
 
 /// The account at the issuer was unlinked before anything was sent.
-pub const ISSUER_NOT_LINKED: &str = "issuer_unlinked";
-/// The first leg lapsed on the way to the chain, as often as it was signed.
-pub const SIGNATURE_EXPIRED: &str = "delivery_lapsed";
-/// The first leg could not be signed, as often as it was tried.
+pub const ISSUER_NOT_LINKED: &str = "issuer_not_linked";
+/// The first leg expired each time before it reached the chain.
+pub const SIGNATURE_EXPIRED: &str = "delivery_expired";
+/// The first leg could not be signed in any attempt.
 pub const UNAVAILABLE: &str = "delivery_unavailable";
-/// The first leg was refused for good, or would have been refused and was not sent.
-pub const DECLINED: &str = "delivery_refused";
+/// The first leg was declined permanently, or would have been declined and was not sent.
+pub const DECLINED: &str = "delivery_declined";
 /// The burn can never be minted.
 pub const MINT_IMPOSSIBLE: &str = "mint_impossible";
 
-/// A top-up's state.
+/// State of a top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct TopUp {
-    /// Who paid for it, and whose card balance it loads.
+    /// Account that paid for it; its card balance is loaded.
     pub owner: Wallet,
-    /// What it cost; credited if it fails.
+    /// Charge paid for it; credited if it fails.
     pub charge: Charge,
-    /// What arrives, to the atomic unit.
+    /// Amount delivered, exact to the atomic unit.
     pub amount: Cents,
-    /// Where it was paid: over the bridge from Solana, forwarded on Base.
+    /// Network of the payment: Solana goes over the bridge, Base is forwarded.
     pub rail: Network,
-    /// The holder's deposit address on Base, as it was when the purchase was admitted.
+    /// Deposit address on Base, as it was when the purchase was admitted.
     pub address: [u8; 20],
-    /// What is on a chain, oldest first; at most two.
+    /// Transfers on chain, oldest first; at most two.
     pub legs: Vec<TransferLeg>,
-    /// What left our treasury for it, once something did.
+    /// Amount that left our treasury for it, once it did.
     pub outgoing_amount: Usdc,
-    /// How often its first leg lapsed.
+    /// How often its first leg expired.
     pub expired_signatures: u8,
-    /// When it was bought.
+    /// Time of the purchase.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
@@ -71,30 +71,30 @@ pub struct TopUp {
 pub struct TransferLeg {
     /// `burn`, `mint` or `transfer`.
     pub leg: LegKind,
-    /// The transaction.
+    /// Transaction id on its chain.
     pub transaction: String,
-    /// When it was seen.
+    /// Time when it was observed.
     pub at: Timestamp,
 }
 
-/// Which leg.
+/// Kind of leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum LegKind {
     /// Out of our treasury on Solana.
     Burn,
     /// To the deposit address, by the bridge.
     Mint,
-    /// To the deposit address, out of our treasury on Base.
+    /// To the deposit address, from our treasury on Base.
     Transfer,
-    /// A mint of this amount, which is more than was bought: the bridge took less than its highest fee.
+    /// A mint of this amount, which exceeds the purchase because the bridge took less than its maximum fee.
     MintOf(Usdc),
-    /// A transfer to the deposit address, out of our treasury on Base, and by what the chain shows it in whatever transaction: see
-    /// [`crate::port::Authorization::mark`]. Rows of before have [`Self::Transfer`].
+    /// A transfer to the deposit address from our treasury on Base, with its fingerprint on the chain: see
+    /// [`crate::port::Authorization::fingerprint`]. Older rows have [`Self::Transfer`].
     TransferSigned([u8; 32]),
 }
 
 impl LegKind {
-    /// By what the chain shows it, where it is the same in whatever transaction it lands and was kept.
+    /// Fingerprint on the chain, if it was stored and is the same in every transaction.
     pub const fn fingerprint(self) -> Option<[u8; 32]> {
         match self {
             Self::TransferSigned(mark) => Some(mark),
@@ -102,7 +102,7 @@ impl LegKind {
         }
     }
 
-    /// In answers and events.
+    /// Name in API responses and events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Burn => "burn",
@@ -112,35 +112,35 @@ impl LegKind {
     }
 }
 
-/// Where a top-up stands.
+/// Status of a top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Nothing has arrived anywhere; with what was signed for the first leg, once something was.
+    /// Nothing was delivered yet; holds the signed first leg, once there is one.
     Paid(Option<Box<FirstLeg>>),
     /// Burned, not minted yet.
     Bridging(Box<BridgeProgress>),
-    /// At the deposit address.
+    /// The USDC is at the deposit address.
     Delivered,
-    /// In the card balance.
+    /// The issuer credited the card balance.
     Credited,
     /// Not delivered; the charge is credited.
     Failed {
-        /// A code.
+        /// Failure code.
         reason: ExternalText,
     },
 }
 
-/// A first leg that is signed and may be on its way.
+/// A signed first leg, which may already be sent.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum FirstLeg {
-    /// Into the bridge.
+    /// A burn for the bridge.
     Burn(SignedBurn),
-    /// Straight to the deposit address.
+    /// A transfer to the deposit address.
     Transfer(SignedTransfer),
 }
 
 impl FirstLeg {
-    /// What the chain shows of it, where it is the same however often it is signed.
+    /// Fingerprint on the chain, if it is the same however often the leg is signed.
     pub const fn fingerprint(&self) -> Option<[u8; 32]> {
         match self {
             Self::Burn(_) => None,
@@ -149,116 +149,116 @@ impl FirstLeg {
     }
 }
 
-/// What is known of a burned top-up.
+/// Progress of a burned top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BridgeProgress {
-    /// The burn.
+    /// The signed burn.
     pub burn: SignedBurn,
-    /// The attesters' word, the newest if theirs has lapsed.
+    /// The attesters' message; the newest one if an earlier one expired.
     pub attested: Option<AttestedMessage>,
-    /// The mint that was last sent, or is about to be.
+    /// The latest mint that was sent or is about to be.
     pub mint: Option<SignedMint>,
 }
 
-/// What may be asked.
+/// Commands to a top-up.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The first leg is about to be sent.
+    /// The first leg is signed and about to be sent.
     RecordSigned(FirstLeg),
-    /// The first leg, as signed, is not on chain and never will be.
+    /// The first leg, as signed, is not on chain and can never settle.
     RecordExpired {
-        /// The effect that proved it.
+        /// Job that proved it.
         job: JobId,
-        /// How many had lapsed before this one: the proof is about no other.
+        /// Number of earlier expired signatures: the proof is about this one only.
         round: u8,
     },
-    /// An operator says that this burn, which left before a restore, was its own.
+    /// An operator attributes a burn that left before a restore to this top-up.
     AttributeBurn {
-        /// The effect that would send it.
+        /// Job that would send it.
         job: JobId,
-        /// The burn, of which no more is known than its transaction and amount.
+        /// The burn; only its transaction and amount are known.
         burn: SignedBurn,
-        /// Which transfer of its transaction: see [`crate::port::Movement::index`].
+        /// Index of the transfer in its transaction: see [`crate::port::ChainMovement::index`].
         index: u32,
-        /// The transaction of the burn that was signed here before, once the chain has shown that it never will land: only then
-        /// there may be another. `None` for a top-up that has signed none.
+        /// Transaction of the burn that was signed here before, once the chain has shown that it can never settle; only
+        /// then another burn is allowed. `None` if the top-up has signed none.
         expired_burn: Option<String>,
-        /// Who says so.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// In the operator's words.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// The first leg is on chain.
+    /// The first leg is confirmed on chain.
     RecordConfirmed {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// The burn is attested; or attested again, since the word on it has lapsed.
+    /// The burn is attested, or attested again because the message expired.
     RecordAttestation(AttestedMessage),
     /// A mint is about to be sent.
     RecordMintSigned(SignedMint),
-    /// The mint is on chain, whoever sent it.
+    /// The mint is on chain, whichever party sent it.
     RecordMinted {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// The issuer counts it.
+    /// The issuer credited the card balance.
     RecordIssuerCredit {
-        /// The effect that was told.
+        /// Job that received the issuer's response.
         job: JobId,
     },
-    /// Nothing left and nothing will; or, once it is attested, nothing can ever be minted. A proof, never a guess.
+    /// Nothing was sent and nothing will be; or, once it is attested, nothing can ever be minted. Requires proof.
     Fail {
-        /// The effect that proved it.
+        /// Job that proved it.
         job: JobId,
-        /// A code.
+        /// Failure code.
         reason: ExternalText,
     },
 }
 
-/// What may happen.
+/// Events of a top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Bought.
+    /// The payment for it settled.
     Paid {
-        /// By whom.
+        /// Account that pays for it.
         owner: Wallet,
-        /// For what.
+        /// Charge paid for it.
         charge: Charge,
-        /// To arrive.
+        /// Amount to deliver.
         amount: Cents,
-        /// Where it was paid.
+        /// Network of the payment.
         rail: Network,
-        /// Where it goes.
+        /// Deposit address that receives it.
         address: [u8; 20],
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
     /// The first leg is signed.
     Signed(Box<FirstLeg>, Timestamp),
-    /// It never landed and is to be signed anew.
+    /// The signed leg can never settle; it will be signed again.
     SignatureExpired(Timestamp),
-    /// Burned.
+    /// The burn is confirmed.
     Burned(String, Timestamp),
-    /// Forwarded.
+    /// The transfer is confirmed.
     Forwarded(String, Timestamp),
-    /// Attested.
+    /// The burn is attested.
     Attested(Box<AttestedMessage>, Timestamp),
     /// A mint is signed.
     MintSigned(Box<SignedMint>, Timestamp),
-    /// Minted.
+    /// The mint is confirmed.
     Minted(String, Timestamp),
-    /// In the card balance.
+    /// The issuer credited the card balance.
     Credited(Timestamp),
-    /// Not delivered.
+    /// The top-up was not delivered.
     Failed(ExternalText, Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a top-up rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -271,12 +271,12 @@ impl Stored for Event {
 }
 
 impl TopUp {
-    /// What arrives, in USDC: at least this over the bridge.
+    /// Delivered amount in USDC: over the bridge at least this.
     pub const fn delivered_amount(&self) -> Usdc {
         self.charge.provider_amount()
     }
 
-    /// The crossing that a top-up paid on Solana needs.
+    /// Bridge transfer for a top-up that was paid on Solana.
     pub const fn bridge_transfer(&self, id: TopUpId) -> BridgeTransfer {
         BridgeTransfer {
             key: id.0,
@@ -285,13 +285,13 @@ impl TopUp {
         }
     }
 
-    /// What left our treasury: its burn, or the transfer on Base. The mint is not ours.
+    /// Leg that left our treasury: the burn, or the transfer on Base. The mint is not sent from our treasury.
     pub fn outgoing_leg(&self) -> Option<&TransferLeg> {
         let of_ours = |leg: &&TransferLeg| !matches!(leg.leg, LegKind::Mint | LegKind::MintOf(_));
         self.legs.iter().find(of_ours)
     }
 
-    /// What was sent or minted to the deposit address, once that is on chain.
+    /// Transaction and amount that reached the deposit address, once it is on chain.
     pub fn delivered(&self) -> Option<(&str, Usdc)> {
         self.legs.iter().find_map(|known| match known.leg {
             LegKind::Burn => None,
@@ -302,13 +302,13 @@ impl TopUp {
         })
     }
 
-    /// What arrived beyond what was bought.
+    /// Amount delivered beyond the purchase.
     pub fn surplus(&self) -> Usdc {
         let delivered = self.delivered().map_or(Usdc::ZERO, |(_, amount)| amount);
         delivered.checked_sub(self.delivered_amount()).unwrap_or(Usdc::ZERO)
     }
 
-    /// USDC of its charge on the account's balance.
+    /// USDC of its charge that was credited to the account's balance.
     pub const fn credited(&self) -> Usdc {
         match self.status {
             Status::Failed { .. } => self.charge.charged,
@@ -316,12 +316,12 @@ impl TopUp {
         }
     }
 
-    /// Where a top-up is listed among what its owner has: the newest comes first.
+    /// Row key in the owner's list of top-ups, newest first.
     pub fn list_key(owner: &Wallet, bought: Timestamp, id: TopUpId) -> RowKey {
         table::owner_index_entry(owner, EntityKind::TopUp, Timestamp(u64::MAX - bought.0), id.0)
     }
 
-    /// The transaction of a leg, once it is on chain. Legs of one name in answers are one.
+    /// Transaction of a leg, once it is on chain. Legs with the same public name count as one.
     pub fn transaction(&self, leg: LegKind) -> Option<&str> {
         let found = self.legs.iter().find(|known| known.leg.name() == leg.name());
         found.map(|known| known.transaction.as_str())

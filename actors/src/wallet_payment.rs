@@ -1,19 +1,20 @@
-//! A spend: USDC on its way out of a managed wallet, by a transfer or as the price of a call.
+//! A wallet payment: USDC sent from an agent wallet, by a transfer or as the price of a paid call.
 //!
 //! ```text
-//! reserved --signed and durable--> signed --server answered--> sent
+//! pending ---signed and durable--> signed --server responded-> sent
 //!    |                               |  \                       | \
-//!    `--not signed--> REFUSED        |   `-chain shows it-------+--`-> SETTLED
-//!                                    `-----it can never land----`----> UNSETTLED
+//!    `--not signed--> FAILED         |   `-chain shows it-------+--`-> SETTLED
+//!                                    `------can never settle----`----> UNSETTLED
 //! ```
 //!
-//! After a restore a spend that is reserved may have been signed in the history that was lost: then it is recognised on the
-//! chain and goes from `reserved` to `SETTLED`.
+//! After a restore, a pending wallet payment may have been signed in the lost history. It is then recognised on the
+//! chain and goes from `pending` to `SETTLED`.
 //!
-//! Its share of the wallet's caps is reserved by the batch that opens it. What is sent was durable before, the same
-//! signature on every try: whatever dies in between, the chain takes one. What a server says proves nothing about the
-//! money; a spend ends by what the chain shows, and its reservation with it. Only our own service proves more: a payment that
-//! it has refused without claiming it, or released unsent, was shown to nobody else, and is never sent.
+//! The batch that opens it reserves its part of the wallet's caps. The signature is durable before it is sent and is
+//! the same on every attempt, so the chain accepts it once, whatever crashes in between. A server's response proves
+//! nothing about the money. A wallet payment ends by what the chain shows, and its reservation with it. Only Purser's
+//! own routes prove more: a payment that Purser declined without claiming it, or released unsent, was not given to any
+//! other party and is never sent.
 
 mod http_record;
 mod machine;
@@ -27,89 +28,89 @@ use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
 pub use http_record::HttpRecordPart;
 
-/// A spend's state.
+/// State of a wallet payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletPayment {
-    /// Whose managed wallet.
+    /// Account that owns the agent wallet.
     pub owner: Wallet,
-    /// Its address on the network.
+    /// Address of the agent wallet on the network.
     pub from: Wallet,
-    /// What is to be paid, and how.
+    /// Amount, recipient and payment method.
     pub order: WalletPaymentOrder,
-    /// When it was reserved.
+    /// Time when the amount was reserved.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// What is to be paid, and how.
+/// Amount, recipient and payment method.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletPaymentOrder {
-    /// Who receives it; says which network.
+    /// Wallet that receives it; determines the network.
     pub to: Wallet,
-    /// How much.
+    /// Amount in USDC.
     pub amount: Usdc,
-    /// The agent's own words, at most 200 characters.
+    /// Note by the agent, at most 200 characters.
     pub note: Option<String>,
-    /// How it is paid.
+    /// Payment method.
     pub method: PaymentMethod,
 }
 
-/// How a spend is paid.
+/// Method by which the payment is made.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum PaymentMethod {
-    /// By a transfer that we send ourselves.
+    /// A transfer that Purser sends itself.
     Transfer,
-    /// As the price of a call, to the server that asked for it.
+    /// The price of a paid call, sent to the server that demanded it.
     PaidCall {
-        /// `host:port`, or `route` for our own service.
+        /// `host:port`, or `route` for Purser's own routes.
         host: String,
     },
 }
 
-/// Where a spend stands.
+/// Status of a wallet payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// Nothing was signed yet.
     Pending,
-    /// Signed; it may be on its way.
+    /// Signed; it may already be sent.
     Signed(Box<SignedWalletPayment>),
-    /// The server has answered, or is not asked any more; the chain is read.
+    /// The server has responded, or is not called any more; the chain is read.
     Sent(Box<SignedWalletPayment>, ServerResponse),
-    /// On chain.
+    /// Confirmed on chain.
     Settled {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
-        /// Of a call.
+        /// Response to a paid call.
         response: Option<ServerResponse>,
     },
     /// Nothing was ever signed.
     Failed {
-        /// Why.
+        /// Reason for the outcome.
         reason: ExternalText,
     },
-    /// Signed, and it is not on chain and never will be.
+    /// Signed, not on chain, and can never settle.
     Unsettled {
-        /// Why.
+        /// Reason for the outcome.
         reason: ExternalText,
-        /// Of a call.
+        /// Response to a paid call.
         response: Option<ServerResponse>,
     },
 }
 
-/// What was signed: the same on every try.
+/// The signed payment: the same on every attempt.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SignedWalletPayment {
-    /// What moves the money, once.
+    /// Payment authorization; it moves the money at most once.
     pub authorization: Authorization,
-    /// What is sent.
+    /// Target of the signed payment.
     pub target: SendTarget,
 }
 
 impl SignedWalletPayment {
-    /// What was prepared for the chain; `None` of what a server is given.
+    /// Transaction prepared for the chain; `None` if a server gets the payment.
     pub const fn prepared(&self) -> Option<&PreparedTransaction> {
         match &self.target {
             SendTarget::Chain(prepared) => Some(prepared),
@@ -118,50 +119,51 @@ impl SignedWalletPayment {
     }
 }
 
-/// What is sent of a signed spend.
+/// Where a signed wallet payment is sent.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum SendTarget {
-    /// A transfer, to the chain.
+    /// To the chain, as a transfer.
     Chain(PreparedTransaction),
-    /// [`Part::Payment`], to the server.
+    /// To the server, as [`HttpRecordPart::PaymentHeader`].
     Server,
 }
 
-/// What a server said to a paid call.
+/// A server's response to a paid call.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ServerResponse {
-    /// The HTTP status; 0 without an answer.
+    /// HTTP status; 0 without a response.
     pub http_status: u16,
-    /// Its content type.
+    /// Content type of the response.
     pub content_type: Option<ExternalText>,
     /// Why the call did not succeed.
     pub failure: Option<CallFailure>,
 }
 
-/// Why a paid call did not succeed.
+/// Reason why a paid call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CallFailure {
-    /// No whole answer.
+    /// No complete response was received.
     FetchFailed,
-    /// A status that is neither success nor 402.
+    /// Status other than success and 402.
     HttpError,
-    /// The server did not take the payment.
+    /// The server did not accept the payment.
     Unsettled,
 }
 
 impl PaymentMethod {
-    /// What [`Way::Call`] has for a host where the call goes to our own service.
+    /// `host` of a [`PaymentMethod::PaidCall`] to Purser's own routes.
     pub const OWN: &'static str = "route";
 
-    /// Whether it is a call of our own service.
+    /// Whether it is a paid call to Purser's own routes.
     pub fn is_own(&self) -> bool {
         matches!(self, Self::PaidCall { host } if host == Self::OWN)
     }
 }
 
 impl ServerResponse {
-    /// As it is where the chain shows the payment: a server that has been paid and answers as if it had not is one that
-    /// answers with an error. One that took the payment and did not answer says so to the same payment again.
+    /// The response as it counts once the chain shows the payment. A server that was paid and still demands payment
+    /// counts as an HTTP error. A server that accepted the payment without responding reports that when it gets the
+    /// same payment again.
     #[must_use]
     pub fn error_after_payment(self) -> Self {
         let failure = self.failure.map(|failure| match failure {
@@ -173,7 +175,7 @@ impl ServerResponse {
 }
 
 impl CallFailure {
-    /// The contract's word.
+    /// Name in the contract.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FetchFailed => "fetch_failed",
@@ -183,94 +185,95 @@ impl CallFailure {
     }
 }
 
-/// What may be asked.
+/// Commands to a wallet payment.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// It is about to be sent.
+    /// The payment is signed and about to be sent.
     RecordSigned {
-        /// What was signed.
+        /// The signed payment.
         signed: Box<SignedWalletPayment>,
-        /// Of a call, [`Part::Payment`].
+        /// Of a paid call: [`HttpRecordPart::PaymentHeader`].
         payment: Vec<u8>,
     },
-    /// The server has said this, or will not be asked any more.
+    /// The server responded, or will not be called any more.
     RecordResponse {
-        /// What it said.
+        /// Response of the server.
         response: ServerResponse,
-        /// [`Part::Answer`]; empty without one.
+        /// [`HttpRecordPart::Response`]; empty without one.
         body: Vec<u8>,
     },
-    /// Our own service has refused it and claimed nothing, so nobody will ever send it: answer and end are one.
+    /// Purser's own route declined it and claimed nothing, so it is never sent: response and end are one event.
     RecordDeclined {
-        /// The effect that called.
+        /// Job that made the call.
         job: JobId,
-        /// What was said.
+        /// Response of the route.
         response: ServerResponse,
-        /// [`Part::Answer`].
+        /// [`HttpRecordPart::Response`].
         body: Vec<u8>,
     },
-    /// The chain shows it.
+    /// The chain shows the payment.
     RecordConfirmed {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// The lost history had signed it: the chain shows a transfer of the wallet that is this one and no other spend's.
+    /// The lost history had signed it: the chain shows a transfer of the wallet that matches this wallet payment and no
+    /// other.
     RecordRecognised {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transfer, as rows name it: see [`crate::port::Departure::key`].
+        /// Key of the transfer: see [`crate::port::OutgoingTransfer::key`].
         transaction: String,
     },
-    /// It was never signed, or can never land.
+    /// It was never signed, or can never settle.
     Fail {
-        /// The effect that proved it.
+        /// Job that proved it.
         job: JobId,
-        /// Why.
+        /// Reason for the outcome.
         reason: ExternalText,
     },
-    /// It ended long ago: delete what was said for it.
+    /// Its retention has ended: delete its HTTP record.
     PurgeHttpRecord {
-        /// The effect that orders it.
+        /// Job that requests the purge.
         job: JobId,
-        /// All rows of it.
+        /// All rows of the HTTP record.
         rows: Vec<RowKey>,
     },
 }
 
-/// What may happen.
+/// Events of a wallet payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Reserved.
+    /// Created with a reservation.
     Created {
-        /// Whose managed wallet.
+        /// Account that owns the agent wallet.
         owner: Wallet,
-        /// Its address.
+        /// Address of the agent wallet.
         from: Wallet,
-        /// What for.
+        /// Amount, recipient and payment method.
         order: Box<WalletPaymentOrder>,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// Signed.
+    /// It was signed.
     Signed(Box<SignedWalletPayment>, Timestamp),
-    /// The server has spoken.
+    /// The server responded.
     ResponseReceived(ServerResponse, Timestamp),
-    /// On chain.
+    /// Confirmed on chain.
     Confirmed(String, Timestamp),
-    /// Never signed.
+    /// It was never signed.
     Failed(ExternalText, Timestamp),
-    /// Never on chain.
+    /// It can never settle.
     Unsettled(ExternalText, Timestamp),
 }
 
-/// How long what was said for a call is kept after its end, in milliseconds: 30 days. An idempotency key asks for it for 24
-/// hours; by its id a spend is asked for later, and what was paid for should survive a client's own loss. What others wrote
-/// is no archive of ours, so it goes then, whatever holds the seal.
+/// Retention of a paid call's HTTP record after its end, in milliseconds: 30 days. An idempotency key replays it for 24
+/// hours. By its id a wallet payment is read later, and a paid response should survive a client's data loss. Purser is
+/// not an archive of third-party data, so the record is deleted then, whatever key seals it.
 pub const HTTP_RECORD_RETENTION_MS: u64 = 30 * 24 * 3_600_000;
 
-/// Why a command was refused: the state it met.
+/// Reason why a wallet payment rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -283,7 +286,7 @@ impl Stored for Event {
 }
 
 impl WalletPayment {
-    /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
+    /// Transaction id, once it is on chain, with the index in it if it is known not to be the first.
     pub fn transaction(&self) -> Option<&str> {
         match &self.status {
             Status::Settled { transaction, .. } => Some(transaction),
@@ -291,7 +294,7 @@ impl WalletPayment {
         }
     }
 
-    /// What the server said, as far as it has.
+    /// Server response, if there is one.
     pub fn response(&self) -> Option<&ServerResponse> {
         match &self.status {
             Status::Sent(_, answer) => Some(answer),
@@ -300,7 +303,7 @@ impl WalletPayment {
         }
     }
 
-    /// Why it failed: the contract's word where the call failed, else the chain's or ours.
+    /// Failure reason: the contract's code if the call failed, else the reason of the chain or of Purser.
     pub fn failure(&self) -> Option<&str> {
         let call = self.response().and_then(|answer| answer.failure).map(CallFailure::name);
         match &self.status {

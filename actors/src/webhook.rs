@@ -1,4 +1,4 @@
-//! An endpoint: a URL of an account's owner that the account's events are posted to.
+//! A webhook endpoint: a URL to which an account's events are posted.
 //!
 //! ```text
 //! active --410, or only failures for five days--> disabled --its URL is registered again--> active
@@ -6,9 +6,10 @@
 //!    `--------------owner deletes it-----------------'--> DELETED
 //! ```
 //!
-//! Its secrets lie in the vault, one record each; here are their names alone. Registering its URL again makes a new secret,
-//! and for a while those before it sign too, so that a receiver can change over without losing an event. Whether it answers
-//! is told by the deliveries ([`crate::webhook_delivery`]), and only when that changes.
+//! The secrets are in the vault, one record each; this entity has only their record ids. Registering the URL again
+//! creates a new secret. For an overlap period the previous secrets sign too, so a receiver can switch without losing
+//! an event. The deliveries report whether the endpoint responds ([`crate::webhook_delivery`]), and only when that
+//! changes.
 
 mod machine;
 
@@ -19,79 +20,79 @@ use crate::kernel::table;
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
-/// An endpoint.
+/// State of a webhook endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WebhookEndpoint {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// Where events are posted to.
+    /// URL that events are posted to.
     pub url: String,
-    /// Types such as `card.ready` or `card.*`; empty for all.
+    /// Event types such as `card.ready` or `card.*`; empty for all.
     pub types: Vec<String>,
-    /// When it was first registered.
+    /// Time of the first registration.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Events from here on are for it: since it was registered, or was disabled and registered again.
+    /// Start of the events for this endpoint: it was registered, or disabled and registered again, at this time.
     pub since: Timestamp,
-    /// Which session registered it last.
+    /// Session that registered it last.
     pub session: SessionId,
-    /// What signs, the newest first; never empty but when it is deleted.
+    /// Secrets that sign, newest first; empty only after deletion.
     pub secrets: Vec<SecretRef>,
-    /// Whether it answers.
+    /// Health by the last attempt.
     pub health: EndpointHealth,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// A secret, by its record in the vault.
+/// A signing secret, by its record in the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SecretRef {
-    /// The record.
+    /// Id of the vault record.
     pub record: u128,
-    /// Signs until then; `None` for the one that stands.
+    /// Signs until this time; `None` for the current secret.
     pub until: Option<Timestamp>,
 }
 
 impl SecretRef {
-    /// The record's row.
+    /// Row of the vault record.
     pub fn row(&self) -> purser_storage::RowKey {
         table::vault(CardId(self.record))
     }
 
-    /// Whether it still signs.
+    /// Whether it still signs at `now`.
     pub fn signs(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
     }
 }
 
-/// Whether an endpoint answers, by the last try.
+/// Health of an endpoint, by the last attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum EndpointHealth {
-    /// Nobody knows yet.
+    /// No attempt was made yet.
     Unknown,
-    /// It does.
+    /// The last attempt succeeded.
     Healthy,
-    /// It does not.
+    /// The last attempt failed.
     Failing {
-        /// Since then, every time.
+        /// Time since which every attempt has failed.
         since: Timestamp,
-        /// Its owner was told.
+        /// Whether the owner was notified.
         warned: bool,
     },
 }
 
-/// Why an endpoint is posted to no more.
+/// Reason why an endpoint was disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum DisabledReason {
-    /// It answered 410.
+    /// It responded with 410.
     Gone,
-    /// It has only failed for too long.
+    /// It failed for too long.
     Failing,
 }
 
 impl DisabledReason {
-    /// On the wire.
+    /// Name in API documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gone => "gone",
@@ -100,126 +101,126 @@ impl DisabledReason {
     }
 }
 
-/// Where an endpoint stands.
+/// Status of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// Events are posted to it.
     Active,
-    /// None are, until its URL is registered again.
+    /// No events are posted until its URL is registered again.
     Disabled(DisabledReason),
-    /// Never again.
+    /// Deleted permanently.
     Deleted,
 }
 
-/// When an endpoint that only fails is spoken of, and when it is given up; in milliseconds.
+/// Durations of failure before the owner is notified and the endpoint is disabled, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailureThresholds {
-    /// Its owner is told after so long.
+    /// The owner is notified after this duration.
     pub warn_ms: u64,
-    /// It is disabled after so long.
+    /// The endpoint is disabled after this duration.
     pub disable_ms: u64,
 }
 
-/// What may be asked.
+/// Commands to a webhook endpoint.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The owner registers its URL, for the first time or again: there is a new secret, and a test event.
+    /// The owner registers the URL, for the first time or again: this creates a new secret and a test event.
     Register {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// Where.
+        /// URL that events are posted to.
         url: String,
-        /// What it wants to hear of.
+        /// Event types to deliver; empty for all.
         types: Vec<String>,
-        /// The new secret's record.
+        /// Vault record of the new secret.
         record: u128,
         /// The new secret, sealed for that record.
         sealed: Vec<u8>,
-        /// How long the secrets before it go on signing, in milliseconds.
+        /// How long the previous secrets still sign, in milliseconds.
         overlap_ms: u64,
-        /// Whose session registers it.
+        /// Session that registers it.
         session: SessionId,
     },
-    /// A try was answered with 2xx.
+    /// An attempt succeeded with 2xx.
     RecordSuccess,
-    /// A try was not.
+    /// An attempt failed.
     RecordFailure {
-        /// It said 410.
+        /// Whether the response was 410.
         gone: bool,
-        /// How long that may go on.
+        /// Durations before notification and disabling.
         thresholds: FailureThresholds,
     },
-    /// Somebody wants what it has not received.
+    /// The owner or an operator requests redelivery of what was not received.
     RequestRedelivery {
-        /// Of events since then.
+        /// Events since this time are redelivered.
         since: Timestamp,
-        /// Up to this sequence.
+        /// Last sequence number to redeliver.
         upto: u64,
-        /// The operator who wants it, if it is not its owner.
+        /// Operator action, if the request does not come from the owner.
         by: Option<AuditedAction>,
     },
-    /// All of that was asked for.
+    /// Every redelivery was requested.
     RecordRedelivered {
-        /// The effect that did it.
+        /// Job that requested them.
         job: JobId,
     },
-    /// The owner wants it gone.
+    /// The owner deletes the endpoint.
     Delete,
 }
 
-/// What may happen.
+/// Events of a webhook endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Registered for the first time.
     Registered {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// Where.
+        /// URL that events are posted to.
         url: String,
-        /// What it wants to hear of.
+        /// Event types to deliver; empty for all.
         types: Vec<String>,
-        /// The secret's record.
+        /// Vault record of the secret.
         record: u128,
-        /// Whose session registered it.
+        /// Session that registered it.
         session: SessionId,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// Registered again: another secret signs.
+    /// Registered again: a new secret signs.
     SecretRotated {
-        /// What it wants to hear of now.
+        /// Event types to deliver from now on.
         types: Vec<String>,
-        /// The new secret's record.
+        /// Vault record of the new secret.
         record: u128,
-        /// Those before it sign until then.
+        /// End of the overlap: the previous secrets sign until then.
         until: Timestamp,
-        /// Whose session registered it.
+        /// Session that registered it.
         session: SessionId,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// A disabled one is posted to again.
+    /// A disabled endpoint is active again.
     Enabled(Timestamp),
-    /// Something to try it with: it alone is told.
+    /// A test event, delivered to this endpoint only.
     TestSent(Timestamp),
-    /// It answers; whether its owner was told that it did not.
+    /// It responds again; whether its owner had been notified of the failure.
     Recovered(bool, Timestamp),
-    /// It does not answer any more.
+    /// Attempts fail from now on.
     Failing(Timestamp),
-    /// Its owner is told that it only fails.
+    /// The owner was notified of the failure.
     OwnerWarned(Timestamp),
-    /// What it has not received is asked for again.
+    /// Redelivery of missed events was requested.
     RedeliveryRequested(Timestamp),
-    /// Given up.
+    /// The endpoint was disabled.
     Disabled(DisabledReason, Timestamp),
-    /// Gone.
+    /// The endpoint was deleted.
     Deleted(Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a webhook endpoint rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// This state takes no such command.
+    /// The current state does not allow the command.
     InvalidState(&'static str),
 }
 
@@ -232,23 +233,23 @@ impl Stored for Event {
 }
 
 impl WebhookEndpoint {
-    /// Secrets that may sign at once. Beyond it the oldest ends early, which only happens to who registers one URL this often
-    /// in a day.
+    /// Maximum number of secrets that sign at once. Beyond it the oldest ends early, which needs this many
+    /// registrations of one URL in a day.
     pub const MAX_SECRETS: usize = 8;
 
-    /// Whether it wants to hear of events of a type that happened then.
+    /// Whether the endpoint gets events of this type and time.
     pub fn matches(&self, kind: &str, at: Timestamp) -> bool {
         self.status == Status::Active && self.since <= at && matches_filter(&self.types, kind)
     }
 
-    /// What signs now, the newest first.
+    /// Secrets that sign at `now`, newest first.
     pub fn signing(&self, now: Timestamp) -> impl Iterator<Item = &SecretRef> {
         self.secrets.iter().filter(move |secret| secret.signs(now))
     }
 }
 
-/// Whether a list of types has this one, by its name or by a pattern, in which `*` stands for any characters; an empty list
-/// has all.
+/// Whether a list of types matches this one, by name or by pattern; `*` matches any characters. An empty list matches
+/// all.
 pub fn matches_filter(types: &[String], kind: &str) -> bool {
     types.is_empty()
         || types
@@ -256,11 +257,11 @@ pub fn matches_filter(types: &[String], kind: &str) -> bool {
             .any(|wanted| matches_pattern(wanted.as_bytes(), kind.as_bytes()))
 }
 
-/// Whether a name has the form of a pattern, in which `*` stands for any characters. Each star takes as little as it can
-/// and more only when the rest does not fit, so the time is that of the two lengths multiplied, at most.
+/// Whether a name matches a pattern in which `*` matches any characters. Each star takes as few characters as possible
+/// and more only if the rest does not match, so the time is at most the product of the two lengths.
 fn matches_pattern(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
-    // Behind the last star, and the first character that it has not taken yet.
+    // Position after the last star, and the first character that it has not matched yet.
     let mut star = None;
     while n < name.len() {
         match pattern.get(p) {

@@ -1,14 +1,14 @@
-//! An event on its way to one endpoint.
+//! Delivery of one event to one webhook endpoint.
 //!
 //! ```text
 //! pending --2xx--> delivered
-//!    |  |`--the last try failed, or 410--> failed         whatever has ended may be asked for again: pending
-//!    |  `---nobody is there any more-----> dropped
+//!    |  |`--last attempt failed, or 410--> failed         any ended delivery can be redelivered: pending
+//!    |  `---endpoint or event is gone----> dropped
 //! ```
 //!
-//! Its id follows from event and endpoint, so that there is one, whoever asks and however often. What is posted is read from
-//! the journal when it is: nothing of it is kept here. Each asking is a round; what an earlier round has left to do ends
-//! without a word, and a late success of it still counts.
+//! The delivery id is derived from event and endpoint, so there is one delivery however often it is requested. The
+//! event is read from the journal when it is posted; its body is not stored here. Each redelivery is a new round. Jobs
+//! of an earlier round end without an event, but a late success still counts.
 
 mod machine;
 
@@ -18,72 +18,72 @@ use crate::id::{EventId, JobId, Wallet, WebhookId};
 use crate::operator::AuditedAction;
 use crate::port::{ExternalText, Timestamp};
 
-/// A delivery.
+/// State of a webhook delivery.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WebhookDelivery {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// What, and to whom.
+    /// Event and endpoint of the delivery.
     pub message: WebhookMessage,
-    /// When it was first asked for.
+    /// Time of the first request.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// How often it was asked for.
+    /// Number of redeliveries requested.
     pub redelivery_count: u32,
-    /// Failed tries of this round.
+    /// Failed attempts of this round.
     pub failed: u32,
-    /// Tries of all rounds.
+    /// Attempts of all rounds.
     pub attempt_count: u32,
-    /// The last of them, oldest first, at most [`Delivery::ATTEMPTS_MAX`].
+    /// Latest attempts, oldest first; at most [`WebhookDelivery::MAX_STORED_ATTEMPTS`].
     pub attempts: Vec<DeliveryAttempt>,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// What is delivered, and to whom.
+/// Event and endpoint of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WebhookMessage {
-    /// To whom.
+    /// Endpoint that receives it.
     pub endpoint: WebhookId,
-    /// The event.
+    /// Id of the event.
     pub event: EventId,
-    /// Its type.
+    /// Event type.
     pub kind: String,
-    /// Its place among its account's events: a cursor of the store.
+    /// Sequence number in the account's event stream; a cursor of the store.
     pub seq: u64,
-    /// When it happened.
+    /// Time of the event.
     pub happened_at: Timestamp,
 }
 
-/// A try.
+/// One POST to the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct DeliveryAttempt {
-    /// When it began.
+    /// Start time.
     pub at: Timestamp,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub took_ms: u64,
-    /// The status that was answered, if one was.
+    /// HTTP status of the response, if there was one.
     pub status: Option<u16>,
-    /// Why there is none, or what else is wrong.
+    /// Reason why there is no response, or what is wrong with it.
     pub error: Option<ExternalText>,
-    /// The beginning of what was answered, with long numbers hidden.
+    /// Start of the response body; long numbers are redacted.
     pub excerpt: Option<ExternalText>,
 }
 
-/// Why nothing is posted.
+/// Reason why nothing is posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum DroppedReason {
-    /// Its endpoint is disabled.
+    /// The endpoint is disabled.
     Disabled,
-    /// Its endpoint is deleted.
+    /// The endpoint was deleted.
     Deleted,
-    /// The event is no longer kept.
+    /// The event's retention has ended.
     Expired,
 }
 
 impl DroppedReason {
-    /// On the wire.
+    /// Name in API documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Disabled => "endpoint_disabled",
@@ -93,109 +93,109 @@ impl DroppedReason {
     }
 }
 
-/// Where a delivery stands.
+/// Status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// It is tried, now or then.
+    /// An attempt is running or scheduled.
     Pending {
-        /// Not before this.
+        /// Earliest time of the next attempt.
         next_at: Timestamp,
     },
-    /// The receiver has it.
+    /// The endpoint accepted it.
     Delivered,
-    /// It was tried often enough.
+    /// All attempts failed.
     Failed,
-    /// It was given up without a try.
+    /// Dropped without an attempt.
     Dropped(DroppedReason),
 }
 
-/// What a try came to.
+/// Result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttemptResult {
-    /// 2xx.
+    /// The endpoint responded with 2xx.
     Delivered,
-    /// Try again then.
+    /// Retry at this time.
     Retry(Timestamp),
-    /// No more.
+    /// No further attempts.
     GiveUp,
 }
 
-/// What may be asked.
+/// Commands to a webhook delivery.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The event is for the endpoint. Once more changes nothing.
+    /// Delivers the event to the endpoint. A repeated command changes nothing.
     Create {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// What, and to whom.
+        /// Event and endpoint of the delivery.
         message: WebhookMessage,
     },
-    /// Somebody wants it posted again.
+    /// The owner or an operator requests redelivery.
     Redeliver {
-        /// Though the receiver has it, or is being tried.
+        /// Whether to redeliver even if it was delivered or an attempt is pending.
         force: bool,
-        /// The operator who wants it, if it is not its owner.
+        /// Operator action, if the request does not come from the owner.
         by: Option<AuditedAction>,
     },
-    /// A try ended.
+    /// An attempt ended.
     RecordAttempt {
-        /// The effect.
+        /// Job that makes the attempt.
         job: JobId,
-        /// Its round.
+        /// Delivery round of the job.
         round: u32,
-        /// How it went.
+        /// The attempt's facts.
         attempt: DeliveryAttempt,
-        /// What follows.
+        /// What follows from the result.
         verdict: AttemptResult,
     },
-    /// Not now: nothing was tried.
+    /// The job was rescheduled without an attempt.
     Defer {
-        /// The effect.
+        /// Job that makes the attempt.
         job: JobId,
-        /// Its round.
+        /// Delivery round of the job.
         round: u32,
-        /// When.
+        /// Time of the next attempt.
         at: Timestamp,
     },
-    /// There is nobody to post it to, or nothing to post.
+    /// There is no endpoint or no event to post.
     Drop {
-        /// The effect.
+        /// Job that makes the attempt.
         job: JobId,
-        /// Its round.
+        /// Delivery round of the job.
         round: u32,
-        /// Why.
+        /// Reason for dropping it.
         reason: DroppedReason,
     },
 }
 
-/// What may happen.
+/// Events of a webhook delivery.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// To be posted.
+    /// The first attempt is scheduled.
     Created {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// What, and to whom.
+        /// Event and endpoint of the delivery.
         message: WebhookMessage,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// To be posted again.
+    /// A redelivery is scheduled.
     Reopened(Timestamp),
-    /// The receiver has it.
+    /// The endpoint accepted it.
     Delivered(DeliveryAttempt),
-    /// A try failed; the next is then. A try of an earlier round has none.
+    /// An attempt failed. The time is that of the next attempt; `None` for an attempt of an earlier round.
     AttemptFailed(DeliveryAttempt, Option<Timestamp>),
-    /// The last try failed.
+    /// The last attempt failed.
     Failed(DeliveryAttempt),
-    /// Given up without a try.
+    /// Dropped without an attempt.
     Dropped(DroppedReason, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a webhook delivery rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// There is no such delivery.
+    /// The delivery does not exist.
     NotFound,
 }
 
@@ -208,6 +208,6 @@ impl Stored for Event {
 }
 
 impl WebhookDelivery {
-    /// Tries that are kept, so that the row stays within its bounds however often somebody asks again.
+    /// Maximum number of attempts stored, which bounds the row's size however often redelivery is requested.
     pub const MAX_STORED_ATTEMPTS: usize = 10;
 }

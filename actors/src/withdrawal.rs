@@ -1,15 +1,15 @@
-//! A withdrawal: part of a holder's balance, sent out of the treasury to a wallet.
+//! A withdrawal: part of an account's balance, sent from the treasury to a wallet.
 //!
 //! ```text
-//!    .--operator names its transfer, after a restore--------.
+//!    .--operator attributes a transfer, after a restore-----.
 //! pending --signed and durable--> sent --chain shows it--> COMPLETE
 //!    `--could not be signed--.      `--it can never land--> FAILED, the hold is released
 //!                            `----------------------------> FAILED
 //! ```
 //!
-//! The amount is held on the account by the batch that opens the withdrawal. What is sent was durable before, the same
-//! bytes on every try; a lost answer or a refusal is no proof, so it fails only when the chain shows that the transfer is
-//! not there and can never come.
+//! The batch that opens the withdrawal holds the amount on the account. The signed bytes are durable before they are
+//! sent and are the same on every attempt. A lost response or a decline is no proof. The withdrawal fails only when the
+//! chain shows that the transfer is absent and can never settle.
 
 use purser_storage::codec::Stored;
 
@@ -21,113 +21,114 @@ use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp, TransferName};
 
-/// A withdrawal's state.
+/// State of a withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Withdrawal {
-    /// Whose balance it comes from.
+    /// Account that is debited.
     pub owner: Wallet,
-    /// Who receives it.
+    /// Wallet that receives the money.
     pub to: Wallet,
-    /// How much.
+    /// Amount in USDC.
     pub amount: Usdc,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a withdrawal stands.
+/// Status of a withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Held, and nothing was signed yet.
+    /// The amount is held, and nothing was signed yet.
     Pending,
-    /// Signed; it may be on its way.
+    /// Signed; it may already be sent.
     Sent(Box<SignedTransfer>),
-    /// On chain; what was signed is not known. An operator named its transfer, or the row is older than [`Self::CompleteSigned`].
+    /// On chain, without known signed bytes. An operator attributed the transfer, or the row is older than
+    /// [`Self::CompleteSigned`].
     Complete {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// It is not on chain and never will be.
+    /// It is not on chain and can never settle.
     Failed {
-        /// The chain's word, or `not_sent`.
+        /// The chain's reason, or `not_sent`.
         reason: ExternalText,
     },
-    /// On chain, by what was signed here.
+    /// On chain, by the bytes that were signed here.
     CompleteSigned {
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
-        /// By which the chain shows it, in whatever transaction: see [`Authorization::mark`].
+        /// Fingerprint that the chain shows in every transaction: see [`Authorization::fingerprint`].
         fingerprint: [u8; 32],
     },
 }
 
-/// A transfer out of the treasury, signed: what is sent on every try.
+/// A signed transfer out of the treasury: the same on every attempt.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SignedTransfer {
-    /// What moves the money, once.
+    /// Payment authorization; it moves the money at most once.
     pub authorization: Authorization,
-    /// The bytes.
+    /// Transaction to send.
     pub prepared: PreparedTransaction,
 }
 
-/// What may be asked.
+/// Commands to a withdrawal.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// It is about to be sent.
+    /// It is signed and about to be sent.
     RecordSigned(SignedTransfer),
     /// The chain shows it.
     RecordConfirmed {
-        /// The effect that saw it.
+        /// Job that observed it.
         job: JobId,
-        /// The transaction.
+        /// Transaction id on its chain.
         transaction: String,
     },
-    /// An operator says that this transfer, which left before a restore, was its own.
+    /// An operator attributes a transfer that left before a restore to this withdrawal.
     AttributeTransfer {
-        /// The effect that would send it.
+        /// Job that would send it.
         job: JobId,
-        /// The transfer, as rows name it: see [`crate::port::Departure::key`].
+        /// Key of the transfer: see [`crate::port::OutgoingTransfer::key`].
         transaction: String,
-        /// Who says so.
+        /// Operator action for the audit log.
         act: AuditedAction,
-        /// In the operator's words.
+        /// The operator's evidence, as entered.
         evidence: String,
     },
-    /// It was never sent, or can never land.
+    /// It was never sent, or can never settle.
     Fail {
-        /// The effect that proved it.
+        /// Job that proved it.
         job: JobId,
-        /// Why.
+        /// Reason for the outcome.
         reason: ExternalText,
     },
 }
 
-/// What may happen.
+/// Events of a withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Asked for.
+    /// Requested by the account owner.
     Requested {
-        /// Whose balance.
+        /// Account that is debited.
         owner: Wallet,
-        /// Who receives it.
+        /// Wallet that receives the money.
         to: Wallet,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
-        /// When.
+        /// Time of the event.
         at: Timestamp,
     },
-    /// Signed.
+    /// The transfer is signed.
     Signed(Box<SignedTransfer>, Timestamp),
-    /// On chain.
+    /// Confirmed on chain.
     Confirmed(String, Timestamp),
-    /// Never.
+    /// It was not sent and can never settle.
     Failed(ExternalText, Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a withdrawal rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -140,10 +141,10 @@ impl Stored for Event {
 }
 
 impl Withdrawal {
-    /// The first snapshot of a withdrawal, for the batch of the account that holds its amount.
+    /// First snapshot of a withdrawal, for the batch of the account that holds its amount.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn request(
         id: WithdrawalId,
         owner: Wallet,
@@ -155,7 +156,7 @@ impl Withdrawal {
         NewEntity::from_event::<Self>(&id, &Event::Requested { owner, to, amount, at }, context)
     }
 
-    /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
+    /// Transaction id, once it is on chain, with the index in it if it is known not to be the first.
     pub fn transaction(&self) -> Option<&str> {
         match &self.status {
             Status::Complete { transaction } | Status::CompleteSigned { transaction, .. } => Some(transaction),
@@ -163,7 +164,7 @@ impl Withdrawal {
         }
     }
 
-    /// By what the chain shows it, once it is on chain and if it was signed here: see [`Authorization::mark`].
+    /// Fingerprint on the chain, once it is on chain and if it was signed here: see [`Authorization::fingerprint`].
     pub const fn fingerprint(&self) -> Option<[u8; 32]> {
         match &self.status {
             Status::CompleteSigned { fingerprint: mark, .. } => Some(*mark),
@@ -179,7 +180,7 @@ impl Withdrawal {
         }
     }
 
-    /// Tells the account how its hold ends.
+    /// Starts the job that settles the account's hold.
     fn settle_hold(
         &self,
         id: &WithdrawalId,
@@ -229,7 +230,7 @@ impl Entity for Withdrawal {
         };
         let decided = Decision::answer(());
         match (&withdrawal.status, command) {
-            // Nothing is signed for an account that is frozen by then, whatever was read before.
+            // Nothing is signed for an account that is frozen at commit, whatever was read before.
             (Status::Pending, Command::RecordSigned(outgoing)) => Ok(decided
                 .requires_absent(table::frozen(&withdrawal.owner))
                 .event(Event::Signed(Box::new(outgoing), context.now))),

@@ -38,8 +38,8 @@ public_url = "https://pay.example"
 [operator]
 listen = "127.0.0.1:0"
 [engine]
-max_in_flight = 100000
-max_settlements_per_payer = 100000
+max_paid_calls_in_flight = 100000
+max_paid_calls_per_payer = 100000
 [limits]
 requests_per_window = 1000000000
 payments_per_window = 1000000000

@@ -19,8 +19,8 @@ listen = ""
 [storage]
 segment_bytes = 134217728
 [engine]
-max_in_flight = 100000
-max_settlements_per_payer = 100000
+max_paid_calls_in_flight = 100000
+max_paid_calls_per_payer = 100000
 [limits]
 requests_per_window = 1000000000
 payments_per_window = 1000000000
@@ -28,9 +28,9 @@ payments_per_window = 1000000000
 cards_per_day = 1000000000
 card_usd_per_day = "1000000000"
 [sandbox]
-faucet_usdc = "1000000"
-card_ready_ms = 500
-settle_ms = 0
+initial_balance_usdc = "1000000"
+card_issue_delay_ms = 500
+settlement_delay_ms = 0
 "#;
 
 /// A running `purser serve`; killed when dropped, as any process may be.

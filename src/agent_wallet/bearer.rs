@@ -1,7 +1,8 @@
-//! What lets whoever holds it in, taken out of an answer before it is stored. A spend's answer can be read again for 30 days,
-//! also by another agent of the same owner: what it then shows must open nothing.
+//! Removes bearer secrets from a response before it is stored. A wallet payment's response can be read again for 30
+//! days, also by another agent of the same owner: the stored copy must give no access.
 //!
-//! It is known by the names of JSON members. Text that is no JSON is stored as it is, sealed like everything that was said.
+//! Secrets are recognized by the names of JSON members. Text that is not JSON is stored unchanged, sealed like the rest
+//! of the HTTP record.
 
 use std::fmt;
 
@@ -23,16 +24,16 @@ const NAMES: [&str; 11] = [
     "pincode",
 ];
 
-/// Nothing that servers answer is nested deeper; what is, is not stored.
+/// Maximum nesting of a response; deeper ones are not stored.
 const DEEPEST: usize = 64;
 
-/// The JSON with `null` for such members, or `None` where there is none of them.
+/// The JSON with `null` for such members, or `None` without any.
 pub fn without_bearer(json: &[u8]) -> Option<String> {
     let raw: &RawValue = serde_json::from_slice(json).ok()?;
     cleared(raw, 0)
 }
 
-/// `None` where nothing changes, so that the digits and spaces of all else stay as they were.
+/// `None` where nothing changes, so that the digits and spaces of the rest are preserved.
 fn cleared(raw: &RawValue, depth: usize) -> Option<String> {
     let text = raw.get();
     if !text.starts_with(['{', '[']) {
@@ -55,7 +56,7 @@ fn cleared(raw: &RawValue, depth: usize) -> Option<String> {
         let members: Members<'_> = serde_json::from_str(text).ok()?;
         let members = members.0.iter().map(|(name, raw)| {
             let inside = value(Some(name), raw);
-            // A string always serialises.
+            // A string always serializes.
             format!("{}:{inside}", serde_json::to_string(name).unwrap_or_default())
         });
         format!("{{{}}}", members.collect::<Vec<_>>().join(","))
@@ -102,8 +103,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: members that let somebody in are gone wherever they are and however they are written, everything else stays with
-    // its digits; what has none is not written again.
+    // Checks: bearer members are removed at any depth and in any spelling, and everything else is preserved exactly.
+    // Text without any is not rewritten.
     #[test]
     fn what_lets_somebody_in_is_not_stored() {
         let json =

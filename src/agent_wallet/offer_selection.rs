@@ -1,4 +1,4 @@
-//! Which of a server's terms are taken: pins that the agent has set only ever tighten them.
+//! Selects an offer from a server's terms. Pins that the agent has set only ever restrict the choice.
 
 use purser_actors::agent_wallet::WalletAddresses;
 use purser_actors::id::{Network, Wallet};
@@ -11,20 +11,17 @@ use crate::payment::solana::address::{associated_token_account, base58};
 use crate::payment::terms::{Token, can_own_usdc};
 use crate::wallet::PaymentRequired;
 
-/// What the agent insists on.
+/// Restrictions that the agent has set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PaymentPins {
-    /// At most this.
     pub max_amount: Option<Usdc>,
-    /// This token: the address of a contract or a mint.
+    /// Address of a token contract or a mint.
     pub asset: Option<String>,
-    /// On this network.
     pub network: Option<Network>,
-    /// To this address.
     pub pay_to: Option<Wallet>,
 }
 
-/// Addresses at which this service is paid, however a server names them.
+/// All addresses at which this service receives payments, in every form a server may use.
 #[derive(Clone, Debug, Default)]
 pub struct OwnAddresses(Vec<Wallet>);
 
@@ -41,7 +38,7 @@ impl OwnAddresses {
         Self(treasuries.into_iter().flat_map(with_accounts).flatten().collect())
     }
 
-    /// Whether money for this address would be ours.
+    /// Whether this address belongs to the service.
     pub fn has(&self, to: &Wallet) -> bool {
         self.0.contains(to)
     }
@@ -50,31 +47,28 @@ impl OwnAddresses {
 /// An offer that may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectedOffer {
-    /// Its place among the offers that are USDC.
+    /// Its index among the USDC offers.
     pub index: usize,
-    /// Who is paid.
     pub to: Wallet,
-    /// How much.
     pub amount: Usdc,
 }
 
 /// Why none of a server's offers may be taken; nothing is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OfferRejection {
-    /// No plain USDC payment on a network that we know.
+    /// No plain USDC payment on a supported network.
     #[error("The server asks for no USDC payment on Base or Solana that this wallet can make.")]
     None,
-    /// Only such as ask for nothing.
+    /// Only offers with a zero amount.
     #[error("The server asks for a payment of 0 USDC, and nothing is signed for nothing.")]
     Zero,
-    /// Only such as have expired before they are signed.
+    /// Only offers that expire before they are signed.
     #[error("The server's terms leave no time to pay: `maxTimeoutSeconds` is 0.")]
     NoTime,
-    /// Only such as are signed under another token's EIP-712 domain: what is signed would be worth something to its holder on
-    /// another chain than ours.
+    /// Only offers under another token's EIP-712 domain: the signature could be used on another chain.
     #[error("The server asks for a signature for another token than `{0}`, which this wallet pays with.")]
     Domain(&'static str),
-    /// Only such as pay this service: another server shows our own terms, and what they buy would be told to it.
+    /// Only offers that pay this service: another server replays our own terms and would receive the purchase's result.
     #[error("The server asks for a payment to this service itself. To buy from it, name its `route`.")]
     OwnTerms,
     /// None on the pinned network.
@@ -92,7 +86,7 @@ pub enum OfferRejection {
 }
 
 impl OfferRejection {
-    /// For programs, where it is more than a pin that the agent has set.
+    /// Machine-readable reason, except for a pin that the agent has set.
     pub const fn reason(self) -> Option<&'static str> {
         match self {
             Self::OwnTerms => Some("own_terms"),
@@ -102,10 +96,11 @@ impl OfferRejection {
 }
 
 impl PaymentPins {
-    /// The offers that every pin allows, that are signed under the domain of `token` and that pay none of `own`, in the server's order. Of our own routes `own` is empty.
+    /// The offers that every pin allows, that are signed under the domain of `token` and that pay none of
+    /// `own`. They stay in the server's order. For our own routes `own` is empty.
     ///
     /// # Errors
-    /// [`NoOffer`]: the pin that the last of them failed at.
+    /// [`OfferRejection`]: the check that the last of them failed.
     pub fn select(
         &self,
         required: &PaymentRequired,
@@ -216,8 +211,8 @@ mod tests {
         Ok(found.iter().map(|offer| offer.index).collect())
     }
 
-    // Aim: without pins every plain USDC offer is taken in the server's order, and nothing else is: no other scheme, token
-    // or network, no other way of transfer, nothing that would have the wallet pay itself or a transaction's fee.
+    // Checks: without pins, every plain USDC offer is accepted in the server's order. Any other scheme, token, network
+    // or transfer method is not, and neither is an offer where the wallet pays itself or the transaction fee.
     #[test]
     fn only_plain_usdc_is_paid() {
         let none = PaymentPins::default();
@@ -256,7 +251,8 @@ mod tests {
         }
     }
 
-    // Aim: an offer of nothing and one without any time are refused as that; one beside it that can be paid is.
+    // Checks: an offer with a zero amount or without time is rejected with that reason; a payable one beside it is
+    // accepted.
     #[test]
     fn an_offer_has_an_amount_and_time() {
         let none = PaymentPins::default();
@@ -270,8 +266,8 @@ mod tests {
         assert_eq!(select_all(&none, &[base("0"), timeless, solana("5")]), Ok(vec![2]));
     }
 
-    // Aim: nothing is signed under a domain that is not that of the settlement's token, whichever part of it differs; an offer on
-    // Solana names none.
+    // Checks: only the domain of the settlement's token is signed, whichever part differs; an offer on Solana names
+    // none.
     #[test]
     fn only_the_settlements_token_is_signed_for() {
         let sandbox = |accepts: &[Value]| {
@@ -306,7 +302,7 @@ mod tests {
         );
     }
 
-    // Aim: an offer that pays this service is no offer, by whichever of its addresses; one of others beside it is.
+    // Checks: an offer that pays this service at any of its addresses is rejected; another one beside it is accepted.
     #[test]
     fn our_own_terms_are_nobody_elses() {
         let none = PaymentPins::default();
@@ -331,7 +327,7 @@ mod tests {
         assert_eq!(select_all(&none, &[own[0].clone(), solana("5")]), Ok(vec![1]));
     }
 
-    // Aim: each pin takes offers away and none adds one; the refusal names the pin.
+    // Checks: each pin only removes offers, and the error names the pin.
     #[test]
     fn pins_only_tighten() {
         let both = [solana("5000000"), base("7000000")];

@@ -1,5 +1,5 @@
-//! Makes the calls that agent wallets pay for: to our own routes in this process, and to all other hosts
-//! through the address filter.
+//! Makes the calls that agent wallets pay for: to our own routes in this process, and to all other hosts through the
+//! address filter.
 
 use std::collections::VecDeque;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -27,8 +27,8 @@ const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response")
 
 pub struct AgentWalletClient {
     outbound: OutboundClient,
-    /// Our own service, once it accepts requests. Its routes own this client, so a strong reference would keep
-    /// them alive.
+    /// Our own service, once it accepts requests. Its routes own this client, so a strong reference would keep them
+    /// alive.
     local_service: OnceLock<Weak<Front>>,
     vault: Arc<Vault>,
     max_body_bytes: usize,
@@ -51,8 +51,8 @@ impl AgentWalletClient {
         }
     }
 
-    /// Takes the full response to a wallet payment's call, if it was larger than what was stored. Only for the
-    /// call that made the payment.
+    /// Takes the full response to a wallet payment's call, if it was larger than what was stored. Only for the call
+    /// that made the payment.
     pub fn take_full_response(&self, spend: WalletPaymentId) -> Option<Zeroizing<Vec<u8>>> {
         let mut fresh = self.recent_responses.lock();
         let at = fresh.iter().position(|(of, _)| *of == spend)?;
@@ -87,7 +87,7 @@ impl AgentWalletClient {
     /// Makes a call, with or without a payment.
     ///
     /// # Errors
-    /// [`CallError`]; our own service is [`CallError::Unreachable`] until it accepts requests.
+    /// [`OutboundError`]; our own service is [`OutboundError::Unreachable`] until it accepts requests.
     pub async fn request_price(
         &self,
         request: &PaidHttpRequest,
@@ -174,18 +174,18 @@ impl AgentWalletClient {
     }
 }
 
-/// Whether our own service timed out. The request continues and may still succeed, so this is not a definite
-/// failure.
+/// Whether our own service timed out. The request continues and may still succeed, so this is not a definite failure.
 fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct BlockedCall {
         code: String,
     }
-    let timeout = |body| serde_json::from_slice::<BlockedCall>(body).is_ok_and(|refused| refused.code == "timeout");
+    let timeout =
+        |body| serde_json::from_slice::<BlockedCall>(body).is_ok_and(|refused| refused.code == "processing_timeout");
     status == StatusCode::SERVICE_UNAVAILABLE && timeout(body)
 }
 
-/// What a server's response to a paid call says about the call. It proves nothing about the money.
+/// Why a paid call failed, judged by the server's response. The response proves nothing about the money.
 fn failure(answered: &OutboundResponse) -> Option<CallFailure> {
     let told = answered.headers.get(PAYMENT_RESPONSE).map(HeaderValue::as_bytes);
     let unpaid = told.is_some_and(receipt::reports_unpaid);

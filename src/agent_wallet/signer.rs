@@ -1,8 +1,9 @@
-//! The keys of managed wallets: derived, and used to sign.
+//! The keys of agent wallets: derived, and used to sign.
 //!
-//! No key is stored. Both follow from a key of the vault's ring, the owner and a number (`0` is an account's first wallet), so
-//! the same owner has the same addresses after a restore, also where the wallet was opened after the backup. What is stored is a
-//! record that names the key of the ring and seals number and addresses; it keeps that key on the ring ([`Vault::root`]).
+//! No key is stored. Both keys are derived from a key of the vault's ring, the owner and a number (`0` is an account's
+//! first wallet). The same owner therefore has the same addresses after a restore, even if the wallet was opened after
+//! the backup. The store has a record that names the key of the ring and seals number and addresses. The record pins
+//! that key on the ring ([`Vault::root`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,10 +26,11 @@ use crate::vault::{KeyId, Vault, VaultError};
 use crate::wallet::payment::{SignedPayment, SigningContext};
 use crate::wallet::{PaymentRequired, TestWallet};
 
-/// No payment is signed for longer, in seconds, however patient the server: for as long its amount may stay reserved.
+/// Maximum validity of a signed payment in seconds, whatever the server allows. Its amount may stay on hold for that
+/// time.
 pub const MAX_VALIDITY_S: u32 = 900;
 
-/// Managed wallets whose keys the vault derives.
+/// Signs with the keys of agent wallets, which the vault derives.
 pub struct SealedWalletSigner {
     vault: Arc<Vault>,
     chains: ChainParts,
@@ -36,17 +38,17 @@ pub struct SealedWalletSigner {
 }
 
 impl SealedWalletSigner {
-    /// With the vault that derives their keys, on these chains.
     pub const fn new(vault: Arc<Vault>, chains: ChainParts, clock: Arc<dyn Clock>) -> Self {
         Self { vault, chains, clock }
     }
 
-    /// What they pay with: under no other token's domain is anything signed, for that would be worth that token.
+    /// The token that wallets pay with. Nothing is signed under another token's domain, because such a signature could
+    /// spend that token.
     pub const fn token(&self) -> Token {
         self.chains.names.base.token
     }
 
-    /// Where an owner's wallet is or would be, if it is not open yet.
+    /// The addresses of an owner's wallet, opened or not.
     ///
     /// # Errors
     /// When the vault fails.
@@ -56,7 +58,7 @@ impl SealedWalletSigner {
         Ok(addresses_of(&wallet))
     }
 
-    /// An owner's first wallet: where it is, and the record of what its keys are derived from.
+    /// An owner's first wallet: its addresses, and the record of its key derivation.
     ///
     /// # Errors
     /// When the vault fails.
@@ -73,7 +75,7 @@ impl SealedWalletSigner {
         Ok((addresses, record))
     }
 
-    /// What the chain shows that an address holds.
+    /// The balance of an address on chain.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -97,7 +99,7 @@ impl SealedWalletSigner {
         Ok(wallet)
     }
 
-    /// What a payment on this network is signed with; nothing on Base.
+    /// The blockhash for a payment on this network; `None` on Base.
     fn blockhash(&self, network: Network) -> Result<Option<[u8; 32]>, PortError> {
         if network == Network::Base {
             return Ok(None);
@@ -122,9 +124,9 @@ impl SealedWalletSigner {
         let once = PaymentIdEntropy(call.payment, AtomicU64::new(0));
         let at = SigningContext {
             now: self.clock.now(),
-            // A store that was restored may sign for this spend again: on Base the same nonce is taken once.
+            // A restored store may sign for this wallet payment again: on Base the same nonce is accepted once.
             entropy: &once,
-            // Our own node's, not the server's: how long it can land must be known.
+            // From our own node, not the server's: its expiry must be known.
             blockhash: self.blockhash(offer.network)?,
         };
         let (payment, signed) = wallet
@@ -148,7 +150,7 @@ const FIRST: u32 = 0;
 fn derived(vault: &Vault, key: KeyId, owner: &Wallet, number: u32) -> Result<TestWallet, VaultError> {
     let (owner, number) = (owner.key(), number.to_be_bytes());
     let of = |chain: &[u8]| vault.derive(key, &[b"purser managed wallet 1", chain, &number, &owner]);
-    // Of all 256-bit numbers one in 2^128 is no key on Base; then this owner has no wallet.
+    // One 256-bit number in 2^128 is not a valid key on Base; then this owner has no wallet.
     TestWallet::from_bytes(&*of(b" base ")?, &*of(b" solana ")?).map_err(|_| VaultError::Sealed("derivation"))
 }
 
@@ -159,12 +161,12 @@ fn addresses_of(wallet: &TestWallet) -> WalletAddresses {
     }
 }
 
-/// What a wallet's record seals: the number, and the addresses to compare with.
+/// Sealed content of a wallet's record: the number, and the addresses to compare with.
 fn plain_of(number: u32, addresses: &WalletAddresses) -> Vec<u8> {
     [&[KEYS][..], &number.to_be_bytes(), &addresses.base, &addresses.solana].concat()
 }
 
-/// Bits that follow from a spend's id, which is random: the same for the same spend.
+/// Bits derived from a wallet payment's id, which is random: the same for the same payment.
 struct PaymentIdEntropy(WalletPaymentId, AtomicU64);
 
 impl Entropy for PaymentIdEntropy {

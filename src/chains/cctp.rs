@@ -1,8 +1,8 @@
 //! Circle's CCTP v2 from Solana to Base: the burn on Solana, the attestation by Iris, the mint on Base.
 //!
-//! Sources: circlefin/solana-cctp-contracts (IDL and programs of version 2), circlefin/evm-cctp-contracts, and Circle's API
-//! reference. Solana fills in nonce, executed threshold, executed fee and expiration block with zeros; Iris fills in the
-//! real ones, so only Iris's bytes can be minted on.
+//! Sources: circlefin/solana-cctp-contracts (IDL and programs of version 2), circlefin/evm-cctp-contracts, and Circle's
+//! API reference. Solana fills in nonce, executed threshold, executed fee and expiration block with zeros. Iris fills
+//! in the actual values, so only Iris's bytes can be used to mint.
 
 pub mod burn;
 pub mod iris;
@@ -31,7 +31,7 @@ pub const THRESHOLD_STANDARD: u32 = 2000;
 pub struct Deployment {
     /// TokenMessengerV2 on Base: recipient of burn messages.
     pub token_messenger: [u8; 20],
-    /// MessageTransmitterV2 on Base: takes messages with their attestations.
+    /// MessageTransmitterV2 on Base: receives messages with their attestations.
     pub message_transmitter: [u8; 20],
     /// Base URL of Iris.
     pub iris: &'static str,

@@ -22,10 +22,10 @@ pub use endpoint::{EndpointSettings, EndpointStatus};
 pub use http::HttpTransport;
 pub use pool::{EndpointAnswer, RpcPool};
 
-/// A boxed future, so that transports and clocks are objects.
+/// A boxed future, so that transports and clocks can be trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Longest text of an endpoint that an error carries, in bytes.
+/// Maximum size of an endpoint's text in an error, in bytes.
 pub(crate) const MAX_TEXT_LEN: usize = 512;
 
 /// The URL of an endpoint. Userinfo, path and query may be secrets: only scheme and host are printed.
@@ -33,10 +33,10 @@ pub(crate) const MAX_TEXT_LEN: usize = 512;
 pub struct EndpointUrl(reqwest::Url);
 
 impl EndpointUrl {
-    /// An `http` or `https` URL with a host.
+    /// Parses an `http` or `https` URL with a host.
     ///
     /// # Errors
-    /// The text never contains the URL.
+    /// The error text never contains the URL.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         let url = reqwest::Url::parse(text).map_err(|_| SettingsError::Url)?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
@@ -45,7 +45,7 @@ impl EndpointUrl {
         Ok(Self(url))
     }
 
-    /// Host and, if it is not the scheme's own, port.
+    /// Host, and the port unless it is the scheme's default.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         self.0
@@ -79,7 +79,7 @@ pub enum SettingsError {
     /// A pool needs at least one endpoint.
     #[error("no endpoint is configured")]
     Empty,
-    /// The same URL twice: two answers of one node prove no more than one.
+    /// The same URL twice: two responses of one node prove no more than one.
     #[error("the endpoint {host} is configured twice")]
     Duplicate {
         /// Host of the URL.
@@ -95,29 +95,29 @@ pub enum SettingsError {
     },
 }
 
-/// Why a call has no result. What was sent may have been executed in every case but [`RpcError::Rpc`].
+/// Why a call has no result. The request may have been executed in every case except [`RpcError::Rpc`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RpcError {
-    /// No connection, a broken one, or an HTTP status of failure.
+    /// No connection, a broken one, or an HTTP error status.
     #[error("endpoint unreachable: {0}")]
     Unreachable(String),
-    /// No complete response within the endpoint's time-out.
+    /// No complete response within the endpoint's timeout.
     #[error("endpoint timed out")]
     Timeout,
-    /// The endpoint's limit or ours.
+    /// The rate limit of the endpoint, or ours.
     #[error("rate limited, retry after {} ms", retry_after.as_millis())]
     RateLimited {
-        /// When the next call may succeed.
+        /// Time until the next call may succeed.
         retry_after: Duration,
     },
-    /// The endpoint executed the call and answered with a JSON-RPC error object.
+    /// The endpoint processed the call and responded with a JSON-RPC error object.
     #[error("rpc error {code}: {message}")]
     Rpc {
-        /// As the endpoint sent it.
+        /// Error code sent by the endpoint.
         code: i64,
-        /// At most 512 bytes of it.
+        /// Error message, at most 512 bytes.
         message: String,
-        /// For a reverted call on Base the revert data in hexadecimal. `Null` if absent.
+        /// Error data. For a reverted call on Base, the revert data in hexadecimal. `Null` if absent.
         data: Value,
     },
     /// Not a JSON-RPC response to this call, or larger than the limit.
@@ -126,13 +126,12 @@ pub enum RpcError {
 }
 
 impl RpcError {
-    /// Whether another endpoint may answer where this one did not. False only for errors that the chain's state or the
-    /// call itself explains.
+    /// Whether another endpoint may succeed. False only for errors explained by the chain's state or the call itself.
     pub fn is_endpoint_fault(&self) -> bool {
         match self {
             // Some nodes report a revert as an internal error, with its data.
             Self::Rpc { code: -32603, data, .. } => data.is_null(),
-            // Method missing, internal error, block or slot not available here, resource limit, node behind.
+            // Method missing, internal error, block or slot not available here, resource limit, node lagging.
             Self::Rpc { code, .. } => matches!(*code, -32601 | -32603 | -32001 | -32004 | -32005 | -32014 | -32016),
             _ => true,
         }
@@ -142,20 +141,20 @@ impl RpcError {
 /// One call of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Name of the method.
+    /// JSON-RPC method.
     pub method: &'static str,
-    /// An array or an object.
+    /// Parameters: an array or an object.
     pub params: Value,
 }
 
 /// An HTTP response, complete and within the size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// HTTP status.
+    /// HTTP status code.
     pub status: u16,
     /// `Retry-After`, if it was given in seconds.
     pub retry_after: Option<Duration>,
-    /// At most the number of bytes that the limit allowed.
+    /// Body, within the size limit of the request.
     pub body: Vec<u8>,
 }
 
@@ -165,15 +164,15 @@ pub enum TransportError {
     /// No connection or a broken one; the text never contains the URL.
     #[error("{0}")]
     Unreachable(String),
-    /// Not complete in time.
+    /// Not complete within the timeout.
     #[error("timed out")]
     Timeout,
-    /// More bytes than allowed.
+    /// The body exceeds the limit.
     #[error("response is larger than the limit")]
     TooLarge,
 }
 
-/// Posts JSON to an endpoint. Tests script the answers.
+/// Posts JSON to an endpoint. Tests script the responses.
 pub trait Transport: Send + Sync {
     /// One POST with `content-type: application/json`.
     fn post<'a>(
@@ -190,7 +189,7 @@ pub trait Clock: Send + Sync {
     /// Milliseconds since a fixed moment; never goes back.
     fn now_ms(&self) -> u64;
 
-    /// Returns after this time.
+    /// Returns after this duration.
     fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()>;
 }
 

@@ -1,4 +1,4 @@
-//! Solana: wire format, token instructions, typed RPC calls, and the pure state of settlement and of the chain follower.
+//! Solana: wire format, token instructions, typed RPC calls, and the I/O-free state of settlement and chain follower.
 
 pub mod address;
 pub mod cross_check;

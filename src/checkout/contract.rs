@@ -1,4 +1,5 @@
-//! Payments of contract wallets. Only the chain can verify their signatures, and it does before any other use of the payment.
+//! Payments of contract wallets. Only the chain can verify their signatures, and it does so before any other use of the
+//! payment.
 
 use purser_actors::port::Authorization;
 
@@ -6,19 +7,17 @@ use super::Checkout;
 use super::errors;
 use super::presented_payment::ChallengeReason;
 use super::verification::PaymentRejected;
-use crate::payment::{OfflineVerification, Reason, VerificationError};
+use crate::payment::{InvalidReason, OfflineVerification, VerificationError};
 use crate::settlement::chain::Acceptance;
 
 /// Why a signature is not accepted.
 pub(super) enum SignatureRejection {
-    /// An invalid payment.
     Invalid(VerificationError),
-    /// Another error.
     Other(PaymentRejected),
 }
 
 impl SignatureRejection {
-    /// The answer in the protocol of the payment.
+    /// The response in the protocol of the payment.
     pub(super) fn into_payment_rejected(
         self,
         tell: impl FnOnce(VerificationError) -> ChallengeReason,
@@ -31,8 +30,8 @@ impl SignatureRejection {
 }
 
 impl Checkout {
-    /// Verifies by the chain a signature that the payer's key has not made. `refusal` is the answer if the payer is no contract. A
-    /// payment that is claimed with the same signature is not verified again.
+    /// Verifies, on the chain, a signature that the payer's key did not make. `refusal` is the error if the payer is
+    /// not a contract. A payment that is already claimed with the same signature is not verified again.
     pub(super) async fn prove(
         &self,
         authorization: &Authorization,
@@ -48,7 +47,7 @@ impl Checkout {
             Ok(Acceptance::Accepted) => Ok(()),
             Ok(Acceptance::NotAContract) => Err(SignatureRejection::Invalid(refusal)),
             Ok(Acceptance::NotAccepted) => Err(SignatureRejection::Invalid(VerificationError::new(
-                Reason::EvmSignature,
+                InvalidReason::EvmSignature,
                 "the contract at `from` does not accept the signature",
             ))),
             Ok(Acceptance::Declined(decline)) => Err(SignatureRejection::Other(PaymentRejected::Declined(
@@ -64,8 +63,8 @@ impl Checkout {
         }
     }
 
-    /// The payment if a call may join its claim. One that is not proven may only if it is claimed with the same signature, which the
-    /// chain has verified before that claim.
+    /// The payment if a call may join its claim. An unproven payment may only join a claim with the same signature,
+    /// which the chain has verified before that claim.
     pub(super) async fn joinable(&self, judged: OfflineVerification<Authorization>) -> Option<Authorization> {
         match judged {
             OfflineVerification::Proven(authorization) => Some(authorization),

@@ -1,4 +1,4 @@
-//! What a paid call is refused for without a challenge: paying again would not mend it.
+//! Errors of a paid call without a challenge: paying again would not fix them.
 
 use purser_actors::account;
 use purser_actors::engine::{ClaimError, LineUnavailable};
@@ -10,18 +10,18 @@ use crate::http::error::ApiError;
 use crate::payment::PaymentHeaderError;
 use crate::payment::identifier::{self, IdentifierError};
 
-/// 400: which payment is meant cannot be known.
+/// 400: it is unclear which payment is meant.
 pub(super) fn multiple_payments(error: &PaymentHeaderError) -> ApiError {
     ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
 }
 
-/// 400: who gives a purchase a name wants it to be charged once, and this name cannot hold that.
+/// 400: a client that names a purchase relies on a single charge, and this name cannot ensure that.
 pub(super) fn identifier_invalid(error: &IdentifierError) -> ApiError {
     ApiError::parameter("payment_identifier_invalid", identifier::NAME, error.to_string())
         .hint("16 to 128 letters, digits, hyphens and underscores in `info.id`, or no identifier. Nothing was charged.")
 }
 
-/// 503: the chain does not answer.
+/// 503: the chain does not respond.
 pub(super) fn unreached() -> ApiError {
     let what = "The network could not be reached. Nothing was charged.";
     ApiError::unavailable("settlement_unavailable", what, 5)
@@ -30,17 +30,17 @@ pub(super) fn unreached() -> ApiError {
 /// 503: nothing is sold in that currency now.
 pub(crate) fn rate_unavailable() -> ApiError {
     let what = "There is no exchange rate for that currency now, or only one that is too old.";
-    ApiError::unavailable("rate_unavailable", what, 60)
+    ApiError::unavailable("exchange_rate_unavailable", what, 60)
 }
 
-/// 503: the line is closed, by an operator or since its provider is down.
+/// 503: the line was closed by an operator, or its provider is down.
 pub(crate) fn product_unavailable(not_sold: LineUnavailable) -> ApiError {
     let what = "This product is not sold now: its provider does not answer, or an operator has closed it.";
     ApiError::unavailable("product_unavailable", what, not_sold.retry_after_s)
         .hint("Nothing was charged. GET /get-pricing says by `available` when it is sold again.")
 }
 
-/// A purchase that was not claimed. Where time can be moved, whoever has reached a cap is told how.
+/// A purchase that was not claimed. Where time can be moved, the error for a reached cap explains how.
 pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool) -> ApiError {
     let cap = |most: String| {
         let what = match line.cap_group() {
@@ -54,7 +54,7 @@ pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool
         ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day.")).hint(
             match time_moves {
                 true => {
-                    "The cap counts from midnight UTC; `purser admin sandbox advance 1d` moves this sandbox there. \
+                    "The cap counts from midnight UTC; `purser admin sandbox advance-clock 1d` moves this sandbox there. \
                      Nothing was charged."
                 }
                 false => "The cap counts from midnight UTC. Nothing was charged.",
@@ -98,9 +98,9 @@ pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool
             "Too many paid calls are in flight. Nothing was charged.",
             full.retry_after_s,
         ),
-        // A call with an identifier joins that payment, and a decline is answered with 402: neither comes here.
+        // A call with an identifier joins that payment, and a decline is answered with 402: neither reaches this point.
         ClaimError::Unavailable | ClaimError::IdentifierClaimed(_) | ClaimError::Declined(_) => ApiError::unavailable(
-            "unavailable",
+            "service_unavailable",
             "The service cannot say now what the payment comes to.",
             2,
         )
@@ -109,14 +109,14 @@ pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool
     }
 }
 
-/// What the payer must bring along, and how. Nothing was charged.
+/// What the payer must do first, and how. Nothing was charged.
 fn precondition_failed(requirement: Precondition) -> ApiError {
     let failed = |code, what: &'static str, hint: &'static str| {
         ApiError::new(http::StatusCode::PRECONDITION_FAILED, code, what).hint(format!("{hint} Nothing was charged."))
     };
     match requirement {
         Precondition::IdentityVerified => failed(
-            "identity_required",
+            "identity_verification_required",
             "This product needs the account owner's verified identity.",
             "GET /get-kyc-link gives a link for the owner.",
         ),
@@ -126,11 +126,11 @@ fn precondition_failed(requirement: Precondition) -> ApiError {
             "GET /get-auth-link gives a link for the owner, who links the account on the page behind it.",
         ),
         Precondition::OwnsDestination(_) => {
-            ApiError::not_found("destination_unknown", "The account has no such bank destination.")
+            ApiError::not_found("destination_not_found", "The account has no such bank destination.")
                 .hint("GET /bank-recipients lists them. Nothing was charged.")
         }
         Precondition::OwnsRecipient(_) => ApiError::not_found(
-            "recipient_unknown",
+            "recipient_not_found",
             "The account has no such recipient on this platform.",
         )
         .hint("GET /payment-recipients lists them. Nothing was charged."),
@@ -157,15 +157,16 @@ pub(crate) fn user_id_collision() -> ApiError {
     ApiError::new(http::StatusCode::CONFLICT, "wallet_id_collision", error).hint("Use another wallet.")
 }
 
-/// What an account refuses outside a purchase.
+/// An account's rejection outside a purchase.
 pub(crate) fn account_error(rejection: account::Rejection) -> ApiError {
     match rejection {
         account::Rejection::Frozen { message } => ApiError::frozen(message),
-        _ => ApiError::not_found("account_unknown", "There is no such account."),
+        _ => ApiError::not_found("account_not_found", "There is no such account."),
     }
 }
 
-/// 409: paid, and its transfer was decided about without it. What became of another's money is not the payer's to know.
+/// 409: paid, and an operator resolved its transfer without it. The payer must not learn what happened to
+/// another account's money.
 pub(super) fn resolved(payment: PaymentId, resolution: Resolution) -> ApiError {
     let went = match resolution {
         Resolution::Returned => "It was sent back to the wallet that it came from.",

@@ -1,33 +1,33 @@
-//! Paid calls by what they came to.
+//! Paid calls by result.
 
 use purser_actors::engine::{ClaimError, PaymentResult};
 use purser_actors::payment::Outcome;
 use purser_storage::stats::Counter;
 
-/// What a call to a paid route came to.
+/// Result of a call to a paid route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaidCallResult {
-    /// No payment: it was told the price.
+    /// No payment: the response was a challenge.
     Challenged,
-    /// The payment was not good; nothing was claimed.
+    /// The payment was invalid; nothing was claimed.
     Invalid,
-    /// The payer's budget of payments is spent.
+    /// The payer's rate limit is exhausted.
     RateLimited,
-    /// Wallet, caps, a freeze or another request stood against it.
+    /// Rejected because of the wallet, a cap, a freeze or another request.
     Rejected,
-    /// There was no room.
+    /// There was no capacity.
     Overloaded,
     /// The chain or the engine could not be reached; nothing was charged.
     Unavailable,
-    /// The chain said no.
+    /// The chain declined it.
     Declined,
-    /// The outcome is open: 202.
+    /// The outcome is unknown: 202.
     Pending,
-    /// Paid, and on the payer's balance.
+    /// Paid, and credited to the payer's balance.
     Credited,
     /// Paid and bought.
     Fulfilled,
-    /// The answer of an earlier call with the same payment.
+    /// The response of an earlier call with the same payment.
     Replayed,
 }
 
@@ -72,7 +72,6 @@ impl PaidCallResult {
     }
 }
 
-/// Counts them.
 #[derive(Debug, Default)]
 pub struct PaidCallCounters([Counter; PaidCallResult::ALL.len()]);
 
@@ -81,7 +80,7 @@ impl PaidCallCounters {
         self.0[came as usize].add();
     }
 
-    /// Name and number of each.
+    /// Name and count of each.
     pub fn read(&self) -> impl Iterator<Item = (&'static str, u64)> {
         PaidCallResult::ALL
             .iter()

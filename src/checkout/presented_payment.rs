@@ -1,4 +1,4 @@
-//! What a call shows for a payment, and what it is told when that is not good.
+//! The payment that a call presents, and the challenge when it is invalid.
 
 use std::borrow::Cow;
 
@@ -16,16 +16,16 @@ use crate::payment::mpp::{CredentialError, VerifiedCredential};
 use crate::payment::{PaymentHeaderError, VerificationError, mpp_credential, payment_header};
 use crate::prices::Quote;
 
-/// The one payment of a request, still encoded.
+/// The only payment of a request, still encoded.
 pub(super) enum PaymentHeader<'a> {
     X402(&'a [u8]),
     Mpp(&'a [u8]),
 }
 
-/// Finds it among the headers.
+/// Finds the payment in the headers.
 ///
 /// # Errors
-/// [`PaymentError::Ambiguous`] when there are several.
+/// [`PaymentHeaderError::Ambiguous`] when there are several.
 pub(super) fn find_payment_header(headers: &HeaderMap) -> Result<Option<PaymentHeader<'_>>, PaymentHeaderError> {
     match payment_header(headers)? {
         Some(header) => Ok(Some(PaymentHeader::X402(header))),
@@ -36,18 +36,18 @@ pub(super) fn find_payment_header(headers: &HeaderMap) -> Result<Option<PaymentH
 /// A payment that may be claimed, or joins a claim.
 pub(super) struct PresentedPayment {
     pub(super) authorization: Authorization,
-    /// Of an MPP payment.
+    /// `None` for an x402 payment.
     pub(super) answered_challenge: Option<AnsweredChallenge>,
-    /// What its payer calls the purchase; of an x402 payment.
+    /// The payer's name for the purchase; only for an x402 payment.
     pub(super) identifier: Option<String>,
-    /// Whether it is not the payment that was sent but the one that its identifier stands for.
+    /// Whether this is the payment claimed under the identifier instead of the one that was sent.
     pub(super) is_identifier_replay: bool,
 }
 
 /// The challenge that a payment answers.
 pub(super) struct AnsweredChallenge {
     pub(super) challenge: String,
-    /// No other payment may answer it.
+    /// No other payment may answer the challenge.
     pub(super) single_use_key: ([u8; 16], u64),
 }
 
@@ -74,7 +74,7 @@ impl PresentedPayment {
     }
 }
 
-/// The challenge's sentence: what is sold, and at which rate it was converted.
+/// The challenge's description: the product, and the exchange rate used.
 pub(super) fn challenge_description(call: &PaidCall<'_>, quote: &Quote) -> String {
     let Some(exchange) = &quote.exchange else {
         return call.description.clone();
@@ -87,7 +87,7 @@ pub(super) fn challenge_description(call: &PaidCall<'_>, quote: &Quote) -> Strin
     )
 }
 
-/// The same as a member of the challenge's body, behind others.
+/// The exchange rate as a further member of the challenge's body.
 pub(super) fn exchange_rate_member(exchange: &ExchangeRate, currency: Currency) -> String {
     let rate = Decimal::from_str_exact(&exchange.usd_per_unit).unwrap_or_default();
     let named = JsonObject::new()
@@ -98,13 +98,12 @@ pub(super) fn exchange_rate_member(exchange: &ExchangeRate, currency: Currency) 
     format!(",\"exchangeRate\":{}", named.to_json())
 }
 
-/// Why there is a challenge.
 pub(super) struct ChallengeReason {
     pub(super) code: &'static str,
     pub(super) error: &'static str,
     pub(super) problem: MppProblem,
     pub(super) detail: Cow<'static, str>,
-    /// The caller speaks MPP and so reads problem documents.
+    /// The client uses MPP and so expects problem documents.
     pub(super) to_mpp: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What was bought, as the paid answer shows it: as it was when it was bought, so that every replay shows the same.
+//! The purchased product in the paid response, in its state at the purchase, so that every replay shows the same.
 
 use std::time::Duration;
 
@@ -19,20 +19,14 @@ const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minu
     /list-card-transactions; when it is `credited`, GET /get-card-deposit-address counts it in the balance, and POST \
     /create-reloadable-card spends it.";
 
-/// How long the answer to a payment waits for the recipient that it saves.
+/// How long the response to a payment waits for its saved recipient.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A product with its id.
 pub(super) enum PurchasedRecord {
-    /// A USA prepaid card.
     Card(CardId, Card),
-    /// A gift card.
     GiftCard(CardId, GiftCard),
-    /// An order of an international card.
     Intl(CardId, IntlOrder),
-    /// A payout.
     Payout(PayoutId, Box<Payout>),
-    /// A top-up of the balance at the card issuer.
     TopUp(TopUpId, TopUp),
 }
 
@@ -40,7 +34,7 @@ impl PurchasedRecord {
     /// Reads what a payment bought.
     ///
     /// # Errors
-    /// 500 when storage fails or the product is not there.
+    /// 500 when storage fails or the product is missing.
     pub(super) async fn read(engine: &Engine, product: PurchasedProduct) -> Result<Self, ApiError> {
         match product {
             PurchasedProduct::Card(id) => {
@@ -59,7 +53,8 @@ impl PurchasedRecord {
                 let payout = engine.payout(&id).await.ok().flatten();
                 let payout = payout.ok_or_else(ApiError::internal)?;
                 if let PayoutTarget::App(recipient, ..) = &payout.plan.target {
-                    // So that whoever is told of it can list, rename and pay it at once. The payment is answered all the same.
+                    // So that the client can list, rename and pay the recipient at once. The payment is answered in any
+                    // case.
                     drop(tokio::time::timeout(SAVE_TIMEOUT, engine.await_recipient_saved(*recipient)).await);
                 }
                 Ok(Self::Payout(id, Box::new(payout)))
@@ -73,8 +68,8 @@ impl PurchasedRecord {
         }
     }
 
-    /// Adds the product's members. What opens the product to whoever holds it, a code or a link, only if `bearer`: that
-    /// is for the call whose claim won.
+    /// Adds the product's members. Members that give their bearer access, a code or a link, are only added if
+    /// `bearer` is set. It is set for the call whose claim won.
     pub(super) fn fields(&self, body: JsonObject, bearer: bool, answers: &ResponseWriter) -> JsonObject {
         match self {
             Self::Payout(id, payout) => payout_fields(*id, payout, body, bearer, answers),
@@ -89,7 +84,7 @@ impl PurchasedRecord {
                     .text("status", "pending")
                     .object("card", &bought)
             }
-            // Nothing is there to redeem yet, for nobody: what opens the card is read with a token, once it is completed.
+            // Nothing can be redeemed yet. The code is read with a token once the order is completed.
             Self::GiftCard(id, gift) => {
                 let bought = JsonObject::new()
                     .text("card_id", id)

@@ -1,5 +1,5 @@
-//! Payments that are under way or at their end already: whoever shows one again is told what it came to, whatever has
-//! become of prices, rates and catalogs since.
+//! Payments that are in progress or complete: presented again, a payment returns its existing result. Later changes of
+//! prices, rates and catalogs do not matter.
 
 use http::HeaderMap;
 use purser_actors::payment::{Payment, Status};
@@ -11,8 +11,8 @@ use super::presented_payment::{PaymentHeader, find_payment_header};
 use crate::payment::{decode, identifier, mpp, verify_offline_for_replay};
 
 impl Checkout {
-    /// What the payment among these headers was claimed for, if it is under way or at its end. Ask before anything that
-    /// only a new purchase needs.
+    /// The claimed purchase of the payment in these headers, if it is in progress or complete. Call before any check
+    /// that only a new purchase needs.
     pub async fn existing_claim(&self, headers: &HeaderMap) -> Option<Purchase> {
         let known = match find_payment_header(headers).ok()?? {
             PaymentHeader::X402(header) => {
@@ -47,7 +47,7 @@ impl Checkout {
         named.ok()?.filter(is_pending)
     }
 
-    /// The payment, if it is claimed. What was refused or given back would be a new claim, and that needs a quote.
+    /// The payment, if it is claimed. A declined or credited payment would need a new claim, which needs a quote.
     pub(super) async fn pending_payment(&self, authorization: &Authorization) -> Option<Payment> {
         let id = self.engine.payment_id(authorization);
         self.engine.payment(&id).await.ok()?.filter(is_pending)

@@ -1,4 +1,4 @@
-//! The answers of a paid call.
+//! The responses of a paid call.
 
 use std::sync::Arc;
 
@@ -26,26 +26,23 @@ use crate::payment::mpp::IssuedChallenge;
 use crate::payment::mpp::receipt::Receipt;
 use crate::payment::receipt::{FailedReceipt, INSUFFICIENT_FUNDS, SettledReceipt, contract_reason};
 
-/// Seconds after which an unknown outcome is worth asking for again.
+/// Seconds until a client should poll an unknown outcome.
 const RETRY_AFTER_S: u64 = 2;
 
-/// The payment that an answer is about.
+/// The payment of a response.
 pub struct SettlementContext<'a> {
-    /// Its id.
     pub payment: PaymentId,
-    /// Whose account has what it came to.
+    /// Account that owns the result.
     pub account: Wallet,
-    /// Who paid what, where.
     pub authorization: &'a Authorization,
     /// Id of the MPP challenge that it answered, and when it settled.
     pub challenge: Option<(&'a str, Timestamp)>,
 }
 
-/// Writes answers.
 pub struct ResponseWriter {
     /// For the caller whose claim won.
     pub credentials: Arc<CredentialIssuer>,
-    /// For the recipients of what the winner bought.
+    /// For the recipients of the winner's payouts.
     pub form_links: PayoutFormLinks,
     /// Base of status URLs.
     pub public_url: String,
@@ -70,8 +67,8 @@ impl ResponseWriter {
         response
     }
 
-    /// 402 of the contract with `success: false`, and no challenge header, or some clients would pay again by
-    /// themselves.
+    /// 402 of the contract with `success: false` and no challenge header, or some clients would pay again
+    /// automatically.
     pub fn declined(&self, settlement: &SettlementContext<'_>, decline: &Decline) -> Response {
         let so_far = format!(
             "Nothing was charged so far. {}",
@@ -89,7 +86,7 @@ impl ResponseWriter {
         )
     }
 
-    /// 200: paid, not bought, on the payer's balance.
+    /// 200: paid, not bought, credited to the payer's balance.
     pub fn credited(&self, settlement: &SettlementContext<'_>, amount: Usdc, transaction: &str) -> Response {
         let body = JsonObject::new()
             .text("status", "credited")
@@ -103,7 +100,7 @@ impl ResponseWriter {
         self.settled(settlement, transaction, json::bytes_as_json(body.to_json()))
     }
 
-    /// 200 with what was bought, and with credentials for the caller whose claim won, if its own wallet paid.
+    /// 200 with the purchase. Includes credentials for the caller whose claim won, if its own wallet paid.
     pub async fn fulfilled(
         &self,
         engine: &Engine,
@@ -170,7 +167,7 @@ fn unsettled(authorization: &Authorization, decline: &Decline, so_far: &str) -> 
     with_prebuilt_body(response)
 }
 
-/// A chain that said no can still take what was signed, for as long as that is good: who pays must know until when.
+/// A declined payment can still settle while it is valid: the payer must know until when.
 fn settlement_guidance(authorization: &Authorization) -> String {
     let until = match authorization {
         Authorization::Evm(evm) => {
@@ -182,7 +179,8 @@ fn settlement_guidance(authorization: &Authorization) -> String {
     format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
 }
 
-/// 402 with the challenges in headers and body. Stock x402 clients read only bodies that are called JSON and no more.
+/// 402 with the challenges in headers and body. Stock x402 clients only read bodies with the exact type of
+/// JSON.
 pub(super) fn challenge(challenge: Challenge, issued: Option<IssuedChallenge>, as_problem: bool) -> Response {
     let mut response = json::bytes_as_json(with_members(&challenge.body));
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
@@ -203,7 +201,7 @@ fn receipt(response: &mut Response, value: Bytes) {
     insert_header(response, X_PAYMENT_RESPONSE, value);
 }
 
-/// The values are visible ASCII, which every header takes.
+/// The values are visible ASCII, which every header accepts.
 fn insert_header(response: &mut Response, name: &'static str, value: Bytes) {
     if let Ok(value) = HeaderValue::from_maybe_shared(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);

@@ -1,4 +1,5 @@
-//! What is offered on Solana: the payee with the fee payers that are accepted now, which change where facilitators own them.
+//! The offer on Solana: the payee with the fee payers that are currently accepted. The fee payers change when
+//! facilitators own them.
 
 use std::sync::Arc;
 
@@ -8,19 +9,18 @@ use crate::payment::solana::address::Pubkey;
 use crate::payment::{SolanaChain, SolanaPayee};
 use crate::settlement::chain::FeePayers;
 
-/// See the module.
 pub struct SolanaOffer {
     chain: SolanaChain,
     pay_to: Pubkey,
     fee_payers: Arc<dyn FeePayers>,
-    /// For the fee payers that it contains.
+    /// Cached payee for its fee payers.
     made: ArcSwapOption<SolanaPayee>,
 }
 
 impl SolanaOffer {
     /// Our address on a chain; `None` if no token account can be derived for it.
     pub fn new(chain: SolanaChain, pay_to: Pubkey, fee_payers: Arc<dyn FeePayers>) -> Option<Self> {
-        // Of any fee payer: none may be known yet.
+        // With any fee payer: none may be known yet.
         SolanaPayee::on(&chain, pay_to, &[Pubkey::default()], None)?;
         Some(Self {
             chain,
@@ -30,7 +30,7 @@ impl SolanaOffer {
         })
     }
 
-    /// Who is paid; `None` while no fee payer is known, so that nobody could settle.
+    /// `None` while no fee payer is known, because no payment could be settled.
     pub fn payee(&self) -> Option<Arc<SolanaPayee>> {
         let all = self.fee_payers.all();
         let made = self.made.load();
@@ -47,7 +47,6 @@ impl SolanaOffer {
         self.pay_to
     }
 
-    /// The token's mint.
     pub const fn mint(&self) -> Pubkey {
         self.chain.mint
     }
@@ -77,8 +76,8 @@ mod tests {
         }
     }
 
-    // Aim: without a fee payer nothing is offered on Solana; as soon as one is known it is, and a new one is accepted beside those
-    // that were offered before.
+    // Checks: without a fee payer nothing is offered on Solana. Once one is known an offer is made, and a new one is
+    // accepted beside those offered before.
     #[test]
     fn what_is_offered_follows_the_fee_payers() {
         let known = Arc::new(TestFeePayers(Mutex::new(Vec::new())));

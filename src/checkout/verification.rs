@@ -1,4 +1,4 @@
-//! The verdict on what a call shows, and whose payment it then is about.
+//! Verifies the payment of a call, and determines whose payment it is.
 
 use purser_actors::engine::{ClaimError, PaymentRequest, PaymentResult};
 use purser_actors::port::{Authorization, Decline};
@@ -12,9 +12,9 @@ use crate::payment::{OfflineVerification, Terms, decode, identifier, verify_agai
 
 /// Why a payment is not claimed.
 pub(super) enum PaymentRejected {
-    /// It is not good: a fresh challenge.
+    /// The payment is invalid: a fresh challenge.
     Challenge(ChallengeReason),
-    /// What came with it is not: another payment would not mend that.
+    /// Data beside the payment is invalid: another payment would not fix that.
     Error(ApiError),
     /// The chain did not verify its signature in time.
     Unavailable(ApiError),
@@ -23,9 +23,9 @@ pub(super) enum PaymentRejected {
 }
 
 impl Checkout {
-    /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
-    /// paid gets what was bought, however long ago the quote or the authorization ended. So does who paid under the same
-    /// identifier, by the payment that was claimed then.
+    /// The payment, if it matches a quote, or if it is valid and already in progress or settled. A payer gets the
+    /// purchase even long after the quote or the authorization has expired. A payment under an existing identifier
+    /// joins the payment claimed then.
     pub(super) async fn verify_x402(
         &self,
         header: &[u8],
@@ -70,7 +70,7 @@ impl Checkout {
         }
     }
 
-    /// As [`Checkout::authorized`], for an MPP credential.
+    /// As [`Checkout::verify_x402`], for an MPP credential.
     pub(super) async fn verify_mpp(
         &self,
         credential: &[u8],
@@ -111,7 +111,7 @@ impl Checkout {
         }
     }
 
-    /// What the payment comes to, and whose it is: one whose identifier stands for another joins that one, and is itself
+    /// The result of the payment and its account. A payment whose identifier belongs to another joins that one, and is
     /// never sent.
     pub(super) async fn claim_or_replay(
         &self,

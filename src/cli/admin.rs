@@ -11,6 +11,7 @@ mod lines;
 mod refunds;
 mod sandbox;
 mod tokens;
+mod untracked_transfers;
 mod webhooks;
 
 use std::path::PathBuf;
@@ -22,11 +23,12 @@ pub use card_withdrawals::CardWithdrawalCommand;
 pub use chains::ChainCommand;
 pub use incoming::IncomingTransferCommand;
 pub use intl_orders::IntlOrderCommand;
-pub use jobs::{CreditArgs, ResolveArgs, WithholdCreditArgs};
+pub use jobs::{CreditArgs, JobCommand, ResolveArgs, WithholdCreditArgs};
 pub use lines::ProductLineCommand;
 pub use refunds::RefundCommand;
 pub use sandbox::{FaultArgs, SandboxCommand};
 pub use tokens::TokenCommand;
+pub use untracked_transfers::UntrackedTransferCommand;
 pub use webhooks::WebhookCommand;
 
 use self::client::AdminClient;
@@ -34,9 +36,7 @@ use super::http_client::HttpResponse;
 use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
 
-/// Act as an operator: customers, orders, refunds, stuck work, the sandbox
-///
-/// Find customers, freeze accounts, fulfil orders, give refunds, decide about stuck work, look at the system, steer the sandbox.
+/// Operator commands: accounts, queues, dead letters, refunds, audit, sandbox
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -65,7 +65,7 @@ Examples:
   purser admin freeze 0x8A57… --message 'Please write to support.'
   purser admin lines close gift_card --reason 'Provider maintenance'
   purser admin incoming credit dep_… --evidence 'Ticket 18: sent twice'
-  purser admin book 0x8d4d… --withdrawal wd_… --evidence 'Its recipient has it'
+  purser admin untracked-transfers attribute 0x8d4d… --withdrawal wd_… --evidence 'Its recipient has it'
   purser admin approvals approve apr_… --amount 40";
 
 /// The heading of the options that every command of the operator has.
@@ -74,8 +74,7 @@ const COMMON: &str = "Options of every command";
 /// What an operator does.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum AdminCommand {
-    /// Find a customer: by wallet or user_id, any id of ours, last four digits of a card, or the Request-Id of a call that opened
-    /// something. Exit status 1 if nothing is found
+    /// Search by wallet, user_id, any id, last four card digits or Request-Id; exits 1 if nothing matches
     Customers {
         /// What they quote
         query: String,
@@ -86,11 +85,11 @@ pub enum AdminCommand {
         #[arg(long, value_name = "N", default_value_t = 5)]
         limit: u8,
     },
-    /// The supervision tree, mailboxes, work, storage and streams, as they are now
+    /// Show supervisors, entities, jobs, storage and streams
     System,
-    /// The operator's own OpenAPI
+    /// Print the operator OpenAPI document
     Openapi,
-    /// Control the simulated chains and providers; in the sandbox only
+    /// Control the sandbox
     Sandbox {
         /// The service itself. Default: where the service of the data directory listened last, else server.listen
         #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
@@ -99,7 +98,7 @@ pub enum AdminCommand {
         #[command(subcommand)]
         act: SandboxCommand,
     },
-    /// Stop an account: it buys and reads nothing
+    /// Freeze an account: block purchases and reads
     Freeze {
         /// The exact address
         wallet: String,
@@ -107,40 +106,32 @@ pub enum AdminCommand {
         #[arg(long)]
         message: String,
     },
-    /// Let an account go
+    /// Unfreeze an account
     Unfreeze {
         /// The exact address
         wallet: String,
     },
-    /// International orders
+    /// International card orders: list, claim, release, fulfil, reject
     #[command(subcommand)]
     IntlOrders(IntlOrderCommand),
-    /// Withdrawals from holders' balances at the card issuer
+    /// Card-balance withdrawals: list, claim, release, fulfil, reject
     #[command(subcommand)]
     CardWithdrawals(CardWithdrawalCommand),
-    /// Endpoints that events are posted to
+    /// Webhook endpoints and deliveries
     #[command(subcommand)]
     Webhooks(WebhookCommand),
-    /// Work that waits for a person, and payments whose outcome is not known, with what is known of them
+    /// List dead-lettered jobs and payments with an unknown outcome
     DeadLetters {
-        /// Only this
+        /// Only this job
         job_id: Option<String>,
     },
-    /// Try stuck work once more, now
-    Retry {
-        /// As `purser admin stuck` names it
-        job_id: String,
-    },
-    /// Say what came of stuck work, as if its provider had said so
-    Resolve(ResolveArgs),
-    /// Give a holder back what stuck work was paid with
-    Credit(CreditArgs),
-    /// End a withheld credit without giving it: a chain has taken back what paid for it
-    Keep(WithholdCreditArgs),
+    /// Dead-lettered jobs: retry, resolve, credit, keep
+    #[command(subcommand)]
+    Jobs(JobCommand),
     /// Transfers to the treasury that no payment claims
     #[command(subcommand)]
     Incoming(IncomingTransferCommand),
-    /// What is given back to payers, above a limit by two operators
+    /// Refunds: list, show, request, approve, reject
     #[command(subcommand)]
     Refunds(RefundCommand),
     /// Acts that give money above an operator's limit: another operator approves or rejects them
@@ -152,7 +143,7 @@ pub enum AdminCommand {
     /// The chains, where they have replaced what was final
     #[command(subcommand)]
     Chains(ChainCommand),
-    /// What our books and others' lists do not agree about, the oldest first
+    /// List discrepancies, oldest first
     Reconciliation {
         /// `next_after` of the page before
         #[arg(long)]
@@ -161,54 +152,21 @@ pub enum AdminCommand {
         #[arg(long, conflicts_with = "after")]
         now: bool,
     },
-    /// What the house itself was told, the oldest first
+    /// List system events, oldest first
     Events {
         /// `next_after` of the page before
         #[arg(long)]
         after: Option<String>,
     },
-    /// Money that came back after its payout was final, the oldest first
+    /// List returns after the return window, oldest first
     LateReturns {
         /// `next_after` of the page before
         #[arg(long)]
         after: Option<String>,
     },
-    /// Say to whom a transfer or an order belongs that left and is in no book, or what it paid for
-    #[command(group = clap::ArgGroup::new("to").required(true))]
-    Attribute {
-        /// The transaction, or transaction#index as `purser admin stuck` names it
-        transaction: String,
-        /// Take it from this account's balance
-        #[arg(long, value_name = "ADDRESS", group = "to")]
-        account: Option<String>,
-        /// Of a payout that this account paid for: what it was charged, in USDC, fee included
-        #[arg(long, value_name = "USDC")]
-        amount: Option<String>,
-        /// It is the transfer of this withdrawal
-        #[arg(long, value_name = "ID", group = "to")]
-        withdrawal: Option<String>,
-        /// It is the burn of this top-up
-        #[arg(long, value_name = "ID", group = "to")]
-        top_up: Option<String>,
-        /// It was for what came in by this transfer, which waits for a decision: both are booked
-        #[arg(long, value_name = "ID", group = "to")]
-        deposit: Option<String>,
-        /// It paid this provider what it is owed: card_issuer, gift_cards, push_to_card, bank, ...
-        #[arg(long, value_name = "NAME", group = "to")]
-        provider: Option<String>,
-        /// You took it out of the treasury
-        #[arg(long, group = "to")]
-        operator_funds: bool,
-        /// It bought what gas or rent on a chain is paid with
-        #[arg(long, group = "to")]
-        network_fees: bool,
-        /// It is a loss of ours
-        #[arg(long, group = "to")]
-        loss: bool,
-        /// How you know, for the audit log
-        #[arg(long, value_name = "TEXT")]
-        evidence: String,
-    },
+    /// Outgoing transfers that are missing from the ledger after a restore
+    #[command(subcommand)]
+    UntrackedTransfers(UntrackedTransferCommand),
     /// After a restore without the log of revocations: say what of before it is good
     #[command(group = clap::ArgGroup::new("good").required(true))]
     Confirm {
@@ -222,13 +180,13 @@ pub enum AdminCommand {
         #[arg(long, group = "good")]
         everything: bool,
     },
-    /// What was done, the oldest first
+    /// Print the audit log, oldest first
     Audit {
         /// `next_after` of the page before
         #[arg(long)]
         after: Option<String>,
     },
-    /// Operators' tokens
+    /// Operator tokens: create, revoke, list, generate
     #[command(subcommand)]
     Tokens(TokenCommand),
 }
@@ -261,11 +219,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         AdminCommand::IntlOrders(act) => intl_orders::run(&desk, act).await?,
         AdminCommand::CardWithdrawals(act) => card_withdrawals::run(&desk, act).await?,
         AdminCommand::Webhooks(act) => webhooks::run(&desk, act).await?,
-        AdminCommand::DeadLetters { job_id: effect_id } => jobs::list(&desk, effect_id).await?,
-        AdminCommand::Resolve(resolve) => jobs::resolve(&desk, resolve).await?,
-        AdminCommand::Credit(credit) => jobs::credit_job(&desk, credit).await?,
-        AdminCommand::Keep(keep) => jobs::withhold_credit(&desk, keep).await?,
-        AdminCommand::Retry { job_id: effect_id } => desk.post("/admin/jobs/retry", json!({"effect_id": effect_id})).await?,
+        AdminCommand::DeadLetters { job_id } => jobs::list(&desk, job_id).await?,
+        AdminCommand::Jobs(act) => jobs::run(&desk, act).await?,
         AdminCommand::Incoming(act) => incoming::run(&desk, act).await?,
         AdminCommand::Refunds(act) => refunds::run(&desk, act).await?,
         AdminCommand::Approvals(act) => approvals::run(&desk, act).await?,
@@ -275,26 +230,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         AdminCommand::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
         AdminCommand::Events { after } => desk.page("/admin/events", after).await?,
         AdminCommand::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
-        AdminCommand::Attribute {
-            transaction,
-            account,
-            amount,
-            withdrawal,
-            top_up,
-            deposit,
-            provider,
-            operator_funds,
-            network_fees,
-            loss,
-            evidence,
-        } => {
-            let body = json!({
-                "transaction": transaction, "account": account, "amount": amount, "withdrawal_id": withdrawal,
-                "top_up_id": top_up, "deposit_id": deposit, "provider": provider, "operator_funds": operator_funds,
-                "network_fees": network_fees, "loss": loss, "evidence": evidence,
-            });
-            desk.post("/admin/untracked-transfers/attribute", body).await?
-        }
+        AdminCommand::UntrackedTransfers(act) => untracked_transfers::run(&desk, act).await?,
         AdminCommand::Confirm {
             api_key,
             token,

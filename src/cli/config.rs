@@ -35,7 +35,7 @@ fn key_files(config: &Config) -> Result<(), CliError> {
     }
     if !identity.vault_key_file.as_os_str().is_empty() {
         let read = Vault::from_file(&identity.vault_key_file, false, Arc::new(SystemEntropy));
-        read.map_err(|error| wrong("identity.secret_key_file", &error))?;
+        read.map_err(|error| wrong("identity.vault_key_file", &error))?;
     }
     Ok(())
 }

@@ -132,7 +132,7 @@ impl ProductionKeys {
 # {solana} (the treasury on Solana): any transfer of USDC to it does. Back these files up: no backup of the data has them.
 [identity]
 signing_key_file = {}
-secret_key_file = {}
+vault_key_file = {}
 
 [operator]
 tokens = [{{ name = \"first\", role = \"administrator\", sha256 = \"{}\" }}]

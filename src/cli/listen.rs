@@ -24,7 +24,7 @@ use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 
-/// Follow your account's events live
+/// Print the account's events as they happen
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
@@ -175,7 +175,7 @@ async fn follow(
 
 /// Says why, waits, and gives the next pause.
 async fn backoff(pause: Duration, why: &str) -> Duration {
-    terminal::progress(&format!("{why}; connecting again in {} s", pause.as_secs()));
+    terminal::progress(&format!("{why}; reconnecting in {} s", pause.as_secs()));
     tokio::time::sleep(pause).await;
     (pause * 2).min(MAX_BACKOFF)
 }
@@ -214,7 +214,7 @@ async fn connect(
         Err(error) => return Ok(ConnectionEnd::Failed(format!("no connection: {error}"))),
     };
     if let Err(error) = socket.send(Message::text(cursor.subscribe().to_string())).await {
-        return Ok(ConnectionEnd::Failed(format!("the connection broke off: {error}")));
+        return Ok(ConnectionEnd::Failed(format!("connection lost: {error}")));
     }
     let mut worked = false;
     loop {
@@ -257,7 +257,7 @@ async fn connect(
                 });
             }
             Some(Ok(_)) => {}
-            Some(Err(error)) => return Ok(lost(format!("the connection broke off: {error}"))),
+            Some(Err(error)) => return Ok(lost(format!("connection lost: {error}"))),
             None => return Ok(lost("the connection ended".to_owned())),
         }
     }

@@ -25,7 +25,7 @@ use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 use crate::wallet::payment::SigningContext;
 
-/// Buy something: answer the 402 at URL with a payment from your test wallet
+/// Pay for a route with the test wallet
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// What to buy, for example http://127.0.0.1:8402/get-card?amount=5
@@ -36,8 +36,7 @@ pub struct Args {
     /// Pay by the Machine Payments Protocol (on Base) instead of x402
     #[arg(long)]
     pub mpp: bool,
-    /// A name for this purchase, 16 to 128 letters, digits, - and _: bought once under it within 24 hours, however often
-    /// this is run. By x402 only
+    /// x402 payment identifier: makes the purchase idempotent for 24 hours
     #[arg(long, conflicts_with = "mpp", value_name = "NAME", allow_hyphen_values = true)]
     pub payment_identifier: Option<String>,
     /// Which wallet pays
@@ -46,16 +45,16 @@ pub struct Args {
     /// Which servers it trusts
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Refuse to sign for more than this many US dollars
+    /// Maximum amount to sign for
     #[arg(long, value_name = "USD", default_value = "25", allow_negative_numbers = true)]
     pub max_usd: String,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// After buying a card, wait until it is ready and show it
+    /// Wait until the card is ready
     #[arg(long)]
     pub wait: bool,
-    /// Wait as --wait does, and show card number and CVV in full
+    /// With --wait: print the card number and CVV
     #[arg(long)]
     pub show_details: bool,
 }
@@ -78,7 +77,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
     let max = Cents::parse(&args.max_usd)
         .and_then(Usdc::from_cents)
-        .map_err(|error| CliError::Usage(format!("--max {}: {error}", args.max_usd)))?;
+        .map_err(|error| CliError::Usage(format!("--max-usd {}: {error}", args.max_usd)))?;
     check_options(&args)?;
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
@@ -127,7 +126,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 fn check_options(args: &Args) -> Result<(), CliError> {
     if let Some(id) = args.payment_identifier.as_deref().filter(|id| !is_identifier(id)) {
         return Err(CliError::Usage(format!(
-            "--id {id}: a name is 16 to 128 letters, digits, - and _"
+            "--payment-identifier {id}: a name is 16 to 128 letters, digits, - and _"
         )));
     }
     match args.network.map(Network::from) {
@@ -173,7 +172,7 @@ fn sign(challenge: &HttpResponse, args: &Args, wallet: &TestWallet, max: Usdc) -
         && !required.identify(id)
     {
         return Err(CliError::Usage(
-            "--id: this server takes no names for purchases".to_owned(),
+            "--payment-identifier: this server takes no names for purchases".to_owned(),
         ));
     }
     let offer = required.choose(args.network.map(Network::from))?;
@@ -304,7 +303,7 @@ async fn poll_until_ready(remote: &HttpClient, card_url: &Url, session: &Session
     loop {
         let answer = match read_card(remote, card_url, session).await {
             Err(why) if why.is_transient() => {
-                terminal::progress(&format!("{why}; looking again in {} s", CARD_POLL.as_secs()));
+                terminal::progress(&format!("{why}; retrying in {} s", CARD_POLL.as_secs()));
                 tokio::time::sleep(CARD_POLL).await;
                 continue;
             }

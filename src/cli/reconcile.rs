@@ -18,7 +18,7 @@ use crate::service::dependencies;
 const ATTEMPTS: u32 = 10;
 const RETRY: Duration = Duration::from_secs(3);
 
-/// Compare the books with the chains' and the providers' own lists; exit status 1 if anything differs
+/// Run one reconciliation against chains and providers; exits 1 if there are discrepancies
 ///
 /// A running service compares when this command asks, and the command waits for it. Exit status 1 also if a list could not be read or
 /// the service has not finished in time: then nothing is proved.
@@ -90,8 +90,8 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
     match (report.discrepancies.len(), report.completed) {
         (0, true) => Ok(()),
         (0, false) => Err(failed("a list could not be read: nothing is proved")),
-        (1, _) => Err(failed("books and lists differ: 1 difference")),
-        (n, _) => Err(failed(format!("books and lists differ: {n} differences"))),
+        (1, _) => Err(failed("1 discrepancy found")),
+        (n, _) => Err(failed(format!("{n} discrepancies found"))),
     }
 }
 
@@ -118,9 +118,9 @@ impl Report {
     fn of(walk: &ReconciliationCursor, found: &[DiscrepancyDetails]) -> Self {
         let differences = found.iter().map(|one| {
             json!({
-                "difference_id": DiscrepancyId::for_entry(one.source, &one.key).to_string(),
+                "discrepancy_id": DiscrepancyId::for_entry(one.source, &one.key).to_string(),
                 "kind": one.kind.name(), "source": one.source.name(), "key": one.key, "subject": one.subject,
-                "ours": one.internal, "theirs": one.external,
+                "internal": one.internal, "external": one.external,
             })
         });
         Self {
@@ -134,33 +134,33 @@ impl Report {
     fn from_json(report: Value) -> Self {
         Self {
             compared: report["compared"].as_u64().unwrap_or_default(),
-            completed: report["complete"] == true,
-            discrepancies: report["differences"].as_array().cloned().unwrap_or_default(),
+            completed: report["completed"] == true,
+            discrepancies: report["discrepancies"].as_array().cloned().unwrap_or_default(),
         }
     }
 
     fn to_json(&self) -> Value {
-        json!({"compared": self.compared, "complete": self.completed, "differences": self.discrepancies})
+        json!({"compared": self.compared, "completed": self.completed, "discrepancies": self.discrepancies})
     }
 
     fn print(&self) -> Result<(), CliError> {
-        terminal::result(&format!("compared  {} entries of lists and books", self.compared))?;
+        terminal::result(&format!("compared     {} entries", self.compared))?;
         for one in &self.discrepancies {
             let text = |name: &str, none: &str| one[name].as_str().unwrap_or(none).to_owned();
             terminal::result(&format!(
-                "DIFFERS   {} at {}: {} ({}): ours {}, theirs {}",
+                "DISCREPANCY  {} in {}: {} ({}): internal {}, external {}",
                 text("kind", "?"),
                 text("source", "?"),
                 text("key", "?"),
-                text("subject", "in no book"),
-                text("ours", "nothing"),
-                text("theirs", "nothing"),
+                text("subject", "not recorded"),
+                text("internal", "none"),
+                text("external", "none"),
             ))?;
         }
         if !self.completed {
-            terminal::result("LEFT OUT  a list that could not be read to its end")?;
+            terminal::result("SKIPPED      a list could not be read completely")?;
         } else if self.discrepancies.is_empty() {
-            terminal::result("Books and lists agree.")?;
+            terminal::result("No discrepancies.")?;
         }
         Ok(())
     }

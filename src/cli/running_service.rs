@@ -154,7 +154,7 @@ impl RunningService {
                 let listed = page["transfers"].as_array().map(Vec::as_slice).unwrap_or_default();
                 let Some(last) = listed.last() else { break };
                 after = last["position"].as_u64().unwrap_or(u64::MAX);
-                for one in listed.iter().filter(|one| one["dropped"] == false) {
+                for one in listed.iter().filter(|one| one["reorged"] == false) {
                     let transfer = transfer(one).ok_or_else(|| failed("the chain's list cannot be read"))?;
                     if transfer.from == ours {
                         all.sent.push(transfer);
@@ -213,7 +213,7 @@ impl RunningService {
             (Err(error), _) | (Ok(_), Some(error)) => return Err(failed(error)),
         };
         persist(rows, file)?;
-        terminal::result(&format!("{} holds everything up to sequence {seq}", file.display()))?;
+        terminal::result(&format!("Backed up to {} (sequence {seq})", file.display()))?;
         if named.is_empty() {
             // One of an earlier backup would be no part of this one.
             return match std::fs::remove_file(&papers) {
@@ -226,7 +226,10 @@ impl RunningService {
         persist(sealed, &papers)?;
         let missing: Vec<DocumentId> = named.difference(&held).copied().collect();
         let with = papers.display();
-        terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
+        terminal::result(&format!(
+            "Backed up {} to {with}",
+            documents(named.len() - missing.len())
+        ))?;
         check_documents(&missing, &DataDir::at(&config.data_dir))
     }
 
@@ -240,7 +243,7 @@ impl RunningService {
         url.set_path("/admin/reconciliation/walk");
         let answer = self.send(self.client.post(url).json(&json!({}))).await?;
         let begun: Value = answer.json().await.map_err(|error| self.connection_error(&error))?;
-        let number = begun["walk"]
+        let number = begun["run"]
             .as_u64()
             .ok_or_else(|| failed("the service's answer cannot be read"))?;
         let ended = tokio::time::timeout(patience, self.wait_for_run(number)).await.map_err(|_| {
@@ -251,7 +254,7 @@ impl RunningService {
             ))
         })??;
         let differences = self.open_discrepancies().await?;
-        Ok(json!({"compared": ended["compared"], "complete": ended["complete"], "differences": differences}))
+        Ok(json!({"compared": ended["compared"], "completed": ended["completed"], "discrepancies": differences}))
     }
 
     /// The first walk of this number or a later one that has ended.
@@ -259,7 +262,7 @@ impl RunningService {
         let (mut last, mut pause) = (0, INITIAL_POLL_INTERVAL);
         loop {
             let mut page = self.json("/admin/reconciliation", &[("limit", "1")]).await?;
-            let ended = page["walk"]["ended"].take();
+            let ended = page["run"]["ended"].take();
             let at = ended["number"].as_u64().unwrap_or(0);
             if at >= number {
                 return Ok(ended);
@@ -280,7 +283,7 @@ impl RunningService {
         loop {
             let query: Vec<(&str, &str)> = after.iter().map(|after| ("after", after.as_str())).collect();
             let mut page = self.json("/admin/reconciliation", &query).await?;
-            if let Value::Array(found) = page["differences"].take() {
+            if let Value::Array(found) = page["discrepancies"].take() {
                 differences.extend(found);
             }
             match page["next_after"].as_str() {

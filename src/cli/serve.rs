@@ -12,7 +12,7 @@ use crate::service::{Service, chains};
 use crate::settlement::settings;
 use crate::system::raise_open_file_limit;
 
-/// Start the service (default command)
+/// Start the server (default command)
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
     /// Settings; only what differs from the defaults. See config.toml
@@ -142,14 +142,14 @@ fn install_panic_hook() {
 
 fn print_banner(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     let url = &service.public_url;
-    terminal::result(&format!("Purser serves at {url} (data in {data})"))?;
+    terminal::result(&format!("Purser is listening on {url} (data directory: {data})"))?;
     let address = service.address;
     if !url.ends_with(&address.to_string()) {
         terminal::result(&format!("It listens at http://{address}"))?;
     }
     if let Some(operator) = service.operator {
         terminal::result(&format!("Metrics for the operator at http://{operator}/metrics"))?;
-        terminal::result(&format!("`purser admin` acts for the operator at http://{operator}"))?;
+        terminal::result(&format!("Operator API: http://{operator} (use purser admin)"))?;
     }
     if sandbox {
         terminal::result("This is the sandbox: test money, simulated chains, no key and no network needed.")?;

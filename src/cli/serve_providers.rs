@@ -1,4 +1,4 @@
-//! `purser provider`: the sandbox's providers as a process of their own, asked over HTTP by the protocol of
+//! `purser serve-providers`: the sandbox's providers as a process of their own, asked over HTTP by the protocol of
 //! docs/providers.md as real ones would be.
 
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a callback may take.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serve the sandbox's providers over HTTP, for a service that is configured to ask them there
+/// Serve the sandbox providers over HTTP
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Settings of the sandbox (its delays, the rates); see config.toml
@@ -56,10 +56,10 @@ pub struct Args {
     /// The secret shared with the service: one line. Default: provider.token in the data directory, made on first use
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// The service that callbacks go to, for example http://127.0.0.1:8402. Without it nobody is called and the service asks
+    /// Service that receives callbacks; without it the service polls
     #[arg(long, value_name = "URL")]
     pub callback_url: Option<Url>,
-    /// The service on whose sandbox's chains deposits are seen and the bridge acts. Without it there are chains of our own
+    /// Service whose sandbox chains are used
     #[arg(long, value_name = "URL")]
     pub chain_url: Option<Url>,
     /// Print the protocol's OpenAPI document and exit
@@ -104,7 +104,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         spawn_callbacks(&sandbox, service, &CallbackKey::of_token(&token))?;
     }
     let router = server::router(&sandbox.providers(), token).merge(control_routes(&sandbox));
-    terminal::result(&format!("The sandbox's providers serve at http://{address}"))?;
+    terminal::result(&format!("Sandbox providers are listening on http://{address}"))?;
     terminal::result("In the service's settings, for each port that is to be asked here:")?;
     terminal::result("  [providers.issuer]")?;
     terminal::result(&format!("  url = \"http://{address}\""))?;
@@ -122,7 +122,7 @@ type ChainHandles = (Arc<dyn ChainRpc>, Arc<dyn DepositSource>);
 /// A service's chains, or our own.
 fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainHandles, CliError> {
     if let Some(service) = &args.chain_url {
-        let wrong = |e| CliError::Usage(format!("--chain-of: {e}"));
+        let wrong = |e| CliError::Usage(format!("--chain-url: {e}"));
         let chains = RemoteChains::connect(service).map_err(wrong)?;
         let base = RemoteDepositSource::of(service).map_err(wrong)?;
         return Ok((Arc::new(chains), Arc::new(base)));
@@ -160,7 +160,7 @@ fn control_routes(sandbox: &SandboxProviders) -> Router {
 
 /// Whoever has something to tell calls the service from now on.
 fn spawn_callbacks(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey) -> Result<(), CliError> {
-    let wrong = |e| CliError::Usage(format!("--callback-to: {e}"));
+    let wrong = |e| CliError::Usage(format!("--callback-url: {e}"));
     let at = |path: &str| service.join(path).map(String::from).map_err(wrong);
     sandbox
         .identity_check
@@ -215,7 +215,7 @@ async fn post_callback(
     url: String,
     key: CallbackKey,
 ) {
-    let body = format!("{{\"type\":\"{what}.told\"}}");
+    let body = format!("{{\"type\":\"{what}.updated\"}}");
     let Ok(client) = outbound::client().no_proxy().timeout(CALLBACK_TIMEOUT).build() else {
         return;
     };

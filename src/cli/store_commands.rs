@@ -21,7 +21,7 @@ use crate::system::SystemClock;
 use crate::vault::document_backup;
 use crate::verify::VerifyReport;
 
-/// Prove the books; exit status 1 if anything is wrong
+/// Check the ledger, journal and snapshots; exits 1 if there is a problem
 ///
 /// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one moment of it.
 /// Balances are in USDC, in JSON in millionths of one; what is owed to us is positive, what we owe or earned is negative.
@@ -38,9 +38,9 @@ pub struct VerifyArgs {
     pub json: bool,
 }
 
-/// Write a verified backup of the store to a file
+/// Write a verified backup of the store and documents; keys are not included
 ///
-/// Holders' documents, sealed, go to FILE.documents. Keys are in neither: keep *.keys apart. The service may run meanwhile.
+/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The service may be running.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {
     /// Where the data is
@@ -56,7 +56,7 @@ pub struct BackupArgs {
     pub force: bool,
 }
 
-/// Make a store from a backup, in a data directory that has none
+/// Create a store from a backup; the data directory must be empty
 ///
 /// FILE.documents is read too if it is there. Prints what the first start does and what nobody can know.
 #[derive(Clone, Debug, clap::Args)]
@@ -133,43 +133,40 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     }
     match report.problems.len() {
         0 => Ok(()),
-        1 => Err(failed("the books are not right: 1 finding")),
-        n => Err(failed(format!("the books are not right: {n} findings"))),
+        1 => Err(failed("1 problem found")),
+        n => Err(failed(format!("{n} problems found"))),
     }
 }
 
 fn print(report: &VerifyReport) -> Result<(), CliError> {
     let entities: Vec<String> = report.entities.iter().map(|(name, n)| format!("{n} {name}")).collect();
-    terminal::result(&format!("read      {}", entities.join(", ")))?;
-    terminal::result(&format!("folded    {} events", report.events))?;
-    terminal::result(&format!("summed    {} ledger transactions", report.transactions))?;
-    terminal::result(&format!("chained   {} acts of operators", report.audit_entries))?;
+    terminal::result(&format!("entities     {}", entities.join(", ")))?;
+    terminal::result(&format!("events       {}", report.events))?;
+    terminal::result(&format!("ledger       {} transactions", report.transactions))?;
+    terminal::result(&format!("audit log    {} entries", report.audit_entries))?;
     for (place, atomic) in &report.balances {
-        terminal::result(&format!("balance   {place}: {} USDC", dollars(*atomic)))?;
+        terminal::result(&format!("balance      {place}: {} USDC", dollars(*atomic)))?;
     }
     for (status, n) in &report.payments {
-        terminal::result(&format!("payments  {status}: {n}"))?;
+        terminal::result(&format!("payments     {status}: {n}"))?;
     }
-    terminal::result(&format!("in flight {} effects", report.pending_jobs))?;
+    terminal::result(&format!("jobs         {} pending", report.pending_jobs))?;
+    terminal::result(&format!("jobs         {} scheduled", report.scheduled_jobs))?;
     terminal::result(&format!(
-        "waiting   {} effects that are not due yet",
-        report.scheduled_jobs
-    ))?;
-    terminal::result(&format!(
-        "on chain  {} transfers that no payment claims",
+        "transfers    {} without a payment",
         report.unclaimed_transfers
     ))?;
     if report.unlisted_payments > 0 {
         terminal::result(&format!(
-            "not final {} payments that their chain does not list yet",
+            "not final    {} payments that their chain does not list yet",
             report.unlisted_payments
         ))?;
     }
     for finding in &report.problems {
-        terminal::result(&format!("WRONG     {finding}"))?;
+        terminal::result(&format!("PROBLEM      {finding}"))?;
     }
     if report.problems.is_empty() {
-        terminal::result("The books are right.")?;
+        terminal::result("No problems found.")?;
     }
     Ok(())
 }
@@ -194,7 +191,9 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         .find(|file| file.symlink_metadata().is_ok());
     if let Some(file) = there.filter(|_| !args.force) {
         let file = file.display();
-        return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
+        return Err(CliError::Usage(format!(
+            "{file} already exists; use --force to overwrite it"
+        )));
     }
     let config = args.serve.settings()?;
     let (store, data) = match open_or_connect(&config, &args.token)? {
@@ -206,7 +205,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     let named = documents_of(&*store).await.map_err(failed)?;
     store.close();
     let (file, with) = (args.file.display(), papers.display());
-    terminal::result(&format!("{file} holds everything up to sequence {seq}"))?;
+    terminal::result(&format!("Backed up to {file} (sequence {seq})"))?;
     if named.is_empty() {
         // One of an earlier backup would be no part of this one.
         return match std::fs::remove_file(&papers) {
@@ -215,7 +214,10 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         };
     }
     let missing = document_backup::save(&data.documents(), &named, &papers).map_err(failed)?;
-    terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
+    terminal::result(&format!(
+        "Backed up {} to {with}",
+        documents(named.len() - missing.len())
+    ))?;
     check_documents(&missing, &data)
 }
 
@@ -342,9 +344,9 @@ fn print_restore_summary(mark: &RestoreMarker, data: &DataDir, known: LogCoverag
          and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left, the price of an \
          international card, which an operator may have made), waits at `purser admin incoming list`",
         "international cards that the backup has as ordered: an operator may have made them; no holder can cancel one until an \
-         operator has looked and put it back (`purser admin intl list`, `claim`, `release`)",
+         operator has looked and put it back (`purser admin intl-orders list`, `claim`, `release`)",
         "transfers out of the treasury, and what balances paid to a bank: nothing new leaves until those of the lost history are \
-         explained (`purser admin stuck`)",
+         explained (`purser admin dead-letters`)",
         "not known: what operators decided, sent or entered by hand since, who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
     ] {
         terminal::result(line)?;

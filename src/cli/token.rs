@@ -9,7 +9,7 @@ use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
-/// Sign in with your test wallet and print an id_token, for `Authorization: Bearer`; it is good for an hour
+/// Sign in with the test wallet and print an id_token (valid for one hour)
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402

@@ -10,15 +10,15 @@ use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, pay, terminal
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
-/// Make an event happen in the sandbox, for your test wallet's account
+/// Trigger a sandbox event for the test wallet's account
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Which event; without it, those that are known
     pub event: Option<String>,
-    /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// Which server, without --at
+    /// Which server, without --url
     #[command(flatten)]
     pub server: ServerArgs,
     /// Whose account: the wallet's on this network
@@ -185,7 +185,7 @@ async fn post_test(args: &Args, remote: &HttpClient, server: &Url, wallet: &Test
     };
     let url = at(server, "/redeliver-webhook")?;
     let again = remote
-        .post_as(&token, &url, &json!({"delivery_id": test["id"]}))
+        .post_as(&token, &url, &json!({"delivery_id": test["delivery_id"]}))
         .await?;
     if again.is_success() {
         terminal::json(&again.body, false)

@@ -7,7 +7,7 @@ use super::{CliError, WalletArgs, terminal};
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
-/// Show your test wallet's addresses on Base and Solana; make it if there is none
+/// Show the test wallet's addresses; create it if it does not exist
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Where the wallet is

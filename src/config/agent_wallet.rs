@@ -1,4 +1,4 @@
-//! Settings of managed wallets and of the calls that they pay for.
+//! Settings of agent wallets and of the calls that they pay for.
 
 #![allow(
     missing_docs,
@@ -27,7 +27,7 @@ pub struct AgentWalletConfig {
 }
 
 impl AgentWalletConfig {
-    /// How often an account may have its agents pay and transfer.
+    /// Rate limit of an account's wallet payments and transfers.
     pub fn rate_limit(&self, of_service: &super::Limits) -> super::Limits {
         super::Limits {
             requests_per_window: self.max_calls_per_minute,
@@ -37,7 +37,7 @@ impl AgentWalletConfig {
         }
     }
 
-    /// What a new wallet may spend until a person says otherwise.
+    /// Caps of a new wallet until its owner sets others.
     pub fn default_caps(&self) -> WalletCaps {
         WalletCaps {
             per_call: self.default_per_call_cap_usd,

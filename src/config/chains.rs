@@ -1,5 +1,5 @@
-//! Settings of the real chains. Secrets are named by where they are, never written here: [`crate::settlement::settings`] reads
-//! them.
+//! Settings of the real chains. They name the location of secrets and never contain them;
+//! [`crate::settlement::settings`] reads them.
 
 #![allow(
     missing_docs,
@@ -20,7 +20,7 @@ use super::validate::ConfigErrors;
 use super::{Config, SettlementKind, text};
 use crate::secret::Secret;
 
-/// Highest number of blocks or slots that a depth may name: the followers of the chains store that many.
+/// Maximum finality depth in blocks or slots: the chain followers store this many.
 const MAX_FINALITY_BLOCKS: u64 = 64;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -110,16 +110,15 @@ const fn timeout_ms() -> u64 {
     5_000
 }
 
-/// A facilitator's own time-out is longer than a node's: it waits for the chain.
+/// A facilitator's timeout is longer than a node's: it waits for the chain.
 const fn facilitator_timeout_ms() -> u64 {
     30_000
 }
 
-/// How a facilitator knows us.
+/// How we authenticate to a facilitator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FacilitatorAuth {
-    /// No authentication.
     #[default]
     None,
     /// A fixed value of `Authorization`.
@@ -142,15 +141,15 @@ pub struct Facilitator {
     pub timeout_ms: u64,
 }
 
-/// Where a value is: `file:` and a path, `env:` and the name of a variable, or the value itself. Printed without the value.
+/// Location of a secret: `file:` and a path, `env:` and the name of a variable, or the value itself. Debug output never
+/// contains the value.
 #[derive(Clone, Debug, Default)]
 pub enum Location {
-    /// Not set.
     #[default]
     Unset,
     /// In a file that only its owner may read.
     File(PathBuf),
-    /// In a variable of the environment.
+    /// In an environment variable.
     Env(String),
     /// Written into the settings.
     Inline(Secret<String>),
@@ -161,7 +160,7 @@ impl Location {
         !matches!(self, Self::Unset)
     }
 
-    /// Whether the settings name where it is, and do not have it themselves.
+    /// Whether the settings name a location instead of the value itself.
     pub const fn is_indirect(&self) -> bool {
         matches!(self, Self::File(_) | Self::Env(_))
     }
@@ -182,11 +181,11 @@ impl<'de> Deserialize<'de> for Location {
     }
 }
 
-/// From which depth a transfer is final.
+/// Depth from which a transfer is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     Confirmed,
-    /// So many blocks (slots on Solana) on top.
+    /// Number of blocks (slots on Solana) on top.
     Blocks(u64),
     Safe,
     Finalized,
@@ -210,7 +209,7 @@ impl<'de> Deserialize<'de> for Depth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FinalityStep {
-    /// `None`: everything above the other steps.
+    /// `None`: all amounts above the other steps.
     #[serde(default, deserialize_with = "optional_bound_usd")]
     pub up_to_usd: Option<Usdc>,
     pub depth: Depth,
@@ -332,7 +331,7 @@ fn secret(key: &str, location: &Location, found: &mut ConfigErrors) {
     );
 }
 
-/// One step after the other covers all amounts, and more money never needs less.
+/// The steps in order cover all amounts, and a larger amount never needs less depth.
 fn steps(key: &str, finality: &[FinalityStep], found: &mut ConfigErrors) {
     let bounds: Vec<_> = finality.iter().map(|step| step.up_to_usd).collect();
     let rising = bounds.windows(2).all(|pair| match pair {

@@ -1,4 +1,4 @@
-//! The four layers become one table. The defaults say which names exist and of which type they are.
+//! Merges the four layers into one table. The defaults define which names exist and their types.
 
 use toml::{Table, Value};
 
@@ -8,28 +8,28 @@ use crate::suggest::closest_match;
 /// `config.toml`, compiled in.
 pub const DEFAULTS: &str = include_str!("../../config.toml");
 
-/// Tables whose keys are the operator's to choose, with a value of the type that theirs have.
+/// Tables whose keys the operator chooses; their values have the type of this value.
 const OPEN_TABLES: [(&str, Value); 3] = [
     ("products.push_to_card.countries_by_currency", Value::Array(Vec::new())),
     ("products.app_payment.countries_by_platform", Value::Array(Vec::new())),
     ("rates.usd_per_unit", Value::String(String::new())),
 ];
 
-/// What comes on top of the defaults.
+/// The layers above the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSources {
     /// The operator's file: its name for messages, and its text.
     pub file: Option<(String, String)>,
-    /// The process environment; only `PURSER_…` is looked at.
+    /// The process environment; only `PURSER_…` is used.
     pub env: Vec<(String, String)>,
     /// Command line: dotted name and value.
     pub flags: Vec<(String, String)>,
 }
 
-/// The layers as one table, without what is wrong in them.
+/// The layers as one table, without their invalid parts.
 ///
 /// # Errors
-/// None; whatever is wrong is added to `wrong`.
+/// None; all problems are added to `wrong`.
 pub(super) fn merge(sources: &ConfigSources, wrong: &mut Vec<ConfigError>) -> Table {
     let mut settings = parse("config.toml", DEFAULTS, wrong);
     if let Some((name, text)) = &sources.file {
@@ -58,7 +58,7 @@ fn parse(origin: &str, text: &str, wrong: &mut Vec<ConfigError>) -> Table {
     })
 }
 
-/// Whether a layer sets this, be it to the default.
+/// Whether a layer sets this, even to the default.
 pub(super) fn is_set(sources: &ConfigSources, key: &str) -> bool {
     let in_file = || {
         let (_, text) = sources.file.as_ref()?;
@@ -78,11 +78,11 @@ pub(super) fn is_set(sources: &ConfigSources, key: &str) -> bool {
         || in_file().is_some_and(|is_there| is_there)
 }
 
-/// Sets what lies at this path, or the least around it that the defaults have, back to the default. Whether that changed
+/// Resets the value at this path, or the smallest part around it that the defaults have. Returns whether that changed
 /// anything.
 pub(super) fn reset(settings: &mut Table, path: &str) -> bool {
     let defaults = parse("config.toml", DEFAULTS, &mut Vec::new());
-    // What is in a list has no default of its own.
+    // List items have no default of their own.
     let path = path.split('[').next().unwrap_or_default();
     let names: Vec<&str> = path.trim_end_matches('.').split('.').collect();
     reset_to_default(settings, &defaults, &names)
@@ -99,14 +99,14 @@ fn reset_to_default(settings: &mut Table, defaults: &Table, path: &[&str]) -> bo
             *now = by_default.clone();
             true
         }
-        // A name of the operator's own.
+        // A name that the operator chose.
         (Some(_), None) => settings.remove(*name).is_some(),
         (None, _) => false,
     }
 }
 
 /// `PURSER_SERVER__LISTEN` is `server.listen`. Without a double underscore only the two settings outside
-/// sections are meant; other names (`PURSER_CONFIG`, `PURSER_LOG`) belong to the command line.
+/// sections are recognised; other names (`PURSER_CONFIG`, `PURSER_LOG`) belong to the command line.
 fn env_key(name: &str) -> Option<String> {
     let rest = name.strip_prefix("PURSER_")?;
     match rest {
@@ -119,7 +119,7 @@ fn env_key(name: &str) -> Option<String> {
 fn apply_layer(onto: &mut Table, from: Table, (origin, path): (&str, &str), wrong: &mut Vec<ConfigError>) {
     let open = OPEN_TABLES.into_iter().find(|(open, _)| *open == path);
     if open.is_some() {
-        // A list of names the operator chose replaces the default's, it does not add to them.
+        // A table with the operator's own names replaces the default's; it does not add to it.
         onto.clear();
     }
     for (name, value) in from {
@@ -180,7 +180,7 @@ fn describe_type(like: &Value) -> &'static str {
     }
 }
 
-/// Sets one dotted name from bare text, read as the type the default has.
+/// Sets one dotted name from plain text, parsed as the type of the default.
 fn set(settings: &mut Table, key: &str, text: &str, origin: &str) -> Result<(), ConfigError> {
     let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut table = settings;

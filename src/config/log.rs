@@ -7,14 +7,13 @@
 
 use serde::Deserialize;
 
-/// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For a person.
+    /// For people.
     #[default]
     Text,
-    /// For a program: an object a line.
+    /// For programs: one object per line.
     Json,
 }
 

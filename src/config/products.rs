@@ -1,5 +1,5 @@
-//! What is sold or will be: prices, ranges and countries, all from one table, so that what
-//! `/get-supported-countries` says and what is enforced cannot differ.
+//! Product settings: prices, ranges and countries in one table, so that `/get-supported-countries` and the enforced
+//! rules cannot differ.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use serde::Deserialize;
 
 use super::text;
 
-/// Codes of countries as ISO 3166-1 alpha-2, or no fixed list.
+/// Countries as ISO 3166-1 alpha-2 codes, or no fixed list.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Vec<String>")]
 pub enum CountryList {
     /// Exactly these.
     Listed(Vec<String>),
-    /// Where the service serves; replaced by [`Countries::Listed`] at load.
+    /// The countries where the service is available; replaced by [`CountryList::Listed`] at load.
     Default,
     /// No fixed list.
     Unrestricted,
@@ -26,7 +26,7 @@ pub enum CountryList {
 impl From<Vec<String>> for CountryList {
     fn from(codes: Vec<String>) -> Self {
         match codes.as_slice() {
-            [one] if one == "service" => Self::Default,
+            [one] if one == "default" => Self::Default,
             [one] if one == "*" => Self::Unrestricted,
             _ => Self::Listed(codes),
         }
@@ -40,7 +40,7 @@ impl CountryList {
         }
     }
 
-    /// The codes, or `None` where no fixed list exists.
+    /// The codes, or `None` without a fixed list.
     pub fn codes(&self) -> Option<&[String]> {
         match self {
             Self::Listed(codes) => Some(codes),
@@ -48,7 +48,7 @@ impl CountryList {
         }
     }
 
-    /// Whether `code` is served. True for every code where no fixed list exists.
+    /// Whether `code` is supported. True for every code without a fixed list.
     pub fn serves(&self, code: &str) -> bool {
         self.codes().is_none_or(|codes| codes.iter().any(|c| c == code))
     }
@@ -62,7 +62,7 @@ pub struct ProductConfig {
     pub route: String,
     /// Whether it can be bought yet.
     pub available: bool,
-    /// Currencies of `amount`; empty where the product's own currency counts.
+    /// Currencies of `amount`; empty where the product's own currency applies.
     pub currencies: Vec<String>,
     /// Smallest `amount`.
     #[serde(deserialize_with = "text::cents")]
@@ -76,13 +76,13 @@ pub struct ProductConfig {
     /// Smallest fee, in the amount's currency.
     #[serde(deserialize_with = "text::decimal")]
     pub min_fee: Decimal,
-    /// A fee rate in place of the usual one from one moment until another; none where one of the three is absent.
+    /// A temporary fee rate between two times; none if one of the three settings is absent.
     #[serde(default, deserialize_with = "text::optional_decimal")]
     pub promotion_fee_rate: Option<Decimal>,
-    /// From this moment.
+    /// Start of the promotion, inclusive.
     #[serde(default, deserialize_with = "text::optional_timestamp")]
     pub promotion_from: Option<Timestamp>,
-    /// Up to this moment.
+    /// End of the promotion, exclusive.
     #[serde(default, deserialize_with = "text::optional_timestamp")]
     pub promotion_until: Option<Timestamp>,
     /// Pricing rules in words; empty for none.
@@ -108,7 +108,8 @@ impl ProductConfig {
         }
     }
 
-    /// What the product costs or has cost: for multiples of `step`, at the usual fee and at a promotion's, whenever that is.
+    /// The range of the product's past and present prices: for multiples of `step`, at the usual fee and at a
+    /// promotion's, at any time.
     pub fn prices(&self, step: Cents) -> PriceRange {
         let promotion = self.promotion_fee_rate.map(|rate| FeeRule { rate, ..self.fee() });
         PriceRange {
@@ -119,7 +120,6 @@ impl ProductConfig {
         }
     }
 
-    /// Every country table of the product.
     pub(super) fn tables(&self) -> impl Iterator<Item = &CountryList> {
         let by_key = self
             .countries_by_currency
@@ -149,7 +149,6 @@ impl ProductsConfig {
         ProductLine::ALL.map(|line| (line.name(), self.of(line)))
     }
 
-    /// The settings of a product line.
     pub const fn of(&self, line: ProductLine) -> &ProductConfig {
         match line {
             ProductLine::UsaCard => &self.usa_prepaid_card,

@@ -7,26 +7,26 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// The header in which a trusted proxy says whose request it passes on. Only this one is read: a proxy that writes one of
-/// them lets the other pass as its client sent it.
+/// The header in which a trusted proxy reports the client's address. Only this one is read: a proxy that sets one of
+/// them passes on the other as the client sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedHeader {
-    /// What most proxies write.
+    /// Set by most proxies.
     XForwardedFor,
     /// RFC 7239.
     Forwarded,
 }
 
-/// Addresses that begin alike: `10.0.0.0/8`, or one address.
+/// A network such as `10.0.0.0/8`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpNetwork {
     first: IpAddr,
-    /// Bits that are given, of 32 or 128.
+    /// Prefix length in bits, of 32 or 128.
     prefix: u32,
 }
 
-/// A text that names no range of addresses.
+/// The text is not a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is neither an address nor a network such as 10.0.0.0/8, with nothing behind its prefix and not of everybody"
@@ -34,16 +34,16 @@ pub struct IpNetwork {
 pub struct ParseNetworkError(String);
 
 impl IpNetwork {
-    /// Whether an address lies in it; IPv4 written as IPv6 is IPv4.
+    /// Whether an address is in the network; IPv4-mapped IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (own, other) = (bits(self.first), bits(address.to_canonical()));
         let width = own.1;
-        // A prefix is at least 1, so nothing is shifted out altogether.
+        // A prefix is at least 1, so the shift is less than the full width.
         own.1 == other.1 && (own.0 ^ other.0) >> (width - self.prefix) == 0
     }
 }
 
-/// An address as a number, and of how many bits.
+/// An address as a number, and its length in bits.
 fn bits(address: IpAddr) -> (u128, u32) {
     match address {
         IpAddr::V4(v4) => (u128::from(v4.to_bits()), 32),
@@ -68,7 +68,7 @@ impl FromStr for IpNetwork {
             first,
             prefix: prefix.ok_or_else(wrong)?,
         };
-        // IPv4 as IPv6 is compared as IPv4, so a range of it would hold nothing.
+        // IPv4-mapped IPv6 is compared as IPv4, so such a network would contain nothing.
         let is_mapped = matches!(first, IpAddr::V6(v6) if Ipv6Addr::to_ipv4_mapped(&v6).is_some());
         let beyond = number & !(u128::MAX << (width - range.prefix));
         if is_mapped || beyond != 0 {
@@ -101,7 +101,7 @@ mod tests {
         range.parse::<IpNetwork>().unwrap().contains(address.parse().unwrap())
     }
 
-    // Aim: a range holds what begins like it, to the bit, and nothing of the other family.
+    // Checks: a network contains the addresses with its prefix, to the bit, and none of the other family.
     #[test]
     fn a_range_holds_what_begins_alike() {
         assert!(has("10.0.0.0/8", "10.255.0.1") && !has("10.0.0.0/8", "11.0.0.0"));
@@ -112,7 +112,7 @@ mod tests {
         assert!(has("::/1", "7fff::1") && !has("::/1", "8000::"));
     }
 
-    // Aim: a slip of the pen is refused: bits behind the prefix, a prefix that is none, everybody.
+    // Checks: typing errors are rejected: bits behind the prefix, an invalid prefix, a network of all addresses.
     #[test]
     fn what_is_no_range_is_refused() {
         let wrong = [

@@ -27,7 +27,6 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// As the port gives it.
     pub fn table(&self) -> RateTable {
         RateTable {
             source: self.source.clone(),

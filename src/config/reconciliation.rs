@@ -1,4 +1,4 @@
-//! `[reconciliation]`, typed. What each setting means stands in `config.toml`.
+//! `[reconciliation]`, typed. `config.toml` explains each setting.
 
 #![allow(missing_docs, reason = "config.toml holds the comment of every setting")]
 
@@ -16,7 +16,6 @@ pub struct Reconciliation {
 }
 
 impl Reconciliation {
-    /// As the engine takes it.
     pub const fn pace(&self) -> ReconcilerSettings {
         ReconcilerSettings {
             pause_ms: self.step_interval_ms,

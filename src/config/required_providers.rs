@@ -1,11 +1,11 @@
-//! Which products need which provider: what is not sold needs none.
+//! The providers that each product requires; products that are not sold require none.
 
 use purser_actors::product::ProductLine;
 
 use super::Config;
 use super::validate::ConfigErrors;
 
-/// Each product that is sold has its providers, and none is the sandbox's.
+/// Each sold product has its providers, and none is the sandbox's.
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     for (key, outside) in config.providers.all() {
         let sold = products_that_need(config, key);
@@ -21,7 +21,7 @@ pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     }
 }
 
-/// Products that cannot be sold without this provider, by its name in the settings, of those that are sold.
+/// The sold products that require this provider, by its name in the settings.
 fn products_that_need(config: &Config, provider: &str) -> Vec<&'static str> {
     let products = &config.products;
     let in_other_currencies = |line: &ProductLine| {
@@ -40,9 +40,9 @@ fn products_that_need(config: &Config, provider: &str) -> Vec<&'static str> {
         // App payments and balances at the card issuer need a verified account owner.
         "providers.identity" => vec![ProductLine::AppPayment, ProductLine::CardBalance],
         // The bridge is built in: see [chains.bridge].
-        "providers.card_accounts" => vec![ProductLine::CardBalance],
+        "providers.issuer_accounts" => vec![ProductLine::CardBalance],
         "providers.rates" => ProductLine::ALL.into_iter().filter(in_other_currencies).collect(),
-        // Bank accounts and the search for merchants are no products: without a provider they are not there.
+        // Bank accounts and the merchant search are not products: without a provider they are disabled.
         _ => Vec::new(),
     };
     let sold = lines.into_iter().filter(|line| products.of(*line).available);

@@ -1,4 +1,4 @@
-//! How long nothing leaves after a restore.
+//! The pause of outgoing transfers after a restore.
 
 use super::Config;
 use super::validate::ConfigErrors;
@@ -6,7 +6,7 @@ use crate::agent_wallet::signer::MAX_VALIDITY_S;
 use crate::payment::evm::MAX_EXTRA_VALIDITY_SECONDS;
 use crate::settlement::sandbox::MAX_SIGNED_VALIDITY_S;
 
-/// The longest life of anything that we accept or sign, in seconds.
+/// The longest validity of anything that we accept or sign, in seconds.
 fn max_authorization_validity_s(config: &Config) -> u64 {
     let accepted = config
         .payment
@@ -15,7 +15,7 @@ fn max_authorization_validity_s(config: &Config) -> u64 {
     accepted.max(MAX_VALIDITY_S.into()).max(MAX_SIGNED_VALIDITY_S)
 }
 
-/// A shorter time would let something leave a second time.
+/// A shorter pause could let a transfer be sent twice.
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     let least = max_authorization_validity_s(config);
     let reason = format!(

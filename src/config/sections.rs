@@ -1,4 +1,4 @@
-//! The sections, typed. What each setting means stands once, in `config.toml`; here are the units and types.
+//! Typed settings sections. `config.toml` explains each setting; the units and types are here.
 
 #![allow(
     missing_docs,
@@ -24,7 +24,7 @@ use super::text;
 #[serde(deny_unknown_fields)]
 pub struct Server {
     pub listen: SocketAddr,
-    /// `listen` was not set, in the sandbox: if it is taken, the next free port will do.
+    /// `listen` was not set, in the sandbox: if its port is taken, the next free one is used.
     #[serde(skip)]
     pub moves_on: bool,
     pub public_url: String,
@@ -41,8 +41,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// The base of every URL we hand out, without a trailing slash. `bound` is the address the socket really has,
-    /// which differs from `listen` when that says port 0.
+    /// Base of published URLs, without a trailing slash. `bound` is the socket's real address; `listen` may be port 0.
     pub fn public_url(&self, bound: SocketAddr) -> String {
         if !self.public_url.is_empty() {
             return self.public_url.clone();
@@ -75,7 +74,7 @@ impl Server {
 pub struct Operator {
     #[serde(deserialize_with = "text::address")]
     pub listen: Option<SocketAddr>,
-    /// `listen` was not set: if it is taken, the next free port will do.
+    /// `listen` was not set: if its port is taken, the next free one is used.
     #[serde(skip)]
     pub moves_on: bool,
     pub allow_remote: bool,
@@ -88,7 +87,7 @@ pub struct Operator {
     pub approval_open_hours: u64,
 }
 
-/// Somebody who may use `/admin`.
+/// An operator with access to `/admin`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperatorTokenConfig {
@@ -130,7 +129,7 @@ pub struct Engine {
     pub restore_pause_seconds: u64,
 }
 
-/// The library that recovers the signer of a payment on Base.
+/// Library that recovers the signer of a payment on Base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SignatureRecovery {
@@ -146,7 +145,7 @@ pub struct Payment {
     pub pay_to: PayTo,
 }
 
-/// The recipient on each network. The text is kept: challenges repeat an address exactly as it is configured.
+/// The recipient on each network. The text is unchanged because challenges repeat an address exactly as configured.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PayTo {
@@ -163,7 +162,7 @@ impl PayTo {
         }
     }
 
-    /// As an address; `None` when it is not one of that network.
+    /// As an address; `None` if it is not an address of that network.
     pub fn wallet(&self, network: Network) -> Option<Wallet> {
         self.text(network)
             .parse::<Wallet>()
@@ -172,7 +171,7 @@ impl PayTo {
     }
 }
 
-/// Which implementation of an outside party.
+/// Implementation of settlement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettlementKind {
@@ -186,7 +185,7 @@ pub struct SettlementConfig {
     pub kind: SettlementKind,
 }
 
-/// Who makes what is sold, port by port.
+/// Providers, one per port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteProviders {
@@ -209,7 +208,7 @@ impl RemoteProviders {
             ("providers.gift_cards", &self.gift_cards),
             ("providers.payouts", &self.payouts),
             ("providers.identity", &self.identity),
-            ("providers.card_accounts", &self.issuer_accounts),
+            ("providers.issuer_accounts", &self.issuer_accounts),
             ("providers.banking", &self.banking),
             ("providers.bridge", &self.bridge),
             ("providers.rates", &self.rates),
@@ -217,18 +216,18 @@ impl RemoteProviders {
         ]
     }
 
-    /// Whether any is asked elsewhere, and so keeps a time of its own.
+    /// Whether any provider is remote and so uses its own clock.
     pub fn configured(&self) -> bool {
         self.all().iter().any(|(_, outside)| !outside.url.is_empty())
     }
 
-    /// Those that have something to tell of their own accord.
+    /// The providers that report events.
     pub const fn event_sources(&self) -> [&RemoteProvider; 3] {
         [&self.payouts, &self.issuer_accounts, &self.banking]
     }
 }
 
-/// Where a provider is; an empty URL is the sandbox's own, in this process.
+/// Address of a provider; an empty URL uses the sandbox's own, in this process.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteProvider {
@@ -284,7 +283,8 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// As the engine takes them. A budget of which neither is set has no cap; of which one is, the other has no bound.
+    /// The caps for the engine. If neither limit of a cap is set, there is no cap; if one is set, the other is
+    /// unlimited.
     pub fn daily_caps(&self) -> purser_actors::product::DailyCaps {
         let all = [
             (ProductLine::UsaCard, self.cards_per_day, self.card_usd_per_day),

@@ -28,19 +28,19 @@ pub struct Signup {
 impl Signup {
     pub(super) fn check(&self, found: &mut ConfigErrors) {
         for (key, value) in [
-            ("signup.claim_seconds", self.claim_ttl_seconds),
-            ("signup.keys_per_account", u64::from(self.max_keys_per_account)),
+            ("signup.claim_ttl_seconds", self.claim_ttl_seconds),
+            ("signup.max_keys_per_account", u64::from(self.max_keys_per_account)),
         ] {
             found.require(value > 0, key, "must be at least 1");
         }
         found.require(
             (1..=300).contains(&self.long_poll_seconds),
-            "signup.poll_seconds",
+            "signup.long_poll_seconds",
             "must lie between 1 and 300: an agent's connection waits so long",
         );
     }
 
-    /// The two ceilings of an address, by the minute and by the hour.
+    /// The two rate limits of an address, per minute and per hour.
     pub fn rate_limits(&self, of_service: &Limits) -> [Limits; 2] {
         let ceiling = |requests_per_window, window_seconds| Limits {
             requests_per_window,
@@ -51,7 +51,7 @@ impl Signup {
         [ceiling(self.per_minute, 60), ceiling(self.per_hour, 3_600)]
     }
 
-    /// How long an agent waits for a person's yes.
+    /// How long an agent's poll waits for the approval.
     pub const fn poll(&self) -> Duration {
         Duration::from_secs(self.long_poll_seconds)
     }

@@ -18,7 +18,7 @@ fn env(name: &str, value: &str) -> ConfigSources {
     }
 }
 
-// Aim: the file in the repository is complete and every default passes its own checks.
+// Checks: the file in the repository is complete and every default passes its own checks.
 #[test]
 fn the_defaults_load() {
     let config = Config::load(&ConfigSources::default()).unwrap();
@@ -37,7 +37,7 @@ fn the_defaults_load() {
     assert_eq!(paypal.codes(), Some(config.availability.countries.as_slice()));
 }
 
-// Aim (case 25): the fee vectors of the decisions hold for the rates in config.toml.
+// Checks (case 25): the fee vectors of the decisions match the rates in config.toml.
 #[test]
 fn case_25_fees_round_up_to_the_cent() {
     let products = Config::load(&ConfigSources::default()).unwrap().products;
@@ -61,7 +61,7 @@ fn case_25_fees_round_up_to_the_cent() {
     }
 }
 
-// Aim: each layer wins over the one before it.
+// Checks: each layer overrides the one before it.
 #[test]
 fn the_later_layer_wins() {
     let mut sources = file("[server]\nlisten = \"127.0.0.1:1\"\nmax_connections = 7");
@@ -76,7 +76,7 @@ fn the_later_layer_wins() {
     assert_eq!((config.server.listen.port(), config.server.max_connections), (3, 7));
 }
 
-// Aim: lists, numbers and booleans come through the environment as the types they are.
+// Checks: lists, numbers and booleans from the environment have the right types.
 #[test]
 fn the_environment_is_typed_by_the_defaults() {
     let proxies = Config::load(&env("PURSER_SERVER__TRUSTED_PROXIES", "[\"10.0.0.1\"]")).unwrap();
@@ -88,7 +88,7 @@ fn the_environment_is_typed_by_the_defaults() {
     assert!(sold.products.gift_card.available);
 }
 
-// Aim: the operator's side stays on this machine unless somebody says otherwise, and can be left out.
+// Checks: the operator API listens on this machine only unless configured otherwise, and can be disabled.
 #[test]
 fn the_operators_address_is_on_this_machine_unless_said() {
     let listen = |sources: &ConfigSources| Config::load(sources).unwrap().operator.listen;
@@ -99,7 +99,7 @@ fn the_operators_address_is_on_this_machine_unless_said() {
     assert_eq!(listen(&said).unwrap().port(), 8403);
 }
 
-// Aim: a list of payment apps replaces the default's, so that the apps' names are settings too.
+// Checks: a list of payment apps replaces the default's, so that the apps' names are settings too.
 #[test]
 fn payment_apps_are_the_operators_to_name() {
     let config = Config::load(&file("[products.app_payment.countries_by_platform]\nzelda = [\"US\"]")).unwrap();
@@ -107,7 +107,7 @@ fn payment_apps_are_the_operators_to_name() {
     assert_eq!(names, ["zelda"]);
 }
 
-/// In a file, each with what must be said of it.
+/// In a file, each with the expected message.
 fn check_typos_in_file() -> Vec<(ConfigSources, &'static str)> {
     vec![
         (
@@ -140,12 +140,12 @@ fn check_typos_in_file() -> Vec<(ConfigSources, &'static str)> {
         ),
         (
             file("[products.bank_payment]\nmin = \"60000\""),
-            "`products.bank_payment.min`: must be",
+            "`products.bank_payment.min_amount`: must be",
         ),
     ]
 }
 
-/// In the environment and in values with a form of their own; no words: it is ignored.
+/// In the environment and in values with their own format; the message text is not compared.
 fn check_typos_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
     vec![
         (file("= 1"), "my.toml is not valid TOML"),
@@ -198,7 +198,7 @@ fn check_typos_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
     ]
 }
 
-// Aim: whatever is wrong, the message names the setting, and a slip of the hand gets the right name.
+// Checks: every message names the setting, and a typing error gets the right suggestion.
 #[test]
 fn a_mistake_is_named() {
     for (sources, words) in check_typos_in_file()
@@ -215,8 +215,8 @@ fn a_mistake_is_named() {
     }
 }
 
-// Aim: everything that is wrong is said at once and once, in whichever layer and of whichever kind, and a value that cannot be
-// read hides nothing else.
+// Checks: all problems are reported together and once, in any layer and of any kind. An unreadable value hides nothing
+// else.
 #[test]
 fn everything_wrong_is_said_at_once() {
     let mut sources = file(
@@ -226,7 +226,7 @@ fn everything_wrong_is_said_at_once() {
     sources.env = vec![
         ("PURSER_SERVER__PORT".into(), "1".into()),
         ("PURSER_LOG__FORMAT".into(), "xml".into()),
-        ("PURSER_RECONCILIATION__PAGE".into(), "0".into()),
+        ("PURSER_RECONCILIATION__PAGE_SIZE".into(), "0".into()),
     ];
     let wrong = Config::load(&sources).unwrap_err();
     let keys: Vec<&str> = wrong.0.iter().filter_map(|error| error.key()).collect();
@@ -237,11 +237,11 @@ fn everything_wrong_is_said_at_once() {
         "caps.card_usd_per_day",
         "caps.top_up_usd_per_day",
         "server.public_url",
-        "reconciliation.page",
+        "reconciliation.page_size",
     ] {
         assert_eq!(keys.iter().filter(|named| **named == key).count(), 1, "{key}: {wrong}");
     }
-    for beginning in ["versions.retiring", "rates.usd_per_unit"] {
+    for beginning in ["versions.deprecated_routes", "rates.usd_per_unit"] {
         assert!(
             keys.iter().any(|key| key.starts_with(beginning)),
             "{beginning}: {wrong}"
@@ -250,7 +250,7 @@ fn everything_wrong_is_said_at_once() {
     assert_eq!(wrong.to_string().lines().count(), wrong.0.len(), "a line each");
 }
 
-// Aim: 0 is no cap, of whatever is counted or summed in a time.
+// Checks: 0 means no cap, for every cap on a count or sum.
 #[test]
 fn zero_is_no_cap_anywhere() {
     let text = "[caps]\ncards_per_day = 0\ncard_usd_per_day = \"0\"\n[limits]\nrequests_per_window = 0\npayments_per_window = 0\n\
@@ -280,7 +280,7 @@ fn zero_is_no_cap_anywhere() {
     assert_eq!((cap.count, cap.sum), (u32::MAX, Cents::new(2_000_000)));
 }
 
-// Aim: an address that a layer sets is not moved from; one of the defaults is.
+// Checks: a configured address is not changed if its port is taken; a default one is.
 #[test]
 fn only_the_defaults_ports_move_on() {
     let moves = |sources: &ConfigSources| {
@@ -298,7 +298,7 @@ fn only_the_defaults_ports_move_on() {
     assert_eq!(moves(&flagged), (false, true));
 }
 
-// Aim: no sandbox key, ledger or address survives the step to real money.
+// Checks: no sandbox key, ledger or address is accepted in production.
 #[test]
 fn production_refuses_every_sandbox_default() {
     let mut text = String::from("mode = \"production\"\n");
@@ -312,7 +312,7 @@ fn production_refuses_every_sandbox_default() {
             "solana = \"11111111111111111111111111111112\"\n",
         ),
         ("identity.signing_key_file", "[identity]\nsigning_key_file = \"/k\"\n"),
-        ("identity.secret_key_file", "secret_key_file = \"/s\"\n"),
+        ("identity.vault_key_file", "vault_key_file = \"/s\"\n"),
         ("server.public_url", "[server]\npublic_url = \"https://pay.example\"\n"),
         ("settlement.kind", ""),
     ] {
@@ -322,7 +322,7 @@ fn production_refuses_every_sandbox_default() {
     }
 }
 
-// Aim: what clients call us by never comes out empty or unroutable.
+// Checks: the public URL is never empty or unroutable.
 #[test]
 fn the_public_url_follows_the_socket_unless_it_is_set() {
     let server = Config::load(&ConfigSources::default()).unwrap().server;
@@ -334,7 +334,7 @@ fn the_public_url_follows_the_socket_unless_it_is_set() {
     assert_eq!(named.public_url("0.0.0.0:9".parse().unwrap()), "https://pay.example");
 }
 
-// Aim: rates are exact, a table of the operator's replaces ours, and one that money cannot be converted by is refused.
+// Checks: rates are exact, an operator's table replaces ours, and an unusable rate is rejected.
 #[test]
 fn rates_are_exact_and_replaced_as_a_whole() {
     let defaults = Config::load(&ConfigSources::default()).unwrap();
@@ -362,8 +362,8 @@ fn rates_are_exact_and_replaced_as_a_whole() {
     assert!(Config::load(&file("[rates]\nas_of = \"yesterday\"")).is_err());
 }
 
-// Aim (case 78): after a restore it is quiet for at least as long as anything that was accepted or signed can land: the longest
-// payment that is taken, and what managed wallets sign; a shorter time is refused by its name.
+// Checks (case 78): the quiet period after a restore covers everything that was accepted or signed. That is the longest
+// accepted payment and what agent wallets sign. A shorter period is rejected by name.
 #[test]
 fn case_78_the_quiet_time_covers_the_longest_authorization() {
     let quiet = |seconds: u64, timeout: u64| {
@@ -381,7 +381,7 @@ fn case_78_the_quiet_time_covers_the_longest_authorization() {
         let told = quiet(seconds, timeout);
         assert_eq!(told.is_ok(), fits, "{seconds} and {timeout}: {told:?}");
         if let Err(error) = told {
-            assert!(error.contains("engine.restored_quiet_seconds"), "{error}");
+            assert!(error.contains("engine.restore_pause_seconds"), "{error}");
         }
     }
     assert!(

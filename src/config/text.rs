@@ -1,4 +1,4 @@
-//! Values written as text: exact decimals, times, hashes, and an address that may be absent.
+//! Settings written as text: exact decimals, times, hashes, and an optional address.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Socke
         .map_err(|_| D::Error::custom(format!("{text:?} is not an address:port")))
 }
 
-/// A word of a fixed list.
+/// A value of a fixed list.
 pub(super) fn parsed<'de, T: std::str::FromStr<Err: std::fmt::Display>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<T, D::Error> {
@@ -40,26 +40,26 @@ pub(super) fn sha256<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 32], D::
     Ok(hash)
 }
 
-/// How often something may happen; 0 is no cap.
+/// Maximum count; 0 is no cap.
 pub(super) fn cap<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let count = u32::deserialize(from)?;
     Ok(if count == 0 { u32::MAX } else { count })
 }
 
-/// A dollar amount with at most two places.
+/// A dollar amount with at most two decimals.
 pub(super) fn cents<'de, D: Deserializer<'de>>(from: D) -> Result<Cents, D::Error> {
     let text = String::deserialize(from)?;
     Cents::parse(&text).map_err(|e| D::Error::custom(format!("amount {text:?}: {e}")))
 }
 
-/// A USDC amount with at most two places.
+/// A USDC amount with at most two decimals.
 pub(super) fn usdc<'de, D: Deserializer<'de>>(from: D) -> Result<Usdc, D::Error> {
     let text = String::deserialize(from)?;
     let amount = Cents::parse(&text).and_then(Usdc::from_cents);
     amount.map_err(|e| D::Error::custom(format!("amount {text:?}: {e}")))
 }
 
-/// The same, or nothing for an empty text.
+/// As [`decimal`], or nothing for an empty text.
 pub(super) fn optional_decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Decimal>, D::Error> {
     let text = String::deserialize(from)?;
     match text.as_str() {
@@ -68,7 +68,7 @@ pub(super) fn optional_decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Opt
     }
 }
 
-/// A moment in RFC 3339, or nothing for an empty text.
+/// A time in RFC 3339, or nothing for an empty text.
 pub(super) fn optional_timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
     let text = String::deserialize(from)?;
     if text.is_empty() {
@@ -83,7 +83,6 @@ pub(super) fn decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::
     plain_decimal(&text).map_err(D::Error::custom)
 }
 
-/// Rates by name.
 pub(super) fn decimals<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Decimal>, D::Error> {
     let texts = BTreeMap::<String, String>::deserialize(from)?;
     let read = |(name, text): (String, String)| {
@@ -93,7 +92,7 @@ pub(super) fn decimals<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<St
     texts.into_iter().map(read).collect()
 }
 
-/// A moment in RFC 3339.
+/// A time in RFC 3339.
 pub(super) fn timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
     let text = String::deserialize(from)?;
     parse_timestamp(&text).map_err(D::Error::custom)

@@ -1,4 +1,4 @@
-//! What types cannot say: values that contradict each other, and defaults that are unsafe with real money.
+//! Checks that types cannot express: contradictory values, and defaults that are unsafe with real money.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::sandbox::keys::{MAX_FEE_PAYERS, treasury};
 
 use super::{Config, ConfigError, CountryList, ProductConfig, SettlementKind};
 
-/// Everything that is wrong, in the order it was found.
+/// All problems, in the order they were found.
 #[derive(Default)]
 pub(super) struct ConfigErrors(pub(super) Vec<ConfigError>);
 
@@ -51,7 +51,7 @@ pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     for (name, product) in config.products.all() {
         self::product(name, product, found);
     }
-    found.require(codes(&config.availability.countries), "service.countries", CODES);
+    found.require(codes(&config.availability.countries), "availability.countries", CODES);
     spending(config, found);
     found.require(
         config
@@ -59,7 +59,7 @@ pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
             .deprecated_routes
             .iter()
             .all(super::DeprecatedRoute::is_plain),
-        "versions.retiring",
+        "versions.deprecated_routes",
         "a route and its successor are two paths, such as /refresh and /auth",
     );
     reconciliation(config, found);
@@ -78,18 +78,18 @@ fn spending(config: &Config, found: &mut ConfigErrors) {
     let per_call = WalletCaps::MIN_PER_CALL..=WalletCaps::MAX_PER_CALL;
     found.require(
         per_call.contains(&config.agent_wallet.default_per_call_cap_usd),
-        "agent_wallet.per_call_usd",
+        "agent_wallet.default_per_call_cap_usd",
         "must lie between 1 and 50000",
     );
     let outbound = &config.outbound;
     found.require(
         (1..=1_000_000).contains(&outbound.max_response_body_bytes),
-        "outbound.max_body_bytes",
+        "outbound.max_response_body_bytes",
         "must lie between 1 and 1000000: answers to paid calls are kept",
     );
     found.require(
         outbound.response_timeout_ms > 0,
-        "outbound.timeout_ms",
+        "outbound.response_timeout_ms",
         "must be at least 1",
     );
 }
@@ -97,7 +97,7 @@ fn spending(config: &Config, found: &mut ConfigErrors) {
 fn reconciliation(config: &Config, found: &mut ConfigErrors) {
     found.require(
         (1..=1_000).contains(&config.reconciliation.page_size),
-        "reconciliation.page",
+        "reconciliation.page_size",
         "must lie between 1 and 1000",
     );
 }
@@ -107,7 +107,7 @@ const PAY_TO: [(&str, Network); 2] = [
     ("payment.pay_to.solana", Network::Solana),
 ];
 
-/// The sandbox's chains pay the sandbox's treasury; another address would take payments that nobody could account for.
+/// The sandbox's chains pay the sandbox's treasury; payments to another address would have no ledger record.
 fn sandbox(config: &Config, found: &mut ConfigErrors) {
     found.require(
         config.settlement.kind == SettlementKind::Sandbox,
@@ -146,13 +146,13 @@ fn server(config: &Config, found: &mut ConfigErrors) {
     found.require(
         server.request_timeout_ms > config.engine.response_timeout_ms,
         "server.request_timeout_ms",
-        "must be longer than engine.answer_timeout_ms",
+        "must be longer than engine.response_timeout_ms",
     );
     let limits = &config.limits;
     found.require(limits.window_seconds > 0, "limits.window_seconds", "must be at least 1");
     found.require(
         limits.max_tracked_callers >= 64,
-        "limits.tracked_callers",
+        "limits.max_tracked_callers",
         "must be at least 64",
     );
     config.signup.check(found);
@@ -173,7 +173,7 @@ fn server(config: &Config, found: &mut ConfigErrors) {
     );
 }
 
-/// The operator's own address, and whom it lets in.
+/// The operator server's address and its tokens.
 fn operator(config: &Config, found: &mut ConfigErrors) {
     let Some(listen) = config.operator.listen else { return };
     found.require(
@@ -231,12 +231,12 @@ fn engine(config: &Config, found: &mut ConfigErrors) {
     let engine = &config.engine;
     found.require(
         engine.max_paid_calls_in_flight > 0,
-        "engine.max_in_flight",
+        "engine.max_paid_calls_in_flight",
         "must be at least 1",
     );
     found.require(
         engine.max_paid_calls_per_payer > 0,
-        "engine.max_settlements_per_payer",
+        "engine.max_paid_calls_per_payer",
         "must be at least 1",
     );
     found.require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1");
@@ -247,18 +247,18 @@ fn engine(config: &Config, found: &mut ConfigErrors) {
     );
     found.require(
         engine.chain_poll_interval_ms > 0,
-        "engine.watch_every_ms",
+        "engine.chain_poll_interval_ms",
         "must be at least 1",
     );
     found.require(
         engine.settlement_timeout_ms < engine.response_timeout_ms,
-        "engine.answer_timeout_ms",
-        "must be longer than engine.settle_timeout_ms",
+        "engine.response_timeout_ms",
+        "must be longer than engine.settlement_timeout_ms",
     );
     found.require(
         engine.initial_backoff_ms > 0 && engine.initial_backoff_ms <= engine.max_backoff_ms,
-        "engine.backoff_first_ms",
-        "must be at least 1 and at most engine.backoff_last_ms",
+        "engine.initial_backoff_ms",
+        "must be at least 1 and at most engine.max_backoff_ms",
     );
     super::restore_pause::check(config, found);
     let segment = config.storage.segment_bytes;
@@ -308,12 +308,12 @@ fn codes(list: &[String]) -> bool {
     list.iter().all(fits)
 }
 
-/// Money is converted by these: none may be zero or misspelled, and a dollar is a dollar.
+/// Exchange rates convert money: none may be zero or malformed, and a US dollar is 1.
 fn rates(config: &Config, found: &mut ConfigErrors) {
     found.require(
         config.rates.max_age_seconds > config.rates.refresh_interval_seconds,
         "rates.max_age_seconds",
-        "longer than rates.refresh_seconds, or no rate ever holds",
+        "longer than rates.refresh_interval_seconds, or no rate ever holds",
     );
     let key = "rates.usd_per_unit";
     let rates = &config.rates.usd_per_unit;
@@ -331,18 +331,18 @@ fn rates(config: &Config, found: &mut ConfigErrors) {
     );
 }
 
-/// A secret goes to each of them with every call, and card numbers come back.
+/// Every call sends a secret, and responses contain card numbers.
 fn remote_providers(config: &Config, found: &mut ConfigErrors) {
     for (name, outside) in config.providers.all() {
         if outside.url.is_empty() {
             continue;
         }
         let key = |setting: &str| format!("{name}.{setting}");
-        // The engine waits longer than the client, so that the client's own word for what happened is heard.
+        // The engine's timeout is longer than the client's, so that the client's own error is reported.
         found.require(
             outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settlement_timeout_ms,
             key("timeout_ms"),
-            "must be at least 1 and less than engine.settle_timeout_ms",
+            "must be at least 1 and less than engine.settlement_timeout_ms",
         );
         match reqwest::Url::parse(&outside.url) {
             Ok(url) => check_provider_url(&url, &key("url"), found),
@@ -373,7 +373,7 @@ pub(super) fn check_provider_url(url: &reqwest::Url, key: &str, found: &mut Conf
     );
 }
 
-/// What only the sandbox may have.
+/// Settings that are only allowed in the sandbox.
 fn production(config: &Config, found: &mut ConfigErrors) {
     let needs = "production needs your own";
     for (key, network) in PAY_TO {
@@ -392,11 +392,11 @@ fn production(config: &Config, found: &mut ConfigErrors) {
     );
     found.require(
         !identity.vault_key_file.as_os_str().is_empty(),
-        "identity.secret_key_file",
+        "identity.vault_key_file",
         needs,
     );
     let public = &config.server.public_url;
-    // Nobody listens between a client and a server on one machine.
+    // Traffic between a client and a server on one machine cannot be intercepted.
     let on_this_machine = reqwest::Url::parse(public).is_ok_and(|url| {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -1,4 +1,4 @@
-//! Which routes are on their way out.
+//! Settings of deprecated routes.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -7,30 +7,29 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// The contract's versions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Versions {
-    /// Routes being retired.
+    /// Deprecated routes.
     pub deprecated_routes: Vec<DeprecatedRoute>,
 }
 
-/// A route on its way out.
+/// A deprecated route.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeprecatedRoute {
-    /// The route.
+    /// Path of the deprecated route.
     pub route: String,
-    /// What to call instead.
+    /// Path of the replacement.
     pub successor: String,
-    /// The day it ends, as an HTTP date, once it is set.
+    /// Day on which the route is removed, as an HTTP date; absent until it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub sunset: Option<SunsetDate>,
 }
 
 impl DeprecatedRoute {
-    /// Whether both names are paths that fit a header.
+    /// Whether both paths are plain enough for a header.
     pub(super) fn is_plain(&self) -> bool {
         let plain = |path: &str| {
             path.starts_with('/')
@@ -42,7 +41,7 @@ impl DeprecatedRoute {
     }
 }
 
-/// The first moment of a day, in UTC. Settings write it as `2027-11-20`, answers as an HTTP date.
+/// The start of a day in UTC. Settings contain it as `2027-11-20`, responses as an HTTP date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SunsetDate(SystemTime);
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::validate::ConfigErrors;
 use crate::outbound::client::CallLimits;
 
-/// How long a connection may take to stand.
+/// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, Deserialize)]
@@ -40,22 +40,21 @@ impl Webhooks {
         );
         found.require(
             (1..=120_000).contains(&self.attempt_timeout_ms),
-            "webhooks.timeout_ms",
+            "webhooks.attempt_timeout_ms",
             "must lie between 1 and 120000",
         );
         found.require(
             self.max_concurrent_healthy > 0 && self.max_concurrent_degraded > 0,
-            "webhooks.max_quick",
-            "it and webhooks.max_slow must be at least 1",
+            "webhooks.max_concurrent_healthy",
+            "it and webhooks.max_concurrent_degraded must be at least 1",
         );
         found.require(
             self.retry_schedule_seconds[0] == 0,
-            "webhooks.retry_seconds",
+            "webhooks.retry_schedule_seconds",
             "the first try is made at once",
         );
     }
 
-    /// As the engine takes them.
     pub fn engine_settings(&self) -> WebhookSettings {
         let ms = |seconds: u64| seconds.saturating_mul(1_000);
         WebhookSettings {
@@ -73,7 +72,7 @@ impl Webhooks {
         }
     }
 
-    /// Of one try, beside those of all calls.
+    /// Limits of one attempt, based on those of all calls.
     pub fn limits(&self, others: CallLimits) -> CallLimits {
         CallLimits {
             connect: CONNECT,

@@ -82,7 +82,7 @@ async fn get_account_balance(
         .account(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let account = read.ok_or_else(|| ApiError::not_found("account_unknown", "There is no such account."))?;
+    let account = read.ok_or_else(|| ApiError::not_found("account_not_found", "There is no such account."))?;
     if let Some(message) = account.frozen {
         return Err(ApiError::frozen(message));
     }
@@ -107,7 +107,7 @@ async fn get_payment(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payment_id"])?;
-    let unknown = || ApiError::not_found("payment_unknown", "There is no such payment.");
+    let unknown = || ApiError::not_found("payment_not_found", "There is no such payment.");
     let id: PaymentId = query.required("payment_id")?.parse().map_err(|_| unknown())?;
     let claims = match &bearer {
         BearerAuth::Absent => None,
@@ -123,7 +123,7 @@ async fn get_payment(
     if let Some(claims) = claims {
         if claims.wallet != payment.account() {
             return Err(ApiError::forbidden(
-                "payment_of_another",
+                "payment_access_denied",
                 "This payment belongs to another wallet.",
             ));
         }

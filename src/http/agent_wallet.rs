@@ -95,7 +95,7 @@ impl AgentWalletState {
     /// The caller's wallet.
     ///
     /// # Errors
-    /// 404 `agent_wallet_unknown`.
+    /// 404 `agent_wallet_not_found`.
     async fn load_owned(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
         let read = self.callables.engine.agent_wallet(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)
@@ -117,7 +117,7 @@ impl AgentWalletState {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("agent_wallet_unknown", "This account has no managed wallet.")
+    ApiError::not_found("agent_wallet_not_found", "This account has no managed wallet.")
         .hint("Make it with createAgentWallet.")
 }
 
@@ -139,13 +139,17 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error)
                 .hint("Send USDC to the wallet's address, for example with POST /withdraw.")
         }
-        Rejection::TooManyPending => {
-            ApiError::unavailable("wallet_busy", "Too many of its spends are on their way.", 1)
-        }
-        Rejection::AddressNotFound => ApiError::not_found("address_unknown", "No such address is kept."),
-        Rejection::AddressBookFull => {
-            ApiError::new(StatusCode::CONFLICT, "address_book_full", "The address book is full.")
-        }
+        Rejection::TooManyPending => ApiError::unavailable(
+            "wallet_payment_limit_reached",
+            "Too many of its spends are on their way.",
+            1,
+        ),
+        Rejection::AddressNotFound => ApiError::not_found("address_not_found", "No such address is kept."),
+        Rejection::AddressBookFull => ApiError::new(
+            StatusCode::CONFLICT,
+            "address_limit_reached",
+            "The address book is full.",
+        ),
     }
 }
 

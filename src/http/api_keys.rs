@@ -81,19 +81,19 @@ pub(super) fn map_error(denied: &OperationError<Rejection>) -> ApiError {
         }
         OperationError::Rejected(Rejection::LimitReached) => {
             let error = "The account has as many API keys as it can have.";
-            ApiError::new(StatusCode::CONFLICT, "api_key_limit", error).hint("Revoke one that nobody needs.")
+            ApiError::new(StatusCode::CONFLICT, "api_key_limit_reached", error).hint("Revoke one that nobody needs.")
         }
         OperationError::Specific(never) => match *never {},
         OperationError::Rejected(Rejection::AlreadyClaimed)
         | OperationError::AlreadyUsed
         | OperationError::Unavailable => {
-            ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
+            ApiError::unavailable("service_unavailable", "That could not be done now. Try again.", 1)
         }
     }
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("api_key_unknown", "There is no such API key.")
+    ApiError::not_found("api_key_not_found", "There is no such API key.")
 }
 
 fn revoked() -> ApiError {
@@ -185,7 +185,7 @@ struct RevokeApiKeyRequest {
 /// Its tokens are 401 at once and its streams are closed. With the token of a wallet that signed in, or with one of the
 /// key's own. A second time changes nothing.
 #[utoipa::path(post, path = "/revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
-    responses((status = 200, description = "`key`, whose `state` is `revoked`.", body = schemas::ApiKeyResult),
+    responses((status = 200, description = "`key`, whose `status` is `revoked`.", body = schemas::ApiKeyResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
         (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
@@ -213,13 +213,13 @@ async fn revoke_agent_api_key(
 /// The key is the caller's.
 ///
 /// # Errors
-/// 403 `api_key_of_another`.
+/// 403 `api_key_access_denied`.
 pub(super) fn authorize_owner(claims: &AuthClaims, key: &ApiKey) -> Result<(), ApiError> {
     if key.owner == claims.wallet {
         return Ok(());
     }
     let error = "This API key belongs to another wallet.";
-    Err(ApiError::forbidden("api_key_of_another", error))
+    Err(ApiError::forbidden("api_key_access_denied", error))
 }
 
 /// What `agentAuth` takes.
@@ -277,7 +277,7 @@ struct AnnounceAgentRequest {
 
 /// Name the agent that uses this token
 ///
-/// An agent's own words, which nobody checks. The account page and the stream show them with the session (`session.announced`).
+/// An agent's own words, which nobody checks. The account page and the stream show them with the session (`session.agent_announced`).
 #[utoipa::path(post, path = "/announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
     responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = schemas::AnnounceAgentResult),
         (status = 400, description = "A text that it cannot have."), (status = 401, description = "No good token."),
@@ -307,7 +307,7 @@ async fn announce_agent_connection(
         Err(OperationError::Rejected(_)) => return Err(TokenError::Revoked.into()),
         Err(_) => {
             return Err(ApiError::unavailable(
-                "unavailable",
+                "service_unavailable",
                 "That could not be done now. Try again.",
                 1,
             ));

@@ -94,14 +94,14 @@ impl<T> CallableCall<T> {
     /// `userId`, if given, is this account's.
     ///
     /// # Errors
-    /// 403 `user_of_another`.
+    /// 403 `user_id_mismatch`.
     pub fn of(&self, wallet: &Wallet) -> Result<(), ApiError> {
         let own = wallet.user_id();
         if self.user.as_ref().is_none_or(|user| *user == own) {
             return Ok(());
         }
         let error = "`userId` is another account's; leave it out, or give the token's own.";
-        Err(ApiError::forbidden("user_of_another", error).param("userId"))
+        Err(ApiError::forbidden("user_id_mismatch", error).param("userId"))
     }
 }
 
@@ -169,7 +169,7 @@ impl CallableState {
     /// Lets the call in: `userId`, if given, is the caller, and the account is not frozen.
     ///
     /// # Errors
-    /// 403 `user_of_another` or `account_frozen`; 500 when storage fails.
+    /// 403 `user_id_mismatch` or `account_frozen`; 500 when storage fails.
     pub async fn admit<T: Sync>(&self, claims: &AuthClaims, call: &CallableCall<T>) -> Result<(), ApiError> {
         call.of(&claims.wallet)?;
         authenticated_account(&self.engine, claims).await
@@ -350,7 +350,7 @@ mod tests {
             (r#"{"data":7}"#, "parameter_invalid", Some("data"), None),
             (
                 r#"{"data":{},"x":1}"#,
-                "parameter_unknown",
+                "parameter_unrecognized",
                 Some("x"),
                 Some("Expected `data`."),
             ),
@@ -363,7 +363,7 @@ mod tests {
             (r#"{"data":{"userId":7}}"#, "parameter_invalid", Some("userId"), None),
             (
                 r#"{"data":{"maxAmuont":7}}"#,
-                "parameter_unknown",
+                "parameter_unrecognized",
                 Some("maxAmuont"),
                 Some("Did you mean `maxAmount`?"),
             ),

@@ -64,19 +64,19 @@ struct CallbackBody<T> {
 
 #[derive(Deserialize)]
 enum PayoutCallbackType {
-    #[serde(rename = "payouts.told")]
+    #[serde(rename = "payouts.updated")]
     Updated,
 }
 
 #[derive(Deserialize)]
 enum CardCallbackType {
-    #[serde(rename = "cards.told")]
+    #[serde(rename = "cards.updated")]
     Updated,
 }
 
 #[derive(Deserialize)]
 enum BankCallbackType {
-    #[serde(rename = "deposits.told")]
+    #[serde(rename = "deposits.updated")]
     Updated,
 }
 
@@ -99,8 +99,8 @@ impl CallbackState {
 ///
 /// Signed as Standard Webhooks says, with the rails' key. It says nothing of any payout: the rails are asked at once instead of
 /// when it is time, and their answer counts. So a callback may be lost, doubled or late without harm.
-#[utoipa::path(post, path = "/payout-callback", tag = "Payouts",
-    request_body(content = serde_json::Value, description = "`type` is `payouts.told`."),
+#[utoipa::path(post, path = "/payout-callback", operation_id = "receivePayoutCallback", tag = "Provider callbacks",
+    request_body(content = serde_json::Value, description = "`type` is `payouts.updated`."),
     responses((status = 200, description = "They will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the rails' signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
@@ -118,8 +118,8 @@ async fn post_payout_callback(
 /// The issuer of reloadable cards has something to tell
 ///
 /// As `POST /payout-callback`, with the issuer's key: it is asked at once what became of cards.
-#[utoipa::path(post, path = "/card-callback", tag = "Card balance",
-    request_body(content = serde_json::Value, description = "`type` is `cards.told`."),
+#[utoipa::path(post, path = "/card-callback", operation_id = "receiveCardCallback", tag = "Provider callbacks",
+    request_body(content = serde_json::Value, description = "`type` is `cards.updated`."),
     responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
@@ -137,8 +137,8 @@ async fn post_card_callback(
 /// Money came in at the bank
 ///
 /// As `POST /payout-callback`, with the bank's key. It names no money and credits none: the bank is asked at once what came in.
-#[utoipa::path(post, path = "/bank-callback", tag = "Banking",
-    request_body(content = serde_json::Value, description = "`type` is `deposits.told`."),
+#[utoipa::path(post, path = "/bank-callback", operation_id = "receiveBankCallback", tag = "Provider callbacks",
+    request_body(content = serde_json::Value, description = "`type` is `deposits.updated`."),
     responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
@@ -156,7 +156,7 @@ async fn post_bank_callback(
 /// Whether a provider signed exactly this, just now.
 ///
 /// # Errors
-/// 401 `signature_invalid`.
+/// 401 `callback_signature_invalid`.
 pub(super) fn signed(key: &CallbackKey, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<(), ApiError> {
     let header = |name: &str| {
         headers
@@ -178,7 +178,7 @@ pub(super) fn signed(key: &CallbackKey, headers: &HeaderMap, body: &[u8], now: T
 
 fn unsigned() -> ApiError {
     ApiError::unauthorized(
-        "signature_invalid",
+        "callback_signature_invalid",
         "The callback is not signed with the provider's key, or not now.",
     )
 }

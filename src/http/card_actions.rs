@@ -252,7 +252,7 @@ impl RequestedAction {
                 let body = JsonObject::new()
                     .boolean("success", true)
                     .text("card_id", self.id)
-                    .optional_text("requested", is_asked.then(|| self.action.name()))
+                    .optional_text("requested_action", is_asked.then(|| self.action.name()))
                     .text("status_url", &self.url);
                 Ok(if is_asked {
                     RecordedReply::accepted(&body)
@@ -262,7 +262,7 @@ impl RequestedAction {
             }
             Err(ActionRejection::InvalidState(status)) => conflict("card_not_open", format!("The card is {status}.")),
             Err(ActionRejection::Busy(other)) => conflict(
-                "card_busy",
+                "card_action_in_progress",
                 format!("Whoever made the card is still asked to {} it.", other.name()),
             ),
         }

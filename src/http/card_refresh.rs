@@ -106,7 +106,7 @@ fn refresh_response(told: Result<(), &Rejection>) -> Result<RecordedReply, ApiEr
                 .boolean("success", true)
                 .text("message", "The issuer is asked. GET /get-card-data shows what it says."),
         )),
-        Err(Rejection::RefreshInProgress) => conflict("refresh_pending", "The issuer is being asked already."),
+        Err(Rejection::RefreshInProgress) => conflict("refresh_in_progress", "The issuer is being asked already."),
         Err(Rejection::InvalidState(_) | Rejection::ActionInProgress(_)) => conflict(
             "card_not_ready",
             "Only a card that is ready or paused can be refreshed.",

@@ -63,7 +63,7 @@ struct CardWithdrawalParams {
 /// Take money out of the balance at the card issuer
 ///
 /// The issuer sets the amount aside at once; an operator pays it out. Follow `status_url`: `pending`, `queued`, `claimed`, then
-/// `complete`, or `rejected`, and then the issuer puts the amount back (`card_withdrawal.put_back`). An amount that the
+/// `complete`, or `rejected`, and then the issuer puts the amount back (`card_withdrawal.hold_released`). An amount that the
 /// issuer refuses after this answer is `failed`.
 #[utoipa::path(post, path = "/withdraw-card-balance", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),

@@ -241,9 +241,9 @@ async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<R
 }
 
 pub(super) fn access_denied() -> ApiError {
-    ApiError::forbidden("card_of_another", "This card belongs to another wallet.")
+    ApiError::forbidden("card_access_denied", "This card belongs to another wallet.")
 }
 
 pub(super) fn not_found() -> ApiError {
-    ApiError::not_found("card_unknown", "There is no such card.")
+    ApiError::not_found("card_not_found", "There is no such card.")
 }

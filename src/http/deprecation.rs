@@ -1,5 +1,5 @@
 //! Routes being retired: they work, and say on every answer what replaces them and until when (contract, versioning;
-//! RFC 9745, RFC 8594). Which they are is a setting, `versions.retiring`.
+//! RFC 9745, RFC 8594). Which they are is a setting, `versions.deprecated_routes`.
 
 use http::header::{HeaderName, LINK};
 use http::{HeaderMap, HeaderValue};

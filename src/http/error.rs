@@ -222,7 +222,7 @@ impl ApiError {
     /// For a bare status that some layer below answered with.
     pub(super) fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
         let (code, error) = match status.as_u16() {
-            404 => ("not_found", "There is no such route."),
+            404 => ("route_not_found", "There is no such route."),
             405 => {
                 let allow = headers.get(header::ALLOW).cloned();
                 return Self::method_not_allowed(allow.unwrap_or(HeaderValue::from_static("GET")));

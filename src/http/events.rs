@@ -194,8 +194,8 @@ fn load_error(error: &StoreError) -> ApiError {
     responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),
         (status = 403, description = "Frozen, or a cookie from another page than ours."),
         (status = 426, description = "Not a WebSocket upgrade."),
-        (status = 429, description = "Too many requests, or `too_many_streams` of this account."),
-        (status = 503, description = "`streams_full`: too many streams in all.")))]
+        (status = 429, description = "Too many requests, or `stream_limit_reached` of this account."),
+        (status = 503, description = "`stream_capacity_reached`: too many streams in all.")))]
 async fn get_stream(
     State(state): State<EventState>,
     MaybeBearer(bearer): MaybeBearer,
@@ -221,16 +221,20 @@ async fn get_stream(
         }
         None => ClientAccess::FirstMessage,
     };
-    let seat = hub
-        .acquire_slot()
-        .map_err(|_| ApiError::unavailable("streams_full", "The service has as many streams as it can serve.", 5))?;
+    let seat = hub.acquire_slot().map_err(|_| {
+        ApiError::unavailable(
+            "stream_capacity_reached",
+            "The service has as many streams as it can serve.",
+            5,
+        )
+    })?;
     Ok(upgrade(socket, state.stream, access, seat))
 }
 
 /// 429: the account has its streams.
 fn stream_limit(stream: &StreamContext) -> ApiError {
     let error = format!("The account has its {} streams.", stream.config.max_per_account);
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", error)
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "stream_limit_reached", error)
         .hint("Close one of them first.")
         .retry_after(5)
 }
@@ -258,7 +262,7 @@ async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> 
     let ours = origins.next().is_some_and(|o| o.as_bytes() == state.origin.as_bytes()) && origins.next().is_none();
     if !ours {
         return Err(ApiError::forbidden(
-            "origin_refused",
+            "origin_not_allowed",
             "A stream opened by cookie must come from our own page.",
         ));
     }

@@ -294,8 +294,12 @@ impl Front {
             }
             Err(_elapsed) => {
                 tracing::warn!("a request took too long");
-                ApiError::unavailable("timeout", "The request took too long. It may have taken effect.", 2)
-                    .into_response()
+                ApiError::unavailable(
+                    "processing_timeout",
+                    "The request took too long. It may have taken effect.",
+                    2,
+                )
+                .into_response()
             }
         }
     }

@@ -62,7 +62,7 @@ pub fn router(orders: Arc<GiftCardOrderState>) -> Router {
         (status = 400, description = "A parameter is missing, malformed or out of range, or a country that is not served."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
-        (status = 404, description = "`product_unknown`: no such gift card."),
+        (status = 404, description = "`product_not_found`: no such gift card."),
         (status = 409, description = "`out_of_stock`: not now. Or the payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
@@ -99,7 +99,7 @@ async fn order_gift_card(
         return orders.checkout.handle(call).await;
     }
     let found = orders.product(id).await?;
-    let product = found.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card."))?;
+    let product = found.ok_or_else(|| ApiError::not_found("product_not_found", "There is no such gift card."))?;
     let currency = orders.check(&product, country, amount)?;
     let rates = orders.quotable_rates(&product).await?;
     let call = PaidCall {
@@ -152,7 +152,7 @@ impl GiftCardOrderState {
             .await;
         shown.map_err(|error| {
             tracing::error!(%error, "a fee rate could not be stored");
-            ApiError::unavailable("unavailable", "The price could not be written down.", 2)
+            ApiError::unavailable("service_unavailable", "The price could not be written down.", 2)
         })
     }
 

@@ -227,7 +227,7 @@ impl From<GiftCardFacets> for SearchFacets {
         ("starting_after" = Option<String>, Query, description = "The last `product_id` of the page before.")),
     responses((status = 200, description = "A page of gift cards with facets.", body = GiftCardSearchResponse),
         (status = 400, description = "A malformed parameter, or a country in which gift cards are not sold."),
-        (status = 404, description = "`product_unknown`: `starting_after` is not in this list."),
+        (status = 404, description = "`product_not_found`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the catalog does not answer.")))]
 async fn search_gift_cards(
     State(state): State<Arc<GiftCardSearchState>>,
@@ -257,7 +257,7 @@ async fn search_gift_cards(
     };
     let page = provider_error(state.catalog_timeout, state.catalog.search(&wanted)).await?;
     let page =
-        page.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card in this list."))?;
+        page.ok_or_else(|| ApiError::not_found("product_not_found", "There is no such gift card in this list."))?;
     Ok(json::inert(&GiftCardSearchResponse {
         gift_cards: page
             .products

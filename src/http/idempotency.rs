@@ -150,7 +150,7 @@ pub fn in_progress_response<R>(denied: &OperationError<R>) -> ApiError {
         OperationError::AlreadyUsed => in_progress(),
         OperationError::Specific(never) => match *never {},
         OperationError::Rejected(_) | OperationError::Unavailable => {
-            ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
+            ApiError::unavailable("service_unavailable", "The engine could not answer now.", 1)
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
         }
     }

@@ -149,7 +149,7 @@ fn field_error(path: &str, said: &str) -> ApiError {
     let (code, name, error) = if let Some(name) = quoted("missing field `") {
         ("parameter_missing", name, "The body lacks this field.")
     } else if let Some(name) = quoted("unknown field `") {
-        ("parameter_unknown", name, "This route does not take that field.")
+        ("parameter_unrecognized", name, "This route does not take that field.")
     } else if path == "." {
         return malformed("The body is not what this route takes.");
     } else {
@@ -164,7 +164,7 @@ fn field_error(path: &str, said: &str) -> ApiError {
     let wanted = said.rsplit_once(", expected ").map(|(_, wanted)| wanted);
     // Of a list of names every other part between the quotes is one.
     let known = wanted.unwrap_or_default().split('`').skip(1).step_by(2);
-    if code == "parameter_unknown"
+    if code == "parameter_unrecognized"
         && let Some(near) = closest_match(name, known)
     {
         return error.hint(format!("Did you mean `{near}`?"));
@@ -241,13 +241,13 @@ mod tests {
             ),
             (
                 r#"{"fault":"drop","time":1}"#,
-                "parameter_unknown",
+                "parameter_unrecognized",
                 Some("time"),
                 Some("Did you mean `times`?"),
             ),
             (
                 r#"{"fault":"drop","colour":1}"#,
-                "parameter_unknown",
+                "parameter_unrecognized",
                 Some("colour"),
                 Some("Expected `fault` or `times`."),
             ),

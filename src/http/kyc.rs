@@ -120,17 +120,17 @@ struct IdentityCallback {
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 enum IdentityCallbackType {
-    #[serde(rename = "check.passed")]
+    #[serde(rename = "identity_check.passed")]
     Passed,
-    #[serde(rename = "check.failed")]
+    #[serde(rename = "identity_check.failed")]
     Failed,
 }
 
 /// A verdict of the identity check's provider
 ///
 /// Signed as Standard Webhooks says, with the provider's key. The same callback again changes nothing.
-#[utoipa::path(post, path = "/identity-callback", tag = "Identity check",
-    request_body(content = serde_json::Value, description = "`type` (`check.passed` or `check.failed`), `reference`, `wallet`, `reason`."),
+#[utoipa::path(post, path = "/identity-callback", operation_id = "receiveIdentityCallback", tag = "Provider callbacks",
+    request_body(content = serde_json::Value, description = "`type` (`identity_check.passed` or `identity_check.failed`), `reference`, `wallet`, `reason`."),
     responses((status = 200, description = "Taken, now or before.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
@@ -145,7 +145,7 @@ async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) 
         wallet,
         reason,
     } = json::deserialize(&body)?;
-    let unknown = || ApiError::not_found("check_unknown", "There is no such identity check.");
+    let unknown = || ApiError::not_found("identity_check_not_found", "There is no such identity check.");
     let wallet: Wallet = wallet.parse().map_err(|_| unknown())?;
     let verdict = match r#type {
         IdentityCallbackType::Passed => Verdict::Passed,
@@ -158,9 +158,13 @@ async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) 
         Err(OperationError::Rejected(Rejection::AlreadyDecided(status))) => {
             tracing::warn!(%wallet, status, "a callback contradicts what the identity check came to");
             let error = "The check was decided otherwise, and that stands.";
-            Err(ApiError::new(StatusCode::CONFLICT, "check_decided", error))
+            Err(ApiError::new(
+                StatusCode::CONFLICT,
+                "identity_check_already_decided",
+                error,
+            ))
         }
         Err(OperationError::Rejected(_) | OperationError::AlreadyUsed) => Err(unknown()),
-        Err(OperationError::Unavailable) => Err(ApiError::unavailable("unavailable", "Try again.", 1)),
+        Err(OperationError::Unavailable) => Err(ApiError::unavailable("service_unavailable", "Try again.", 1)),
     }
 }

@@ -131,7 +131,7 @@ pub(super) async fn login_link(login: &LoginState, claims: &AuthClaims) -> Resul
         Ok(()) => Ok(login_url(&login.origin, &code)),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(ApiError::unavailable(
-            "unavailable",
+            "service_unavailable",
             "The link could not be made. Try again.",
             1,
         )),
@@ -205,7 +205,7 @@ async fn post_login(
     body: Body,
 ) -> Result<Response, ApiError> {
     if !is_same_origin_form(&login, &headers) {
-        let refused = ApiError::forbidden("origin_refused", "This form is sent by our own page only.");
+        let refused = ApiError::forbidden("origin_not_allowed", "This form is sent by our own page only.");
         return owner::redirect_or_error(&login, &headers, Err(refused));
     }
     Ok(match open_session(&login, body).await {

@@ -105,7 +105,7 @@ impl MerchantResult {
         ("starting_after" = Option<String>, Query, description = "The last `merchant_id` of the page before.")),
     responses((status = 200, description = "A page of merchants.", body = MerchantSearchResponse),
         (status = 400, description = "A malformed parameter."),
-        (status = 404, description = "`merchant_unknown`: `starting_after` is not in this list."),
+        (status = 404, description = "`merchant_not_found`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the directory does not answer.")))]
 async fn search_merchants(
     State(merchants): State<Arc<dyn MerchantDirectory>>,
@@ -126,7 +126,7 @@ async fn search_merchants(
         .await
         .map_err(|error| directory_unavailable(&error))?;
     let page =
-        page.ok_or_else(|| ApiError::not_found("merchant_unknown", "There is no such merchant in this list."))?;
+        page.ok_or_else(|| ApiError::not_found("merchant_not_found", "There is no such merchant in this list."))?;
     let mut merchants: Vec<MerchantResult> = page.merchants.into_iter().map(MerchantResult::from).collect();
     let unknown = wanted
         .q

@@ -103,7 +103,10 @@ pub fn router(admin: Arc<AdminState>) -> Router {
         .route("/admin/jobs/credit", post(jobs::post_credit))
         .route("/admin/jobs/keep", post(jobs::post_withhold_credit))
         .route("/admin/late-returns", get(accounts::get_late_returns))
-        .route("/admin/untracked-transfers/attribute", post(untracked_transfers::post_attribute))
+        .route(
+            "/admin/untracked-transfers/attribute",
+            post(untracked_transfers::post_attribute),
+        )
         .route("/admin/incoming-transfers", get(incoming::get_incoming))
         .route("/admin/incoming-transfers/credit", post(incoming::post_credit))
         .route(
@@ -160,7 +163,7 @@ async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, Ap
 }
 
 fn unavailable() -> ApiError {
-    ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
+    ApiError::unavailable("service_unavailable", "The engine could not answer now.", 1)
 }
 
 /// The wallets' tokens open nothing here; operators' tokens are for [`Doors`] to judge, route by route.

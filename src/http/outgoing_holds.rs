@@ -22,13 +22,13 @@ pub(super) async fn with_hold_reason(engine: &Engine, work: &Job, view: JsonObje
 /// After a restore, while the balances may still lack what has left already. Nothing is remembered of it.
 ///
 /// # Errors
-/// 503 `withdrawals_held`.
+/// 503 `withdrawals_paused`.
 pub(super) fn require_withdrawals_active(engine: &Engine) -> Result<(), ApiError> {
     if !engine.are_withdrawals_paused() {
         return Ok(());
     }
     let error = "Nothing leaves a balance until the books have been checked after a restore.";
-    Err(ApiError::unavailable("withdrawals_held", error, 60).hint("Nothing was held or sent. Ask again later."))
+    Err(ApiError::unavailable("withdrawals_paused", error, 60).hint("Nothing was held or sent. Ask again later."))
 }
 
 /// The refusal of a transfer that its chain or its receiver could not take. Nothing was held, and nothing is remembered.

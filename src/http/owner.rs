@@ -85,7 +85,7 @@ async fn start_identity_check(login: &LoginState, headers: &HeaderMap) -> Result
         }
         Err(OperationError::Rejected(_)) => Err(ApiError::new(
             StatusCode::CONFLICT,
-            "identity_verified",
+            "identity_already_verified",
             "The identity is verified already.",
         )),
         Err(_) => Err(unavailable()),
@@ -215,7 +215,7 @@ pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<Aut
         .is_some_and(|o| o.as_bytes() == login.origin.as_str().as_bytes());
     if !ours || origins.next().is_some() {
         return Err(ApiError::forbidden(
-            "origin_refused",
+            "origin_not_allowed",
             "This form is sent by the account page only.",
         ));
     }
@@ -271,7 +271,7 @@ fn parse_spending(form: &[u8]) -> Result<WalletCaps, ApiError> {
 }
 
 pub(super) fn parse_form(form: &[u8]) -> Result<&str, ApiError> {
-    let malformed = |_| ApiError::parameter("parameter_malformed", "body", "The form is not percent-encoded UTF-8.");
+    let malformed = |_| ApiError::parameter("query_malformed", "body", "The form is not percent-encoded UTF-8.");
     std::str::from_utf8(form).map_err(malformed)
 }
 
@@ -303,7 +303,7 @@ fn parse_caps(form: &[u8]) -> Result<OwnerCaps, ApiError> {
 }
 
 fn unavailable() -> ApiError {
-    ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
+    ApiError::unavailable("service_unavailable", "That could not be done now. Try again.", 1)
 }
 
 pub(super) fn redirect_to_login() -> Response {

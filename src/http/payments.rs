@@ -74,14 +74,14 @@ async fn list_payments(
 impl PaymentsState {
     /// Another's place in time would tell when it paid.
     async fn load_owned(&self, wallet: &Wallet, text: &str) -> Result<PaymentId, ApiError> {
-        let unknown = || ApiError::not_found("payment_unknown", "There is no such payment.");
+        let unknown = || ApiError::not_found("payment_not_found", "There is no such payment.");
         let id: PaymentId = text.parse().map_err(|_| unknown())?;
         let payment = self.engine.payment(&id).await.map_err(|_| ApiError::internal())?;
         if payment.ok_or_else(unknown)?.account() == *wallet {
             return Ok(id);
         }
         let error = "This payment belongs to another wallet.";
-        Err(ApiError::forbidden("payment_of_another", error))
+        Err(ApiError::forbidden("payment_access_denied", error))
     }
 
     async fn render(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {

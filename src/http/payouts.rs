@@ -147,7 +147,7 @@ async fn get_push_to_card(
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
-        (status = 404, description = "`destination_unknown`: the account has no such destination. Nothing was charged."),
+        (status = 404, description = "`destination_not_found`: the account has no such destination. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
@@ -193,9 +193,9 @@ async fn send_bank_payment(
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
-        (status = 404, description = "`recipient_unknown`: a saved recipient that the account does not have. Nothing was charged."),
+        (status = 404, description = "`recipient_not_found`: a saved recipient that the account does not have. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
-        (status = 412, description = "`identity_required`: `GET /get-kyc-link`. Nothing was charged."),
+        (status = 412, description = "`identity_verification_required`: `GET /get-kyc-link`. Nothing was charged."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_payment(
@@ -277,7 +277,7 @@ impl PayoutState {
             return Ok(payout);
         }
         let error = "This payout belongs to another wallet.";
-        Err(ApiError::forbidden("payout_of_another", error))
+        Err(ApiError::forbidden("payout_access_denied", error))
     }
 
     async fn one(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
@@ -311,5 +311,5 @@ impl PayoutState {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("payout_unknown", "There is no such payout.")
+    ApiError::not_found("payout_not_found", "There is no such payout.")
 }

@@ -19,7 +19,7 @@ impl Query {
     /// Reads a raw query string (without `?`).
     ///
     /// # Errors
-    /// 400 `parameter_unknown` (with the nearest known name as hint), `parameter_repeated`, `parameter_malformed`.
+    /// 400 `parameter_unrecognized` (with the nearest known name as hint), `parameter_duplicated`, `query_malformed`.
     pub fn parse(raw: Option<&str>, known: &[&'static str]) -> Result<Self, ApiError> {
         let mut pairs: Vec<(&'static str, String)> = Vec::with_capacity(known.len());
         for part in raw.unwrap_or("").split('&').filter(|p| !p.is_empty()) {
@@ -30,7 +30,7 @@ impl Query {
             };
             if pairs.iter().any(|(seen, _)| *seen == name) {
                 let error = format!("The parameter `{name}` is given more than once.");
-                return Err(ApiError::parameter("parameter_repeated", name, error));
+                return Err(ApiError::parameter("parameter_duplicated", name, error));
             }
             pairs.push((name, decode(value)?));
         }
@@ -185,7 +185,11 @@ fn missing_parameters(names: &[&'static str]) -> ApiError {
 fn unrecognized_parameter(name: &str, known: &[&'static str]) -> ApiError {
     // The name is the caller's own text: shown back short and without anything unprintable.
     let shown: String = name.chars().filter(|c| c.is_ascii_graphic()).take(64).collect();
-    let error = ApiError::parameter("parameter_unknown", shown, "This route does not take that parameter.");
+    let error = ApiError::parameter(
+        "parameter_unrecognized",
+        shown,
+        "This route does not take that parameter.",
+    );
     match closest_match(name, known.iter().copied()) {
         Some(near) => error.hint(format!("Did you mean `{near}`?")),
         None if known.is_empty() => error.hint("This route takes no parameters."),
@@ -198,7 +202,7 @@ fn decode(text: &str) -> Result<String, ApiError> {
     let malformed = || {
         ApiError::new(
             http::StatusCode::BAD_REQUEST,
-            "parameter_malformed",
+            "query_malformed",
             "A parameter is not percent-encoded UTF-8.",
         )
     };
@@ -291,7 +295,7 @@ mod tests {
             "amount=5&%61mount=500",
             "amount&amount=5",
         ] {
-            assert_eq!(amount(raw), Err("parameter_repeated".into()), "{raw}");
+            assert_eq!(amount(raw), Err("parameter_duplicated".into()), "{raw}");
         }
     }
 
@@ -301,18 +305,15 @@ mod tests {
         let error = Query::parse(Some("amout=5"), &KNOWN).unwrap_err();
         assert_eq!(
             (error.status.as_u16(), &*error.code, error.param.as_deref()),
-            (400, "parameter_unknown", Some("amout"))
+            (400, "parameter_unrecognized", Some("amout"))
         );
         assert_eq!(error.hint.as_deref(), Some("Did you mean `amount`?"));
         let far = Query::parse(Some("colour=red"), &KNOWN).unwrap_err();
         assert_eq!(far.hint.as_deref(), Some("Known parameters: amount, format."));
-        assert_eq!(
-            Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code,
-            "parameter_malformed"
-        );
+        assert_eq!(Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code, "query_malformed");
         assert_eq!(
             Query::parse(Some("amount=%ff"), &KNOWN).unwrap_err().code,
-            "parameter_malformed"
+            "query_malformed"
         );
     }
 

@@ -310,12 +310,12 @@ impl RecipientState {
             return Ok((id, saved));
         }
         let error = "This recipient belongs to another wallet.";
-        Err(ApiError::forbidden("recipient_of_another", error))
+        Err(ApiError::forbidden("recipient_access_denied", error))
     }
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("recipient_unknown", "There is no such recipient.")
+    ApiError::not_found("recipient_not_found", "There is no such recipient.")
 }
 
 /// Bank recipients with their destinations
@@ -335,7 +335,7 @@ async fn get_bank_recipients(
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     authenticated_account(&recipients.engine, &claims).await?;
-    let unknown = || ApiError::not_found("destination_unknown", "There is no such bank destination.");
+    let unknown = || ApiError::not_found("destination_not_found", "There is no such bank destination.");
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => {

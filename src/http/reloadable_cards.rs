@@ -197,7 +197,7 @@ impl ReloadableCardState {
             }
             Status::Failed { .. } => {
                 let error = "The card issuer refused the card.";
-                return Err(ApiError::new(StatusCode::CONFLICT, "card_declined", error));
+                return Err(ApiError::new(StatusCode::CONFLICT, "card_creation_declined", error));
             }
             Status::Creating => "creating",
             // As it was made, so that every replay shows the same.

@@ -154,7 +154,7 @@ pub const ROUTES: &[&str] = &[
     "/sandbox/merchants",
     "/sandbox/payouts",
     "/sandbox/rates",
-    "/sandbox/settlement",
+    "/sandbox/chain-rpc",
     "/sandbox/solana",
     "/sandbox/time",
     "/sandbox/transfers",

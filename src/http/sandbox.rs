@@ -84,7 +84,7 @@ pub fn router(state: Arc<SandboxState>) -> Router {
         .route("/sandbox/freeze", post(post_freeze))
         .route("/sandbox/base", post(post_base))
         .route("/sandbox/solana", post(post_solana))
-        .route("/sandbox/settlement", post(post_settlement))
+        .route("/sandbox/chain-rpc", post(post_settlement))
         .with_state(state)
 }
 
@@ -95,7 +95,7 @@ impl From<ControlError> for ApiError {
                 let text = error.to_string();
                 Self::parameter("parameter_invalid", param, text)
             }
-            ControlError::Stopped(_) => Self::unavailable("sandbox_stopped", "The sandbox has stopped.", 1),
+            ControlError::Stopped(_) => Self::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1),
         }
     }
 }
@@ -206,7 +206,7 @@ async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response
         .engine
         .set_frozen(wallet, request.message, None)
         .await
-        .map_err(|_| ApiError::unavailable("unavailable", "The account could not be changed.", 1))?;
+        .map_err(|_| ApiError::unavailable("service_unavailable", "The account could not be changed.", 1))?;
     Ok(json::ok(&SandboxFreezeResponse {
         wallet: wallet.address(),
         frozen,
@@ -284,8 +284,8 @@ async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response
 
 /// What a bridge in another process asks the chains
 ///
-/// For `purser provider --chain-of`. Question and answer are in `purser`'s own encoding, of the same version.
-#[utoipa::path(post, path = "/sandbox/settlement", tag = "Sandbox", request_body = inline(ChainRpcRequest),
+/// For `purser serve-providers --chain-url`. Question and answer are in `purser`'s own encoding, of the same version.
+#[utoipa::path(post, path = "/sandbox/chain-rpc", tag = "Sandbox", request_body = inline(ChainRpcRequest),
     responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
 async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let question: ChainRpcRequest = sandbox.body(body).await?;
@@ -293,8 +293,8 @@ async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Resp
         Some(reply) => Ok(json::ok(&reply)),
         None => Err(ApiError::parameter(
             "parameter_invalid",
-            "asked",
-            "not a question of this version",
+            "request",
+            "not a request of this version",
         )),
     }
 }

@@ -266,5 +266,5 @@ fn revoked() -> ApiError {
 }
 
 fn unavailable() -> ApiError {
-    ApiError::unavailable("unavailable", "The service could not answer. Try again.", 1)
+    ApiError::unavailable("service_unavailable", "The service could not answer. Try again.", 1)
 }

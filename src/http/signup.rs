@@ -191,7 +191,7 @@ impl SignupState {
         };
         if !key.is_revealable(now) {
             let error = "The API key was used, was revoked or is older than ten minutes: it is not shown again.";
-            return Err(no_longer_available("signup_over", error));
+            return Err(no_longer_available("api_key_no_longer_available", error));
         }
         let told = JsonObject::new()
             .text("status", "claimed")

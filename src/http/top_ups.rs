@@ -331,12 +331,12 @@ fn issuer_unavailable() -> ApiError {
 }
 
 async fn load_owned_top_up(top_ups: &TopUpState, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
-    let unknown = || ApiError::not_found("top_up_unknown", "There is no such top-up.");
+    let unknown = || ApiError::not_found("top_up_not_found", "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
     let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;
     if known.ok_or_else(unknown)?.owner != *wallet {
         let error = "This top-up belongs to another wallet.";
-        return Err(ApiError::forbidden("top_up_of_another", error));
+        return Err(ApiError::forbidden("top_up_access_denied", error));
     }
     Ok(id)
 }

@@ -114,7 +114,7 @@ async fn post_register(
     let wanted: RegisterWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let url = state.webhook_sender.check_url(&wanted.url).map_err(|why| {
         let error = format!("This URL is not called: {}{}.", wire_summary(why), why.allowlist_hint());
-        ApiError::parameter("webhook_url_refused", "url", error)
+        ApiError::parameter("webhook_url_not_allowed", "url", error)
             .hint("A public address on port 80 or 443, by name or plainly written.")
     })?;
     let types = wanted.types.unwrap_or_default();
@@ -159,7 +159,7 @@ impl WebhookState {
             Ok(id) => self.registered(id, record, &types).await,
             Err(RegistrationError::LimitReached(most)) => {
                 let error = format!("The account has {most} endpoints, which is as many as it may.");
-                let full = ApiError::new(StatusCode::CONFLICT, "webhooks_full", error);
+                let full = ApiError::new(StatusCode::CONFLICT, "webhook_limit_reached", error);
                 Err(full.hint("Delete one that is not needed: POST /delete-webhook."))
             }
             Err(RegistrationError::OwnedByOtherSession) => Err(of_another_session()),
@@ -214,7 +214,7 @@ impl WebhookState {
         let endpoint = found.ok_or_else(unknown)?;
         if endpoint.owner != claims.wallet {
             let error = "This webhook belongs to another wallet.";
-            return Err(ApiError::forbidden("webhook_of_another", error));
+            return Err(ApiError::forbidden("webhook_access_denied", error));
         }
         Ok((id, endpoint))
     }
@@ -335,5 +335,5 @@ pub(super) fn check_state(endpoint: &WebhookEndpoint) -> Result<(), ApiError> {
 }
 
 pub(super) fn unknown() -> ApiError {
-    ApiError::not_found("webhook_unknown", "There is no such webhook.")
+    ApiError::not_found("webhook_not_found", "There is no such webhook.")
 }

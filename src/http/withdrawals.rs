@@ -339,7 +339,7 @@ async fn load_owned(
     let withdrawal = found.ok_or_else(unknown)?;
     if withdrawal.owner() != claims.wallet {
         let error = "This withdrawal belongs to another wallet.";
-        return Err(ApiError::forbidden("withdrawal_of_another", error));
+        return Err(ApiError::forbidden("withdrawal_access_denied", error));
     }
     Ok((id, withdrawal))
 }
@@ -384,5 +384,5 @@ fn page(name: &str, shown: impl Iterator<Item = String>, more: bool) -> Response
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("withdrawal_unknown", "There is no such withdrawal.")
+    ApiError::not_found("withdrawal_not_found", "There is no such withdrawal.")
 }

@@ -1,10 +1,8 @@
-//! Text forms of API keys, and of the signups that lead to one. A signup has no stored row until a person
-//! approves it.
+//! Text forms of API keys, and of the signups that lead to one. A signup has no stored row until a person approves it.
 //!
-//! A key's secret is a MAC over its id. No row holds it, and it can be shown again until it is first used. A
-//! signup is an id and an expiry. The claim token polls for the key and the page claims it. Both carry id and
-//! expiry under MACs with different labels, so neither can be used for the other. The key that a signup creates
-//! has the signup's id.
+//! A key's secret is a MAC over its id. No row holds it, and it can be shown again until it is first used. A signup is
+//! an id and an expiry. The claim token polls for the key and the page claims it. Both carry id and expiry under MACs
+//! with different labels, so neither can be used for the other. The key that a signup creates has the signup's id.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -40,8 +38,8 @@ impl ApiKeyCodec {
         SecretText::new(text)
     }
 
-    /// The key's id, if the text is a key of this service. Whether the key is active, only the engine knows.
-    /// Takes the same time for a wrong secret as for the right one.
+    /// The key's id, if the text is a key of this service. Whether the key is active, only the engine knows. Takes the
+    /// same time for a wrong secret as for the right one.
     pub fn read(&self, text: &str) -> Option<ApiKeyId> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('.')?;
         if text.len() != LENGTH {
@@ -171,8 +169,8 @@ mod tests {
     use super::*;
     use crate::identity::test_entropy::CountingEntropy;
 
-    /// Checks: a key is accepted only whole, unchanged and under its own service's key. The hints of a list
-    /// reveal neither the secret nor another key's.
+    /// Checks: a key is accepted only whole, unchanged and under its own service's key. The hints of a list reveal
+    /// neither the secret nor another key's.
     #[test]
     fn an_api_key_is_one_text_of_one_house() {
         let keys = ApiKeyCodec::new(&Key32::new([1; 32]));
@@ -204,8 +202,8 @@ mod tests {
         assert!(text.ends_with(&last));
     }
 
-    /// Checks: the page's URL cannot poll for the key and the token cannot claim it. Neither can be changed to
-    /// name another key or a later expiry.
+    /// Checks: the page's URL cannot poll for the key and the token cannot claim it. Neither can be changed to name
+    /// another key or a later expiry.
     #[test]
     fn token_and_page_open_only_their_own() {
         let origin = Origin::parse("https://d.example").unwrap();

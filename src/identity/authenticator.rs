@@ -1,7 +1,7 @@
-//! Judges tokens and cookies on the hot path: signature and time from the token, revocation from memory.
+//! Validates tokens and cookies on the hot path: signature and time from the token, revocation from memory.
 //!
-//! The set of revoked sessions is read at the start and follows the journal: a revocation is in it before anybody is
-//! told that it happened.
+//! The set of revoked sessions is read at startup and follows the journal: it contains a revocation before any client
+//! is notified of it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,6 @@ use crate::http::auth::{AccountStatus, AuthClaims, Authenticator, TokenError};
 use crate::revocations::{RevocationLog, entry_of};
 use crate::stream::Hub;
 
-/// See the module.
 pub struct TokenAuthenticator {
     tokens: Arc<IdTokens>,
     cookies: SessionCookies,
@@ -30,14 +29,14 @@ pub struct TokenAuthenticator {
     hub: Arc<Hub>,
     /// Where agents wait for their keys.
     signup_waiters: Arc<SignupWaiters>,
-    /// Where they are written down before anybody is told.
+    /// Revocations are persisted here before any client is notified.
     log: Arc<RevocationLog>,
-    /// Revoked sessions and API keys, each until no id_token of it can be alive.
+    /// Revoked sessions and API keys, each until all their id_tokens have expired.
     revoked: DashMap<SessionId, u64>,
 }
 
 impl TokenAuthenticator {
-    /// Knows every session that is revoked now; subscribe it to the store to keep it so.
+    /// Loads all current revocations; subscribe it to the store to keep it up to date.
     ///
     /// # Errors
     /// When storage fails.
@@ -76,7 +75,7 @@ impl TokenAuthenticator {
         }
     }
 
-    /// Drops revocations that no living token could meet, once in many.
+    /// Drops revocations that no unexpired token could match, once in many calls.
     fn purge_expired(&self) {
         if self.revoked.len() % 1_024 == 1_023 {
             let now_s = self.clock.now().seconds();
@@ -94,11 +93,11 @@ impl TokenAuthenticator {
             .ok()
             .flatten()
             .ok_or(TokenError::Invalid)?;
-        // Whoever cannot be checked is not let in.
+        // If the key cannot be checked, deny access.
         if self.engine.is_api_key_inactive(&session).await.unwrap_or(true) {
             return Err(TokenError::Revoked);
         }
-        // The cookie's own end was checked above; a stream opened by it is judged again within an hour.
+        // The cookie's own expiry was checked above; a stream opened by it is checked again within an hour.
         let expires_at = Timestamp(session.expires_at.0.min(now.plus_ms(3_600_000).0));
         self.check_session(AuthClaims {
             wallet: session.owner,
@@ -148,7 +147,7 @@ impl AccountStatus for TokenAuthenticator {
         Box::pin(async move {
             match self.engine.account(&wallet).await {
                 Ok(account) => account.and_then(|a| a.frozen),
-                // Whoever cannot be checked is not let in.
+                // If the account cannot be checked, deny access.
                 Err(_) => Some("The account cannot be read right now.".into()),
             }
         })
@@ -169,7 +168,7 @@ impl EventSink for TokenAuthenticator {
                 };
                 let id = u128::from_be_bytes(id);
                 if record.status == "revoked" {
-                    // A key's name as a family is its own.
+                    // A key's id is also its session family.
                     let family = SessionId(id);
                     self.purge_expired();
                     self.revoked.insert(family, record.at.seconds() + ID_TOKEN_MAX_S);

@@ -1,7 +1,7 @@
 //! The 402 of `GET /auth`: a sign-in-with-x challenge inside an x402 v2 PaymentRequired.
 //!
-//! Nothing is for sale here, yet `accepts` names both networks with amount zero: a stock sign-in helper signs with the
-//! network of the first entry and does nothing without one. Everything but nonce and times is written once.
+//! Nothing is sold here, but `accepts` names both networks with amount zero: a stock sign-in helper signs with the
+//! network of the first entry and does nothing without one. Everything but nonce and times is serialized once.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,16 +14,14 @@ use super::origin::Origin;
 use super::rfc3339;
 use super::sign_in_error::SignInError;
 
-/// Path of the route, and so of the `uri` that is signed.
+/// Path of the route, and so of the signed `uri`.
 const PATH: &str = "/auth";
 const DESCRIPTION: &str = "Sign in with a wallet. Free.";
 
-/// How USDC would be paid on Base. Clients want every field even of a zero amount.
+/// USDC payment terms on Base. Clients require every field even of a zero amount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasePaymentTerms {
-    /// The USDC contract.
     pub asset: String,
-    /// Our address.
     pub pay_to: String,
     /// EIP-712 domain name of the contract.
     pub name: String,
@@ -31,23 +29,20 @@ pub struct BasePaymentTerms {
     pub version: String,
 }
 
-/// How USDC would be paid on Solana.
+/// USDC payment terms on Solana.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SolanaPaymentTerms {
     /// The USDC mint.
     pub asset: String,
-    /// Our address.
     pub pay_to: String,
-    /// Who pays the network's fee.
+    /// Payer of the network fee.
     pub fee_payer: String,
 }
 
-/// What a challenge needs to know of payments.
+/// Payment terms of a challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeTerms {
-    /// On Base.
     pub base: BasePaymentTerms,
-    /// On Solana.
     pub solana: SolanaPaymentTerms,
     /// `maxTimeoutSeconds` of both entries.
     pub max_timeout_seconds: u32,
@@ -58,11 +53,10 @@ pub struct ChallengeTerms {
 pub struct SignInChallenge {
     /// Value of the `PAYMENT-REQUIRED` header: padded standard base64 of the JSON.
     pub header: String,
-    /// The JSON body: the same object, with `error`, `code` and the older names of the terms beside it.
+    /// The JSON body: the same object, plus `error`, `code` and the older names of the terms.
     pub body: String,
 }
 
-/// Makes challenges.
 #[derive(Clone, Debug)]
 pub struct SignInChallenges {
     nonces: Nonces,
@@ -76,7 +70,7 @@ struct ChallengeTemplates {
     body: Template,
 }
 
-/// JSON from `resource` to the end, cut where nonce and times go.
+/// JSON from `resource` to the end, split where nonce and times are inserted.
 #[derive(Clone, Debug)]
 struct Template {
     to_nonce: String,
@@ -84,7 +78,7 @@ struct Template {
 }
 
 impl SignInChallenges {
-    /// For one origin; `nonces` must be those that the [`super::proof::ProofChecker`] recognises.
+    /// For one origin; `nonces` must be the ones that [`super::proof::ProofVerifier`] accepts.
     pub fn new(origin: &Origin, terms: &ChallengeTerms, nonces: Nonces) -> Self {
         Self {
             nonces,
@@ -93,8 +87,8 @@ impl SignInChallenges {
         }
     }
 
-    /// A fresh challenge with `first` first in `accepts`; Base unless the caller asked for `?network=solana`. After a
-    /// refused proof it says why.
+    /// A fresh challenge with `first` first in `accepts`; Base unless the caller sent `?network=solana`. After a
+    /// rejected proof it contains the reason.
     pub fn issue(
         &self,
         first: Network,
@@ -125,7 +119,7 @@ impl SignInChallenges {
 }
 
 fn body_head(refusal: Option<SignInError>) -> String {
-    // Texts of refusals are our own constants, plain ASCII without quotes.
+    // Rejection texts are our own constants, plain ASCII without quotes.
     match refusal {
         None => r#"{"error":"Sign-in required","code":"sign_in_required","x402Version":2,"#.to_owned(),
         Some(refusal) => format!(
@@ -137,7 +131,7 @@ fn body_head(refusal: Option<SignInError>) -> String {
 
 impl ChallengeTemplates {
     fn new(origin: &Origin, terms: &ChallengeTerms, first: Network) -> Self {
-        // The resource is the very URL that was asked for, its query included.
+        // The resource is exactly the requested URL, query included.
         let url = match first {
             Network::Base => format!("{}{PATH}", origin.as_str()),
             Network::Solana => format!("{}{PATH}?network=solana", origin.as_str()),
@@ -198,7 +192,7 @@ impl Template {
             Network::Solana => json!({"chainId": network.caip2(), "type": "ed25519"}),
         });
         let uri = format!("{}{PATH}", origin.as_str());
-        // An origin holds no character that JSON escapes, so it can stand between quotes as it is.
+        // An origin has no character that JSON escapes, so it can be quoted unchanged.
         Self {
             to_nonce: format!(
                 concat!(
@@ -227,7 +221,7 @@ impl Template {
     }
 }
 
-/// JSON Schema of a proof, as the extension wants it beside the challenge.
+/// JSON Schema of a proof, which the extension requires beside the challenge.
 fn proof_schema() -> Value {
     let text = || json!({"type": "string"});
     let time = || json!({"type": "string", "format": "date-time"});

@@ -1,4 +1,4 @@
-//! Credentials: an id_token and a refresh token for a session, made when they are asked for and never stored.
+//! Credentials: an id_token and a refresh token for a session, created on request and never stored.
 
 use std::sync::Arc;
 
@@ -12,11 +12,9 @@ use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use super::secret::SecretText;
 use super::token::{ID_TOKEN_LIFETIME_S, IdTokens, TokenAuthMethod};
 
-/// Makes credentials.
 pub struct CredentialIssuer {
     /// Signs and verifies id_tokens.
     pub tokens: Arc<IdTokens>,
-    /// Derives refresh tokens.
     pub refresh: RefreshTokenCodec,
     /// For `iat` and `exp`.
     pub clock: Arc<dyn Clock>,
@@ -42,8 +40,8 @@ impl CredentialIssuer {
         self.refresh.issue(session, generation).1.0
     }
 
-    /// Whether a presented token is one that this session was really given, now or before: only then may it revoke
-    /// anything. One computation, however old the session is.
+    /// Whether a presented token was issued for this session, now or before: only such a token may revoke anything. One
+    /// computation, whatever the session's age.
     pub fn belongs_to(&self, presented: &ParsedRefreshToken, session: &Session) -> bool {
         presented.generation <= session.generation
             && self.refresh_hash(presented.session, presented.generation) == presented.hash.0

@@ -1,4 +1,4 @@
-//! The key file on disk: made at first start, readable by its owner only, replaced as a whole or not at all.
+//! The key file on disk: created at first start, readable by its owner only, replaced atomically.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,47 +11,34 @@ use zeroize::Zeroizing;
 use super::keys::{IdentityKeyRing, KeyTextError};
 use crate::private_file;
 
-/// Larger than any key file; a bigger one is somebody else's file.
+/// Larger than any key file; a bigger one belongs to something else.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Why there are no keys. Each names the file; none shows its content.
+/// Why the keys cannot be loaded. Each error names the file; none shows its content.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
-    /// The operating system refused.
     #[error("key file {path}: cannot {operation}: {source}")]
     Io {
-        /// Which file.
         path: PathBuf,
-        /// What was tried.
+        /// The failed operation.
         operation: &'static str,
-        /// Its answer.
         source: io::Error,
     },
-    /// Others than the owner may read or write the keys.
+    /// Other users may read or write the keys.
     #[error("key file {path}: mode {mode:03o} lets others in; make it 600 after checking who could read it")]
     Permissions {
-        /// Which file.
         path: PathBuf,
-        /// Its permission bits.
+        /// Permission bits.
         mode: u32,
     },
-    /// It is there and is not a key file. It is left as it is: new keys would end every session.
+    /// The file is not a key file. It is left unchanged: new keys would end every session.
     #[error("key file {path}: {source}")]
-    Text {
-        /// Which file.
-        path: PathBuf,
-        /// Where and why.
-        source: KeyTextError,
-    },
+    Text { path: PathBuf, source: KeyTextError },
     /// It is larger than any key file.
     #[error("key file {path}: larger than 64 KiB")]
-    TooLarge {
-        /// Which file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
 }
 
-/// Reads the keys.
 pub fn load(path: &Path) -> Result<IdentityKeyRing, KeyFileError> {
     let file = File::open(path).map_err(io_error(path, "open it"))?;
     let metadata = file.metadata().map_err(io_error(path, "read its mode"))?;
@@ -75,7 +62,7 @@ pub fn load(path: &Path) -> Result<IdentityKeyRing, KeyFileError> {
     })
 }
 
-/// Reads the keys, or makes them when the file does not exist. Two first starts at once agree on one file.
+/// Loads the keys, or creates them when the file does not exist. Two concurrent first starts use the same file.
 pub fn load_or_create(path: &Path, now: Timestamp, entropy: &dyn Entropy) -> Result<IdentityKeyRing, KeyFileError> {
     match load(path) {
         Err(KeyFileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
@@ -86,7 +73,7 @@ pub fn load_or_create(path: &Path, now: Timestamp, entropy: &dyn Entropy) -> Res
     load(path)
 }
 
-/// Puts these keys in place of the file's, at once: a crash leaves the old file or the new one.
+/// Replaces the file's keys atomically: a crash leaves the old file or the new one.
 pub fn replace(path: &Path, keys: &IdentityKeyRing) -> Result<(), KeyFileError> {
     private_file::replace(path, keys.to_text().as_bytes()).map_err(io_error(path, "replace it"))
 }
@@ -108,7 +95,7 @@ mod tests {
     use super::*;
     use crate::identity::test_entropy::CountingEntropy;
 
-    /// Aim: the first start makes the keys, every later one finds the same, and only their owner can read them.
+    /// Checks: the first start creates the keys, every later one loads the same, and only their owner can read them.
     #[test]
     fn the_first_start_makes_the_keys_and_later_ones_find_them() {
         let dir = tempfile::tempdir().unwrap();
@@ -124,7 +111,7 @@ mod tests {
         );
     }
 
-    /// Aim: a rotation replaces the file as a whole and keeps its mode.
+    /// Checks: a rotation replaces the whole file and preserves its mode.
     #[test]
     fn a_replaced_file_holds_the_new_keys() {
         let dir = tempfile::tempdir().unwrap();
@@ -137,7 +124,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
-    /// Aim: keys that others can read are refused, not used.
+    /// Checks: keys that other users can read are rejected.
     #[test]
     fn a_file_others_can_read_is_refused() {
         let dir = tempfile::tempdir().unwrap();
@@ -153,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Aim: a damaged file stops the start and is not overwritten by new keys.
+    /// Checks: a corrupt file prevents the start and is not overwritten by new keys.
     #[test]
     fn a_damaged_file_is_an_error_and_stays() {
         let dir = tempfile::tempdir().unwrap();
@@ -168,7 +155,7 @@ mod tests {
         assert!(matches!(load(&path).unwrap_err(), KeyFileError::TooLarge { .. }));
     }
 
-    /// Aim: a directory that does not exist is a clear error.
+    /// Checks: a missing directory is a clear error.
     #[test]
     fn a_missing_directory_is_named() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! All key material of identity in one small value and one small text.
+//! All key material of identity in one value and one text file.
 //!
-//! One master secret, from which the keys of every keyed hash are derived by purpose, and a ring of Ed25519 keys that
-//! sign id tokens: the newest signs, older ones verify until the tokens they signed have expired.
+//! One master secret, from which the key of every keyed hash is derived by purpose, and a ring of Ed25519 keys that
+//! sign id tokens. The newest signs; older ones verify until the tokens they signed have expired.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use super::secret::{Key32, MacKey};
 use super::token::ID_TOKEN_LIFETIME_S;
 
-/// Keys in a ring at most: a rotation an hour for a day would stay far below.
+/// Most keys in a ring: a rotation per hour for a day would stay far below.
 const MAX_TOKEN_KEYS: usize = 64;
 /// First line of the text form; a reader of another version must not guess.
 const HEADING: &str = "purser-keys 1";
@@ -38,17 +38,17 @@ impl TokenKey {
         }
     }
 
-    /// The key's name in token headers and in the JWKS: its RFC 7638 thumbprint.
+    /// The key's id in token headers and in the JWKS: its RFC 7638 thumbprint.
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
-    /// When it was made, and so when the key before it stopped signing.
+    /// Creation time, at which the previous key stopped signing.
     pub const fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// The key itself, to sign and to take the public half from.
+    /// The key itself, for signing and for its public half.
     pub const fn expose(&self) -> &SigningKey {
         &self.key
     }
@@ -66,23 +66,21 @@ fn thumbprint(key: &SigningKey) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#)))
 }
 
-/// Why a text is not a set of keys. Never quotes the text.
+/// Why a text is not a key ring. Never quotes the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct KeyTextError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong there.
     pub problem: &'static str,
 }
 
-/// Every key of identity. Debug shows the names of token keys only.
+/// Every key of identity. Debug shows the ids of token keys only.
 #[derive(Clone)]
 pub struct IdentityKeyRing {
     master: Key32,
-    /// Signs.
     newest: TokenKey,
-    /// Verify only; newest of them first.
+    /// Verify only; newest first.
     older: Vec<TokenKey>,
 }
 
@@ -96,7 +94,7 @@ impl fmt::Debug for IdentityKeyRing {
 }
 
 impl IdentityKeyRing {
-    /// New keys, all random.
+    /// New random keys.
     pub fn generate(now: Timestamp, entropy: &dyn Entropy) -> Self {
         Self {
             master: random_key(entropy),
@@ -105,14 +103,14 @@ impl IdentityKeyRing {
         }
     }
 
-    /// The same keys with a new one in front of the ring, and without those whose last token expired. The master
-    /// secret stays, so that refresh tokens, cookies and everything else derived from it keep working.
+    /// The same keys with a new one added, and without those whose last token has expired. The master secret is
+    /// unchanged, so refresh tokens, cookies and everything else derived from it remain valid.
     #[must_use]
     pub fn rotated(&self, now: Timestamp, entropy: &dyn Entropy) -> Self {
         let mut stopped = now;
         let mut older = Vec::new();
         for old in self.ring() {
-            // A key signed until its successor was made; the last of its tokens lives one lifetime longer.
+            // A key signed until its successor was created; its last token is valid for one lifetime longer.
             if stopped.plus_ms(ID_TOKEN_LIFETIME_S * 1000) >= now && older.len() + 1 < MAX_TOKEN_KEYS {
                 older.push(old.clone());
             }
@@ -126,7 +124,6 @@ impl IdentityKeyRing {
         }
     }
 
-    /// The key that signs.
     pub const fn newest(&self) -> &TokenKey {
         &self.newest
     }
@@ -136,29 +133,29 @@ impl IdentityKeyRing {
         std::iter::once(&self.newest).chain(&self.older)
     }
 
-    /// A key of its own for a purpose, such as `purser/payment-id`: HMAC-SHA256(master, purpose). The same purpose
-    /// always gives the same key.
+    /// A separate key for a purpose, such as `purser/payment-id`: HMAC-SHA256(master, purpose). The same purpose always
+    /// gives the same key.
     pub fn derive(&self, purpose: &'static str) -> Key32 {
         Key32::new(MacKey::new(&self.master).tag(&[purpose.as_bytes()]))
     }
 
-    /// Keys for a purpose that turn over with the ring: of the key that signs, and of the one before it. Whoever knows
-    /// the master secret alone cannot make them.
+    /// Keys for a purpose that rotate with the ring: of the signing key and of the one before it. The master secret
+    /// alone is not enough to compute them.
     pub fn rotating_macs(&self, purpose: &'static str) -> (MacKey, Option<MacKey>) {
         let mac = self.mac(purpose);
         let of = |key: &TokenKey| MacKey::new(&Key32::new(mac.tag(&[key.key.as_bytes()])));
         (of(&self.newest), self.older.first().map(of))
     }
 
-    /// [`Keys::derive`] as a MAC.
+    /// [`IdentityKeyRing::derive`] as a MAC.
     pub fn mac(&self, purpose: &'static str) -> MacKey {
         MacKey::new(&self.derive(purpose))
     }
 
-    /// The text form: a heading, `master <hex>`, one `token <created ms> <kid> <seed hex>` a key with the newest
+    /// The text form: a heading, `master <hex>`, one `token <created ms> <kid> <seed hex>` per key with the newest
     /// first, and `sum <hex>` over all lines before it.
     pub fn to_text(&self) -> Zeroizing<String> {
-        // Room for everything at once: a growing string would leave copies behind.
+        // Capacity for the whole text: a growing string would leave copies in memory.
         let mut text = Zeroizing::new(String::with_capacity(256 + 192 * (1 + self.older.len())));
         text.push_str(HEADING);
         text.push_str("\nmaster ");
@@ -179,8 +176,8 @@ impl IdentityKeyRing {
         text
     }
 
-    /// Reads the text form. Anything unexpected is an error: a key silently dropped or changed would sign everybody
-    /// out.
+    /// Parses the text form. Anything unexpected is an error: a key that is silently dropped or changed would sign
+    /// everyone out.
     pub fn from_text(text: &str) -> Result<Self, KeyTextError> {
         let fail = |line, problem| Err(KeyTextError { line, problem });
         let lines: Vec<&str> = text.lines().collect();
@@ -216,7 +213,7 @@ impl IdentityKeyRing {
     }
 }
 
-/// Reads the token keys, which begin on the file's third line.
+/// Parses the token keys, which start on the file's third line.
 fn read_ring(lines: &[&str]) -> Result<Vec<TokenKey>, KeyTextError> {
     let mut ring: Vec<TokenKey> = Vec::new();
     for (line, text) in (3..).zip(lines) {

@@ -1,7 +1,8 @@
-//! Login links for people, and the session cookie they become.
+//! Login links for people, and the session cookies they create.
 //!
-//! A link carries a one-time code. Opening it shows a page that posts the code back, which consumes it; a link preview
-//! only reads. Only the code's hash is stored. The cookie is a session's id with an end and a MAC, so it needs no row.
+//! A link contains a one-time code. Opening it shows a page that posts the code back, which consumes it; a link preview
+//! only reads. Only the code's hash is stored. The cookie is a session's id with an expiry and a MAC, so it needs no
+//! row.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,16 +13,16 @@ use sha2::{Digest, Sha256};
 use super::origin::Origin;
 use super::secret::{Key32, MacKey, SecretText};
 
-/// How long a login code is good, in seconds (contract, Limits).
+/// Lifetime of a login code, in seconds (contract, Limits).
 pub const LOGIN_CODE_LIFETIME_S: u64 = 900;
 /// 128 bits in base64url.
 const CODE_LENGTH: usize = 22;
-/// 16 bytes of session, 8 of end, 32 of MAC, in base64url.
+/// 16 bytes of session, 8 of expiry, 32 of MAC, in base64url.
 const COOKIE_LENGTH: usize = 75;
-/// Longest `Cookie` header looked at, in bytes.
+/// Maximum length of a `Cookie` header that is parsed, in bytes.
 const MAX_COOKIE_HEADER: usize = 8 * 1024;
 
-/// SHA-256 of a login code: the name under which the open login is stored.
+/// SHA-256 of a login code: the key under which the open login is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LoginCodeHash(pub [u8; 32]);
 
@@ -34,7 +35,7 @@ pub fn new_login_code(entropy: &dyn Entropy) -> (SecretText, LoginCodeHash) {
     )
 }
 
-/// The hash of a presented code, or `None` if the text has not the form of one.
+/// The hash of a presented code, or `None` if the text does not have the form of one.
 pub fn login_code_hash(code: &str) -> Option<LoginCodeHash> {
     let mut bytes = [0; 16];
     if code.len() != CODE_LENGTH {
@@ -51,7 +52,7 @@ pub fn login_url(dashboard: &Origin, code: &SecretText) -> SecretText {
     SecretText::new(format!("{}/login?code={}", dashboard.as_str(), code.expose()))
 }
 
-/// Makes and reads the session cookie of the dashboard.
+/// Writes and parses the session cookie of the dashboard.
 #[derive(Clone, Debug)]
 pub struct SessionCookies {
     mac: MacKey,
@@ -59,8 +60,8 @@ pub struct SessionCookies {
 }
 
 impl SessionCookies {
-    /// With a key used for nothing else. The cookie is `Secure` unless the dashboard is on loopback without TLS, where
-    /// browsers would drop it.
+    /// `key` must be used for nothing else. The cookie is `Secure` unless the dashboard is on loopback without
+    /// TLS, where browsers would drop it.
     pub fn new(key: &Key32, dashboard: &Origin) -> Self {
         Self {
             mac: MacKey::new(key),
@@ -68,7 +69,7 @@ impl SessionCookies {
         }
     }
 
-    /// The cookie's name. The `__Host-` prefix (RFC 6265bis) keeps neighbours on other subdomains from setting it.
+    /// The cookie's name. The `__Host-` prefix (RFC 6265bis) prevents sibling subdomains from setting it.
     pub const fn name(&self) -> &'static str {
         if self.secure { "__Host-purser" } else { "purser" }
     }
@@ -94,14 +95,14 @@ impl SessionCookies {
         )
     }
 
-    /// Whether a `Cookie` header has a cookie of this name, good or not.
+    /// Whether a `Cookie` header has a cookie of this name, valid or not.
     pub fn is_in(&self, header: &str) -> bool {
         let mut names = header.split(';').filter_map(|pair| pair.trim().split_once('='));
         names.any(|(name, _)| name == self.name())
     }
 
-    /// The session in a `Cookie` header, if the cookie is ours and its end has not come. A header with the cookie
-    /// twice is refused: one of the two was planted. Whether the session is alive, the engine knows.
+    /// The session in a `Cookie` header, if the cookie is ours and has not expired. A header with the cookie twice is
+    /// rejected: one of the two was planted. Whether the session is active, only the engine knows.
     pub fn read(&self, header: &str, now: Timestamp) -> Option<SessionId> {
         if header.len() > MAX_COOKIE_HEADER {
             return None;
@@ -139,7 +140,7 @@ mod tests {
         set_cookie.expose().split(';').next().unwrap().to_owned()
     }
 
-    /// Aim (case 47): the link's code leads to its stored hash and to no other, and only its exact form is read.
+    /// Checks (case 47): the link's code matches its stored hash and no other, and only its exact form is accepted.
     #[test]
     fn case_47_a_login_code_is_found_by_its_hash_only() {
         let entropy = CountingEntropy::new(3);
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(url.expose(), format!("https://d.example/login?code={}", code.expose()));
     }
 
-    /// Aim: the browser keeps the cookie from scripts, other sites and plain connections.
+    /// Checks: the browser hides the cookie from scripts, other sites and plain connections.
     #[test]
     fn the_cookie_is_secure_outside_loopback() {
         let set = cookies(1, "https://d.example").set(SessionId(7), Timestamp(0), 60);
@@ -173,7 +174,7 @@ mod tests {
         );
     }
 
-    /// Aim: our cookie opens its session until its end, among other cookies.
+    /// Checks: our cookie opens its session until its expiry, also among other cookies.
     #[test]
     fn a_cookie_opens_its_session_until_its_end() {
         let cookies = cookies(1, "https://d.example");
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(cookies.read(&header, Timestamp(65_000)), None);
     }
 
-    /// Aim: a cookie of another server, changed in any character, doubled or of another name opens nothing.
+    /// Checks: a cookie of another server, with a changed character, duplicated or of another name opens nothing.
     #[test]
     fn other_cookies_open_nothing() {
         let ours = cookies(1, "https://d.example");

@@ -1,14 +1,14 @@
 //! Sign-in nonces that need no table until they are used.
 //!
-//! A nonce is the time of its issue, 64 random bits, and an 80-bit MAC over these and the origin: how old it is, it says itself, so
-//! that the signed `issuedAt` may be the client's own.
+//! A nonce is its issue time, 64 random bits, and an 80-bit MAC over these and the origin. It contains its own age, so
+//! the signed `issuedAt` may come from the client.
 
 use purser_actors::port::{Entropy, Timestamp};
 
 use super::origin::Origin;
 use super::secret::{Key32, MacKey};
 
-/// How long a challenge can be answered, in milliseconds (contract, Authentication, rule 4).
+/// Lifetime of a challenge, in milliseconds (contract, Authentication, rule 4).
 pub const CHALLENGE_LIFETIME_MS: u64 = 5 * 60 * 1000;
 
 /// Bytes of a nonce: the time in milliseconds, the random bits, the MAC.
@@ -17,25 +17,24 @@ const RANDOM: usize = 8;
 const MAC: usize = 10;
 const NONCE_BYTES: usize = TIME + RANDOM + MAC;
 
-/// A nonce just issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedNonce {
-    /// 48 lowercase hex digits: sign-in libraries want letters and digits only.
+    /// 48 lowercase hex digits: sign-in libraries only accept letters and digits.
     pub text: String,
     /// The instant that is offered as `issuedAt`.
     pub issued: Timestamp,
 }
 
-/// The name under which a used nonce is remembered. The same whatever chain signed it, so that it serves once in all.
+/// The key under which a used nonce is stored. It is the same for both chains, so that a nonce works only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UsedNonceKey {
-    /// The nonce: its time, its random bits and the first of its MAC.
+    /// The nonce's time, its random bits and the first bits of its MAC.
     pub bytes: [u8; 16],
-    /// The last millisecond at which it could be presented: remember it through this instant, then forget it.
+    /// The last millisecond at which it could be presented: store it until then.
     pub expires: Timestamp,
 }
 
-/// Makes and recognises nonces of one origin.
+/// Issues and verifies nonces of one origin.
 #[derive(Clone, Debug)]
 pub struct Nonces {
     mac: MacKey,
@@ -44,7 +43,7 @@ pub struct Nonces {
 }
 
 impl Nonces {
-    /// With a key used for nothing else.
+    /// `key` must be used for nothing else.
     pub fn new(key: &Key32, origin: &Origin) -> Self {
         Self {
             mac: MacKey::new(key),
@@ -53,13 +52,13 @@ impl Nonces {
         }
     }
 
-    /// From now on a nonce that was issued before this is none of ours.
+    /// Rejects nonces that were issued before this time.
     #[must_use]
     pub fn not_before(self, not_before: Timestamp) -> Self {
         Self { not_before, ..self }
     }
 
-    /// A new nonce, issued now.
+    /// Issues a nonce at `now`.
     pub fn issue(&self, now: Timestamp, entropy: &dyn Entropy) -> IssuedNonce {
         let mut bytes = [0; NONCE_BYTES];
         // 48 bits of milliseconds last until the year 10889.
@@ -74,7 +73,8 @@ impl Nonces {
         }
     }
 
-    /// Recognises a nonce that we issued, and says when. `None` for every other text. Says nothing about its age.
+    /// Verifies that we issued a nonce, and returns its issue time. `None` for every other text. Does not check its
+    /// age.
     pub fn verify(&self, text: &str) -> Option<(Timestamp, UsedNonceKey)> {
         if text.bytes().any(|b| b.is_ascii_uppercase()) {
             return None;
@@ -109,7 +109,7 @@ mod tests {
         Nonces::new(&Key32::new([key; 32]), &Origin::parse(origin).unwrap())
     }
 
-    /// Aim: a nonce is ours with its own time of issue, and lives five minutes from then.
+    /// Checks: our nonce is recognised with its issue time, and is valid for five minutes.
     #[test]
     fn our_nonce_is_recognised_with_its_time() {
         let nonces = nonces(1, "https://a.example");
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(key.expires, Timestamp(301_000));
     }
 
-    /// Aim (case 42): nothing but a nonce of this server and this origin is recognised, and none whose time was changed.
+    /// Checks (case 42): only a nonce of this server and origin with its original time is recognised.
     #[test]
     fn case_42_a_nonce_of_another_server_origin_or_time_is_not_ours() {
         let ours = nonces(1, "https://a.example");
@@ -138,7 +138,7 @@ mod tests {
         assert!(ours.verify(&"a1b2c3d4".repeat(6)).is_none());
     }
 
-    /// Aim: two challenges of the same millisecond differ.
+    /// Checks: two challenges of the same millisecond differ.
     #[test]
     fn nonces_of_one_instant_differ() {
         let (nonces, entropy) = (nonces(1, "https://a.example"), CountingEntropy::new(9));

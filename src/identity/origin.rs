@@ -1,4 +1,4 @@
-//! The public origin: where callers reach us, as they write it.
+//! The public origin under which clients reach the service.
 
 /// A text that is not an http(s) origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,8 +7,8 @@ pub struct OriginError(pub &'static str);
 
 /// Scheme, host and port of the service (RFC 6454), normalised as browsers do: lower case, default port left out.
 ///
-/// Sign-in clients compare it with the URL they called, and stay silent when it differs; behind a proxy it must be
-/// the proxy's.
+/// Sign-in clients compare it with the URL they called, and do nothing when it differs; behind a proxy it must be the
+/// proxy's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     text: String,
@@ -17,7 +17,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Reads `https://host[:port]`, one trailing slash allowed. User info, paths and other schemes are refused.
+    /// Parses `https://host[:port]`, one trailing slash allowed. User info, paths and other schemes are rejected.
     pub fn parse(text: &str) -> Result<Self, OriginError> {
         let lower = text.to_ascii_lowercase();
         let (scheme, rest) = lower.split_once("://").ok_or(OriginError("no scheme"))?;
@@ -63,19 +63,19 @@ impl Origin {
         split_port(domain).map_or(domain, |(host, _)| host)
     }
 
-    /// Whether callers come over TLS.
+    /// Whether clients use TLS.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https://")
     }
 
-    /// Whether only this machine can be a caller: `localhost` or a loopback address.
+    /// Whether only this machine can be a client: `localhost` or a loopback address.
     pub fn is_loopback(&self) -> bool {
         let host = self.host();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
-    /// Whether an absolute URI is of this origin.
+    /// Whether an absolute URI has this origin.
     pub fn contains(&self, uri: &str) -> bool {
         let Some(at) = uri.find("://") else { return false };
         let end = uri[at + 3..]
@@ -128,7 +128,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// Aim: what a caller's URL shows as host and origin is what we compute.
+    /// Checks: our host and origin equal those in a client's URL.
     #[test]
     fn an_origin_is_normalised_as_browsers_do() {
         for (text, origin, domain) in [
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Aim: anything but scheme, host and port is refused, so no trick URL passes as ours.
+    /// Checks: anything but scheme, host and port is rejected, so no crafted URL is accepted as ours.
     #[test]
     fn what_is_not_an_origin_is_refused() {
         for text in [
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Aim: same origin means scheme, host and port, never a prefix of the text.
+    /// Checks: same origin means scheme, host and port, never a prefix of the text.
     #[test]
     fn a_uri_is_ours_only_with_the_same_scheme_host_and_port() {
         let origin = Origin::parse("https://api.example.com").unwrap();
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Aim: loopback is recognised by address, not by a name that merely begins like one.
+    /// Checks: loopback is recognised by address, not by a name that only starts like one.
     #[test]
     fn loopback_is_this_machine_only() {
         for (text, loopback) in [

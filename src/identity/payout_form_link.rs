@@ -1,5 +1,5 @@
-//! The link to the form of a payout's recipient. What opens it is a keyed hash of the payout's id: nothing to store, and
-//! the payer can be shown it again. It is good for one card: afterwards the payout waits for none.
+//! The link to the form for a payout's recipient. Its key is a keyed hash of the payout's id. Nothing is stored, and
+//! the payer can be shown it again. It works for one card: afterwards the payout no longer expects one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,7 +7,6 @@ use purser_actors::id::PayoutId;
 
 use super::secret::{Key32, MacKey, SecretText};
 
-/// Makes and checks links.
 #[derive(Clone, Debug)]
 pub struct PayoutFormLinks {
     mac: MacKey,
@@ -15,7 +14,7 @@ pub struct PayoutFormLinks {
 }
 
 impl PayoutFormLinks {
-    /// Under a key of their own, at the service's address.
+    /// `key` must be used for nothing else.
     pub fn new(key: &Key32, public_url: &str) -> Self {
         Self {
             mac: MacKey::new(key),
@@ -23,13 +22,13 @@ impl PayoutFormLinks {
         }
     }
 
-    /// `redemption_url`: whoever has it may say which card is paid.
+    /// `redemption_url`: its bearer may choose the card that is paid.
     pub fn url(&self, payout: PayoutId) -> SecretText {
         let key = URL_SAFE_NO_PAD.encode(self.mac.tag(&[&payout.0.to_be_bytes()]));
         SecretText::new(format!("{}/redeem?payout_id={payout}&key={key}", self.base))
     }
 
-    /// Whether this key opens the form of this payout. Takes as long for a wrong one as for the right one.
+    /// Whether this key opens the form of this payout. Takes the same time for a wrong key as for the right one.
     pub fn verify(&self, payout: PayoutId, key: &str) -> bool {
         let mut tag = [0; 32];
         let whole = key.len() == 43 && URL_SAFE_NO_PAD.decode_slice(key, &mut tag) == Ok(32);
@@ -41,7 +40,7 @@ impl PayoutFormLinks {
 mod tests {
     use super::*;
 
-    // Aim: a link opens its own payout under its own key, whole and unchanged, and nothing else.
+    // Checks: a link opens only its own payout, under its own key, whole and unchanged.
     #[test]
     fn a_link_opens_its_own_form_only() {
         let links = PayoutFormLinks::new(&Key32::new([1; 32]), "http://here");

@@ -1,7 +1,7 @@
-//! The signed answer to a sign-in challenge: the `SIGN-IN-WITH-X` header (CAIP-122), decoded and checked.
+//! The signed response to a sign-in challenge: the `SIGN-IN-WITH-X` header (CAIP-122), decoded and checked.
 //!
-//! The message that was signed is not sent; it is written again from the fields, in the words of each chain
-//! (EIP-4361 for Ethereum, its Solana counterpart), and the signature is checked over that.
+//! The signed message is not sent. It is rebuilt from the fields in each chain's format (EIP-4361 for Ethereum, its
+//! Solana counterpart), and the signature is checked over that.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -25,19 +25,18 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The fields of a proof as they were sent. Nothing is checked but their form.
+/// The fields of a proof as they were sent. Only their form is checked.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInProof {
     /// Host and port the signer believes to sign in to.
     pub domain: String,
-    /// The wallet, in its chain's form, as it stands in the message.
+    /// The wallet, in its chain's form, as in the message.
     pub address: String,
     /// The sentence shown to the signer.
     pub statement: Option<String>,
-    /// What is signed in to.
     pub uri: String,
-    /// Of the message format: `1`.
+    /// Version of the message format: `1`.
     pub version: String,
     /// CAIP-2.
     pub chain_id: String,
@@ -46,35 +45,33 @@ pub struct SignInProof {
     pub kind: String,
     /// From the challenge.
     pub nonce: String,
-    /// From the challenge, or the client's own moment, RFC 3339.
+    /// From the challenge, or the client's own time (RFC 3339).
     pub issued_at: String,
-    /// From the challenge, RFC 3339.
+    /// From the challenge (RFC 3339).
     pub expiration_time: Option<String>,
     /// RFC 3339.
     pub not_before: Option<String>,
-    /// Any text.
     pub request_id: Option<String>,
     /// URIs.
     pub resources: Option<Vec<String>>,
-    /// A finer name of the signature's kind.
+    /// A more specific name of the signature type.
     pub signature_scheme: Option<String>,
     /// 0x hex on Ethereum, base58 on Solana.
     pub signature: String,
 }
 
-/// A wallet that proved itself. The caller makes the nonce durable before it acts on this, and refuses with
-/// [`Refusal::NonceUsed`] if it was there already.
+/// A wallet that proved its ownership. Before acting on it, the caller persists the nonce durably and rejects with
+/// [`SignInError::NonceUsed`] if it was already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifiedWallet {
-    /// Whose signature it was.
     pub wallet: Wallet,
-    /// What to remember.
+    /// The nonce to persist.
     pub nonce: UsedNonceKey,
 }
 
 impl SignInProof {
-    /// Decodes a header value: standard base64 of JSON, at most 8 KiB. Unknown members are ignored, repeated ones and
-    /// line breaks within a field are refused.
+    /// Decodes a header value: standard base64 of JSON, at most 8 KiB. Unknown members are ignored. Repeated members
+    /// and line breaks within a field are rejected.
     pub fn decode(header: &[u8]) -> Result<Self, SignInError> {
         if header.len() > MAX_HEADER_BYTES {
             return Err(SignInError::Header("longer than 8 KiB"));
@@ -118,7 +115,7 @@ impl SignInProof {
             .map(String::as_str)
     }
 
-    /// Which of our two networks signed. The chain must be one of them and the kind of signature must be its own.
+    /// The network that signed. The chain must be one of ours and must match the signature type.
     pub fn network(&self) -> Result<Network, SignInError> {
         let network = Network::ALL
             .into_iter()
@@ -137,7 +134,7 @@ impl SignInProof {
         }
     }
 
-    /// The text that was signed: lines joined by LF, none at the end.
+    /// The signed text: lines joined by LF, none at the end.
     pub fn message(&self, network: Network) -> String {
         let (account, chain) = match network {
             Network::Base => (
@@ -155,7 +152,7 @@ impl SignInProof {
         );
         match (&self.statement, network) {
             (Some(statement), _) => text.extend(["\n", statement, "\n"]),
-            // Without a statement Ethereum keeps the empty lines on both sides of it; Solana keeps one.
+            // Without a statement, Ethereum retains the empty lines on both sides of it; Solana retains one.
             (None, Network::Base) => text.push('\n'),
             (None, Network::Solana) => {}
         }
@@ -187,7 +184,7 @@ impl SignInProof {
         text
     }
 
-    /// The wallet, if its signature over the message is right.
+    /// The wallet, if its signature over the message is valid.
     pub fn signer(&self) -> Result<Wallet, SignInError> {
         let network = self.network()?;
         let wallet: Wallet = self.address.parse().map_err(|_| SignInError::MalformedAddress)?;
@@ -220,9 +217,9 @@ impl ProofVerifier {
         Self { origin, nonces }
     }
 
-    /// Everything but whether the nonce was used before: form, domain, URI, version, chain, times, our nonce, and last
-    /// the signature, which costs the most. `issuedAt` may be the client's own, by a clock that is up to five minutes off; how
-    /// old the challenge is, its nonce says.
+    /// Checks everything but nonce reuse: form, domain, URI, version, chain, times, our nonce, and last the signature,
+    /// which costs the most. `issuedAt` may come from the client's clock, which may be off by up to five minutes. The
+    /// nonce contains the age of the challenge.
     pub fn check(&self, header: &[u8], now: Timestamp) -> Result<VerifiedWallet, SignInError> {
         let proof = SignInProof::decode(header)?;
         if proof.domain != self.origin.domain() {
@@ -250,7 +247,7 @@ impl ProofVerifier {
     }
 }
 
-/// Whether now is within everything the proof says.
+/// Checks that now is within the proof's validity.
 fn check_times(proof: &SignInProof, now: Timestamp) -> Result<(), SignInError> {
     let issued = rfc3339::parse(&proof.issued_at).ok_or(SignInError::IssuedAt)?;
     if issued > now.plus_ms(CHALLENGE_LIFETIME_MS) {

@@ -1,7 +1,7 @@
-//! Refresh tokens: opaque texts whose secret can be computed again.
+//! Refresh tokens: opaque texts whose secret can be recomputed.
 //!
-//! The secret of generation n is a MAC over session and n. The session stores only its hash; yet the same successor can
-//! be given a second time to a client that lost the answer.
+//! The secret of generation n is a MAC over session and n. The session stores only its hash, but the same successor can
+//! be issued a second time to a client that lost the response.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,30 +18,28 @@ const LENGTH: usize = 3 + 32 + 8 + 1 + 43;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RefreshHash(pub [u8; 32]);
 
-/// A presented token: which session it claims, and what to compare with the session's hashes.
+/// A presented token: the session it claims, and the hash to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParsedRefreshToken {
-    /// The session it names.
     pub session: SessionId,
-    /// The generation it names; worth nothing until the secret has been computed again for it.
+    /// The generation it names; unproven until the secret has been recomputed for it.
     pub generation: u32,
-    /// The hash of the secret it carries.
+    /// The hash of its secret.
     pub hash: RefreshHash,
 }
 
-/// A text that is not a refresh token of ours. `POST /auth` answers 401.
+/// The text is not one of our refresh tokens. `POST /auth` answers 401.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the refresh token is malformed")]
 pub struct MalformedRefreshToken;
 
-/// Writes and reads refresh tokens.
 #[derive(Clone, Debug)]
 pub struct RefreshTokenCodec {
     mac: MacKey,
 }
 
 impl RefreshTokenCodec {
-    /// With a key used for nothing else.
+    /// `key` must be used for nothing else.
     pub fn new(key: &Key32) -> Self {
         Self { mac: MacKey::new(key) }
     }
@@ -58,7 +56,7 @@ impl RefreshTokenCodec {
         (SecretText::new(text), hash(secret.expose()))
     }
 
-    /// Reads a token strictly: one text for one token. Whether the secret is right, the session's hashes tell.
+    /// Parses a token strictly: one text for one token. The session's hashes decide whether the secret is right.
     pub fn parse(text: &str) -> Result<ParsedRefreshToken, MalformedRefreshToken> {
         let (names, secret) = text
             .strip_prefix(PREFIX)
@@ -101,7 +99,7 @@ mod tests {
         RefreshTokenCodec::new(&Key32::new([key; 32]))
     }
 
-    /// Aim (case 45): a lost answer can be given again, and what is stored is only the hash of what is sent.
+    /// Checks (case 45): a lost response can be sent again, and only the hash of the token is stored.
     #[test]
     fn case_45_the_same_successor_can_be_given_again() {
         let (first, stored) = tokens(1).issue(SessionId(7), 3);
@@ -119,7 +117,7 @@ mod tests {
         assert_eq!(first.expose().len(), LENGTH);
     }
 
-    /// Aim (case 45): no two sessions, generations or servers share a token, so an old one is never a new one.
+    /// Checks (case 45): no two sessions, generations or servers share a token, so an old one is never a new one.
     #[test]
     fn case_45_every_generation_session_and_key_has_its_own_secret() {
         let all = [(1, 7, 3), (1, 7, 4), (1, 8, 3), (2, 7, 3), (1, 7, u32::MAX)];
@@ -130,7 +128,7 @@ mod tests {
         assert_eq!(hashes.len(), all.len());
     }
 
-    /// Aim: a token that names another session with a foreign secret reads as such, and its hash does not fit.
+    /// Checks: a token that names another session with a foreign secret parses, and its hash does not match.
     #[test]
     fn a_secret_moved_to_another_session_does_not_fit() {
         let (token, _) = tokens(1).issue(SessionId(7), 3);
@@ -140,7 +138,7 @@ mod tests {
         assert_ne!(presented.hash, tokens(1).issue(SessionId(8), 3).1);
     }
 
-    /// Aim: only the exact form is read; no second text names the same token.
+    /// Checks: only the exact form is accepted; no second text names the same token.
     #[test]
     fn other_forms_are_refused() {
         let (token, _) = tokens(1).issue(SessionId(0xabc), 3);

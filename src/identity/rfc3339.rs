@@ -1,11 +1,11 @@
-//! The one form of time that sign-in messages use: `YYYY-MM-DDTHH:MM:SS[.mmm]Z` (RFC 3339, UTC only).
+//! The only time format of sign-in messages: `YYYY-MM-DDTHH:MM:SS[.mmm]Z` (RFC 3339, UTC only).
 
 use purser_actors::port::Timestamp;
 
-/// Writes 24 characters, with milliseconds. Later than the year 9999 is written as its last instant.
+/// Formats 24 characters, with milliseconds. Times after the year 9999 are formatted as its last instant.
 pub use purser_actors::kernel::event_record::rfc3339 as format;
 
-/// Reads the strict form, with three digits of fraction or none. Dates before 1970, leap seconds, other offsets,
+/// Parses the strict format, with three digits of fraction or none. Dates before 1970, leap seconds, other offsets,
 /// lower-case letters and impossible dates give `None`.
 pub fn parse(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     Some(Timestamp(seconds * 1000 + milli))
 }
 
-/// Whether a text is a day of the calendar: `YYYY-MM-DD`, from the year 1000 on.
+/// Whether a text is a calendar date: `YYYY-MM-DD`, from the year 1000 on.
 pub fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
@@ -84,7 +84,7 @@ fn days_since_epoch(year: u64, month: u64, day: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Aim: known instants are written and read exactly, leap days and century rules included.
+    /// Checks: known instants are formatted and parsed exactly, leap days and century rules included.
     #[test]
     fn known_instants_go_both_ways() {
         for (ms, text) in [
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(parse("2026-01-15T10:30:00Z"), Some(Timestamp(1_768_473_000_000)));
     }
 
-    /// Aim: every day of four hundred years survives the round trip, so no calendar rule is missed.
+    /// Checks: every day of four hundred years survives the round trip, so every calendar rule is covered.
     #[test]
     fn every_day_of_the_calendar_cycle_survives() {
         for day in 0..146_097 {
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Aim: whatever is not the strict form is refused rather than guessed.
+    /// Checks: anything but the strict format is rejected.
     #[test]
     fn other_forms_are_refused() {
         for text in [

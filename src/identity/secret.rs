@@ -1,4 +1,4 @@
-//! Types for what must not be printed: texts that are credentials, and keys of message authentication codes.
+//! Types for values that must not be printed: credentials in text form, and MAC keys.
 
 use std::fmt;
 
@@ -11,12 +11,11 @@ use zeroize::Zeroizing;
 pub struct SecretText(Zeroizing<String>);
 
 impl SecretText {
-    /// Takes the text over.
     pub fn new(text: String) -> Self {
         Self(Zeroizing::new(text))
     }
 
-    /// The text, for the one answer that hands it out.
+    /// The text, for the only response that contains it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -33,7 +32,6 @@ impl fmt::Debug for SecretText {
 pub struct Key32(Zeroizing<[u8; 32]>);
 
 impl Key32 {
-    /// Takes the bytes over.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
     }
@@ -50,26 +48,26 @@ impl fmt::Debug for Key32 {
     }
 }
 
-/// HMAC-SHA256 (RFC 2104) with its key schedule done once.
+/// HMAC-SHA256 (RFC 2104) with its key schedule computed once.
 ///
-/// A key serves one purpose. The parts of a message are joined without separators, so every caller gives parts of
-/// fixed length, at most the last one varying.
+/// A key serves one purpose. The parts of a message are joined without separators, so every caller passes parts of
+/// fixed length; only the last one may vary.
 #[derive(Clone)]
 pub struct MacKey(Hmac<Sha256>);
 
 impl MacKey {
-    /// The MAC under this key.
     pub fn new(key: &Key32) -> Self {
         Self::filled(key.expose())
     }
 
-    /// The MAC under a secret text, as other servers of the same protocol keep it. `None` unless it has 32 to 64 bytes.
+    /// The MAC under a secret text, in the form of other servers of the same protocol. `None` unless it has 32 to 64
+    /// bytes.
     pub fn of_text(secret: &SecretText) -> Option<Self> {
         let bytes = secret.expose().as_bytes();
         (32..=64).contains(&bytes.len()).then(|| Self::filled(bytes))
     }
 
-    /// HMAC fills a short key with zeros up to the block, so this is the key itself; it has at most 64 bytes.
+    /// HMAC pads a short key with zeros to the block size, so this is the key itself; it has at most 64 bytes.
     fn filled(key: &[u8]) -> Self {
         let mut block = Zeroizing::new([0; 64]);
         block[..key.len()].copy_from_slice(key);
@@ -81,7 +79,7 @@ impl MacKey {
         self.over(parts).finalize().into_bytes().into()
     }
 
-    /// Whether `tag` begins the tag of the joined parts, in constant time. An empty tag never does.
+    /// Whether `tag` is a prefix of the tag of the joined parts, in constant time. An empty tag never is.
     pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
         self.over(parts).verify_truncated_left(tag).is_ok()
     }
@@ -105,7 +103,7 @@ impl fmt::Debug for MacKey {
 mod tests {
     use super::*;
 
-    /// Aim: our way of keying is the standard HMAC-SHA256 (the expected tag comes from Python's `hmac`).
+    /// Checks: our key setup is the standard HMAC-SHA256 (the expected tag comes from Python's `hmac`).
     #[test]
     fn a_tag_is_hmac_sha256() {
         let key = MacKey::new(&Key32::new([0x0b; 32]));
@@ -115,7 +113,7 @@ mod tests {
         );
     }
 
-    /// Aim: a truncated tag is accepted, an empty or wrong one is not.
+    /// Checks: a truncated tag is accepted; an empty or wrong one is not.
     #[test]
     fn a_tag_verifies_whole_or_truncated_but_never_empty() {
         let key = MacKey::new(&Key32::new([7; 32]));
@@ -126,7 +124,7 @@ mod tests {
         assert!(!key.verify(&[b"y"], &tag[..8]));
     }
 
-    /// Aim: nothing secret reaches a log through Debug.
+    /// Checks: Debug output contains no secret.
     #[test]
     fn secrets_print_nothing() {
         let text = SecretText::new("rt_hunter2".to_owned());

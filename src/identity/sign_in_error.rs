@@ -1,11 +1,11 @@
-//! Why a sign-in proof is refused. Every refusal is answered with 402 and a fresh challenge, never 401.
+//! Why a sign-in proof is rejected. Every rejection is answered with 402 and a fresh challenge, never 401.
 
 use purser_actors::id::Network;
 
-/// A refused proof. The text is for people, [`Refusal::reason`] for programs.
+/// A rejected proof. The text is for people, [`SignInError::reason`] for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum SignInError {
-    /// The header cannot be read.
+    /// The header cannot be parsed.
     #[error("the SIGN-IN-WITH-X header is malformed: {0}")]
     Header(&'static str),
     /// Signed for another service.
@@ -20,13 +20,13 @@ pub enum SignInError {
     /// Not Base, not Solana.
     #[error("the chain is not supported: sign with {} or {}", Network::Base.caip2(), Network::Solana.caip2())]
     UnsupportedChain,
-    /// Chain and kind of signature contradict each other.
+    /// Chain and signature type contradict each other.
     #[error("the signature type does not belong to the chain: eip191 for {}, ed25519 for Solana", Network::Base.caip2())]
     ChainId,
     /// A contract wallet's signature, or an unknown scheme.
     #[error("the signature scheme is not supported: only externally owned accounts can sign in")]
     SignatureScheme,
-    /// `issuedAt` cannot be read.
+    /// `issuedAt` cannot be parsed.
     #[error("issuedAt is not of the form YYYY-MM-DDTHH:MM:SS.mmmZ")]
     IssuedAt,
     /// `issuedAt` is more than five minutes later than now.
@@ -35,28 +35,28 @@ pub enum SignInError {
     /// Older than five minutes.
     #[error("the challenge is older than 5 minutes")]
     IssuedTooOld,
-    /// `expirationTime` cannot be read.
+    /// `expirationTime` cannot be parsed.
     #[error("expirationTime is not of the form YYYY-MM-DDTHH:MM:SS.mmmZ")]
     ExpirationTime,
-    /// `expirationTime` is over.
+    /// `expirationTime` has passed.
     #[error("the message has expired")]
     Expired,
-    /// `notBefore` cannot be read.
+    /// `notBefore` cannot be parsed.
     #[error("notBefore is not of the form YYYY-MM-DDTHH:MM:SS.mmmZ")]
     NotBefore,
-    /// `notBefore` is still to come.
+    /// `notBefore` is in the future.
     #[error("the message is not valid yet")]
     NotYetValid,
     /// Not a nonce that this service issued.
     #[error("the nonce was not issued by this service")]
     Nonce,
-    /// The nonce served before.
+    /// The nonce was used before.
     #[error("the nonce has been used: sign the new challenge")]
     NonceUsed,
     /// The address is not one of its chain.
     #[error("the address is not a wallet of the chain")]
     MalformedAddress,
-    /// Not the form of a signature: 65 bytes with low s on Ethereum, 64 bytes on Solana.
+    /// Not the format of a signature: 65 bytes with low s on Ethereum, 64 bytes on Solana.
     #[error("the signature is malformed: 65 bytes with low s in 0x hex, or 64 bytes in base58")]
     MalformedSignature,
     /// Not this wallet's signature of this message.
@@ -65,8 +65,7 @@ pub enum SignInError {
 }
 
 impl SignInError {
-    /// The reason as the reference implementation of sign-in-with-x names it; where it has no name for the case, one
-    /// in its style.
+    /// The reason text of the reference implementation of sign-in-with-x, or one in its style where it has none.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Header(_) => "invalid_siwx_header",

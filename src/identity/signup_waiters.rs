@@ -1,5 +1,5 @@
-//! Requests that wait until an API key is claimed, woken when its signup changes. The number of waiters is
-//! bounded in total and per key. A client that gets no slot polls again later.
+//! Requests that wait until an API key is claimed, woken when its signup changes. The number of waiters is bounded in
+//! total and per key. A client that gets no slot polls again later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,8 +34,8 @@ impl SignupWaiters {
         })
     }
 
-    /// Reserves a slot to wait for a key; `None` when all are taken. Take the slot, start to listen, and then
-    /// check whether the key was already claimed.
+    /// Reserves a slot to wait for a key; `None` when all are taken. Take the slot, start to listen, and then check
+    /// whether the key was already claimed.
     pub fn wait_for(self: &Arc<Self>, key: ApiKeyId) -> Option<WaitSlot> {
         if self.all.fetch_add(1, Ordering::AcqRel) >= self.max_waiters {
             self.all.fetch_sub(1, Ordering::AcqRel);
@@ -99,8 +99,8 @@ mod tests {
 
     const KEY: ApiKeyId = ApiKeyId(1);
 
-    // Checks: two wait for one key and a third cannot, and the total is bounded. A released slot can be taken
-    // again, and keys without waiters leave no state.
+    // Checks: two wait for one key and a third cannot, and the total is bounded. A released slot can be taken again,
+    // and keys without waiters leave no state.
     #[test]
     fn who_can_wait_is_bounded() {
         let arrivals = SignupWaiters::new(3);

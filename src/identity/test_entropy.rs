@@ -1,11 +1,11 @@
-//! A source of numbers for tests: different every time, the same in every run.
+//! Deterministic entropy for tests: different values within a run, the same in every run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::port::Entropy;
 use sha2::{Digest, Sha256};
 
-/// The hash of a seed and a counter.
+/// Hashes of a seed and a counter.
 pub(crate) struct CountingEntropy {
     seed: u64,
     drawn: AtomicU64,

@@ -1,8 +1,9 @@
-//! Id tokens: JWTs (RFC 7519) signed with our own Ed25519 keys (EdDSA, RFC 8037), for this service and by it alone.
+//! Id tokens: JWTs (RFC 7519) signed with our own Ed25519 keys (EdDSA, RFC 8037), issued and accepted by this service
+//! only.
 //!
-//! Verification negotiates nothing. A token's header must be, byte for byte, the one we write for a key of the ring;
-//! so no header can choose an algorithm, a key by content, or an extension. Verified tokens are remembered by hash,
-//! since an agent sends the same one with every call.
+//! Verification negotiates nothing. A token's header must be, byte for byte, the one we write for a key of the ring. No
+//! header can therefore choose an algorithm, a key by content, or an extension. Verified tokens are cached by hash,
+//! because an agent sends the same one with every call.
 
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ use sha2::{Digest, Sha256};
 use super::keys::{IdentityKeyRing, TokenKey};
 use super::secret::SecretText;
 
-/// How long an id token lives, in seconds (contract, Limits).
+/// Lifetime of an id token, in seconds (contract, Limits).
 pub const ID_TOKEN_LIFETIME_S: u64 = 3600;
-/// Longest token looked at, in bytes; ours have about 700.
+/// Maximum token length, in bytes; ours have about 700.
 const MAX_TOKEN_BYTES: usize = 4096;
 
 /// How the session began (`amr`, RFC 8176).
@@ -29,14 +30,15 @@ const MAX_TOKEN_BYTES: usize = 4096;
 pub enum TokenAuthMethod {
     /// The wallet signed a challenge.
     Wallet,
-    /// The wallet paid; the claim `payment` names the payment. Someone may have relayed it, so such a token can do less.
+    /// The wallet paid; the claim `payment` names the payment. Another party may have relayed it, so such a token has
+    /// fewer permissions.
     Payment(PaymentId),
     /// An API key was presented; the claim `key` names it.
     Key(ApiKeyId),
 }
 
 impl TokenAuthMethod {
-    /// The word in `amr`.
+    /// Value in `amr`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wallet => "wallet",
@@ -45,7 +47,7 @@ impl TokenAuthMethod {
         }
     }
 
-    /// The word in `amr` with what stands in `key` and in `payment`, which only the tokens of such sessions have.
+    /// From `amr`, `key` and `payment`. Only the tokens of such sessions have the last two.
     fn read(word: &str, key: Option<&str>, payment: Option<&str>) -> Option<Self> {
         match (word, key, payment) {
             ("wallet", None, None) => Some(Self::Wallet),
@@ -56,7 +58,7 @@ impl TokenAuthMethod {
     }
 }
 
-/// What a valid token says. Whether its session is still alive, and its account not frozen, only the engine knows.
+/// Claims of a valid token. Whether its session is active and its account not frozen, only the engine knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenClaims {
     /// The account.
@@ -84,10 +86,9 @@ pub enum IdTokenError {
     /// Not three parts in strict base64url, or not our claims.
     #[error("the token is malformed")]
     Malformed,
-    /// The header is not one we write, or names a key that is gone.
+    /// The header is not one we write, or names a key that no longer exists.
     #[error("the token was not signed by a current key of this service")]
     UnknownKey,
-    /// The signature is wrong.
     #[error("the token's signature is wrong")]
     Signature,
     /// `iss` is not this service.
@@ -96,12 +97,12 @@ pub enum IdTokenError {
     /// `aud` is not this service.
     #[error("the token is meant for another service")]
     Audience,
-    /// `exp` has come.
+    /// `exp` has passed.
     #[error("the token has expired")]
     Expired,
 }
 
-/// Mints and verifies the tokens of one issuer and audience with one ring of keys. After a rotation make a new one.
+/// Mints and verifies the tokens of one issuer and audience with one key ring. After a rotation create a new one.
 pub struct IdTokens {
     newest: SigningKey,
     older: Vec<SigningKey>,
@@ -114,7 +115,7 @@ pub struct IdTokens {
 }
 
 struct SigningKey {
-    /// The encoded header this key's tokens carry.
+    /// The encoded header of this key's tokens.
     header: String,
     signing: ed25519_dalek::SigningKey,
     verifying: VerifyingKey,
@@ -142,7 +143,7 @@ impl std::fmt::Debug for IdTokens {
 }
 
 impl IdTokens {
-    /// `issuer` is the public origin. `remembered` bounds how many verified tokens are kept in memory.
+    /// `issuer` is the public origin. `remembered` is the most verified tokens cached in memory.
     pub fn new(keys: &IdentityKeyRing, issuer: &str, audience: &str, remembered: usize) -> Self {
         Self {
             newest: SigningKey::new(keys.newest()),
@@ -155,7 +156,7 @@ impl IdTokens {
         }
     }
 
-    /// A token for a session, living [`ID_TOKEN_LIFETIME_S`] from now.
+    /// A token for a session, valid for [`ID_TOKEN_LIFETIME_S`] from now.
     pub fn mint(
         &self,
         wallet: &Wallet,
@@ -165,7 +166,7 @@ impl IdTokens {
         entropy: &dyn Entropy,
     ) -> SecretText {
         let key = &self.newest;
-        // Addresses and ids are letters and digits, so nothing here needs an escape.
+        // Addresses and ids are alphanumeric, so nothing here needs escaping.
         let named = match method {
             TokenAuthMethod::Key(key) => format!(r#""key":"{key}","#),
             TokenAuthMethod::Payment(payment) => format!(r#""payment":"{payment}","#),
@@ -191,7 +192,7 @@ impl IdTokens {
         SecretText::new(token)
     }
 
-    /// What the token says, if we signed it for ourselves and it has not expired.
+    /// The token's claims, if we signed it for ourselves and it has not expired.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<TokenClaims>, IdTokenError> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(IdTokenError::TooLong);
@@ -212,7 +213,7 @@ impl IdTokens {
         Ok(claims)
     }
 
-    /// Everything but the time.
+    /// Checks everything but the time.
     fn verify_uncached(&self, token: &str) -> Result<TokenClaims, IdTokenError> {
         let (signed, signature) = token.rsplit_once('.').ok_or(IdTokenError::Malformed)?;
         let (header, claims) = signed.split_once('.').ok_or(IdTokenError::Malformed)?;
@@ -245,7 +246,7 @@ impl IdTokens {
             .find(|key| key.header == header)
     }
 
-    /// The public halves as a JWK Set (RFC 7517), for `/.well-known/jwks.json`.
+    /// The public keys as a JWK Set (RFC 7517), for `/.well-known/jwks.json`.
     pub fn jwks(&self) -> &str {
         &self.jwks
     }

@@ -5,8 +5,8 @@ use ed25519_dalek::{Signature as Ed25519Signature, VerifyingKey};
 use super::sign_in_error::SignInError;
 use crate::payment::evm::{HALF_ORDER, SignatureRecovery, keccak, recover};
 
-/// The address that signed `message` by `personal_sign` (EIP-191, version 0x45): r, s, v in 0x hex, exactly 65 bytes,
-/// low s, v 27 or 28, or 0 or 1 as hardware wallets write it.
+/// The address that signed `message` by `personal_sign` (EIP-191, version 0x45). The signature is r, s, v in 0x hex,
+/// exactly 65 bytes, with low s. v is 27 or 28, or 0 or 1 as hardware wallets write it.
 pub(super) fn recover_eip191(message: &str, signature: &str) -> Result<[u8; 20], SignInError> {
     let mut bytes = [0; 65];
     let digits = signature.strip_prefix("0x").ok_or(SignInError::MalformedSignature)?;
@@ -20,7 +20,7 @@ pub(super) fn recover_eip191(message: &str, signature: &str) -> Result<[u8; 20],
 }
 
 /// Whether `key` signed `message` by Ed25519 (RFC 8032): base58, exactly 64 bytes. Strict: keys and commitments of
-/// small order, which make one signature fit many messages, are refused.
+/// small order, which make one signature fit many messages, are rejected.
 pub(super) fn verify_ed25519(message: &str, key: &[u8; 32], signature: &str) -> Result<(), SignInError> {
     let mut bytes = [0; 64];
     match bs58::decode(signature).onto(&mut bytes) {

@@ -1,14 +1,13 @@
-//! Figures of the real chains. The sandbox has none of them.
+//! Metrics of the real chains; absent in the sandbox.
 
 use purser_chains::rpc::EndpointStatus;
 
 use super::exposition::{Exposition, Samples, Unit};
 use crate::settlement::real::stats::{ChainStats, FeeKey};
 
-/// Name, help, and what it is of each `T`.
+/// Name, help, and the value for a `T`.
 type ChainMetric<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
 
-/// Both chains.
 pub(super) fn chains(page: &mut Exposition, chains: &[ChainStats]) {
     let all = |page: &mut Exposition, name, unit, help, of: fn(&ChainStats) -> Option<u64>| {
         let mut samples = page.gauge(name, unit, help);

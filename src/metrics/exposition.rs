@@ -1,5 +1,4 @@
-//! Prometheus's text format, version 0.0.4: a few lines, and written without floating point, since all our figures are
-//! whole numbers.
+//! Prometheus's text format, version 0.0.4, written without floating point because all our values are whole numbers.
 
 use std::fmt::Write as _;
 
@@ -8,10 +7,9 @@ use purser_storage::stats::HistogramSnapshot;
 /// The `Content-Type` of a page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What a whole number stands for.
+/// Unit of a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Itself.
     One,
     /// Milliseconds, shown as seconds.
     Millis,
@@ -36,7 +34,6 @@ impl Unit {
 /// Label names with their values.
 pub(super) type Labels<'a> = &'a [(&'a str, &'a str)];
 
-/// A page in the making.
 #[derive(Default)]
 pub(super) struct Exposition {
     text: String,
@@ -50,22 +47,21 @@ pub(super) struct Samples<'a> {
 }
 
 impl Exposition {
-    /// What was written.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// Begins a number that only grows. Its name ends in `_total`.
+    /// Starts a counter. Its name ends in `_total`.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Samples<'_> {
         self.start_metric(name, "counter", help, Unit::One)
     }
 
-    /// Begins a number that goes up and down.
+    /// Starts a gauge.
     pub(super) fn gauge(&mut self, name: &'static str, unit: Unit, help: &str) -> Samples<'_> {
         self.start_metric(name, "gauge", help, unit)
     }
 
-    /// Begins a distribution.
+    /// Starts a histogram.
     pub(super) fn histogram(&mut self, name: &'static str, unit: Unit, help: &str) -> Samples<'_> {
         self.start_metric(name, "histogram", help, unit)
     }
@@ -97,19 +93,18 @@ impl Exposition {
 }
 
 impl Samples<'_> {
-    /// The one sample of a metric without labels.
+    /// The only sample of a metric without labels.
     pub(super) fn is(self, value: u64) {
         self.with(&[], value);
     }
 
-    /// One sample.
     pub(super) fn with(self, labels: Labels<'_>, value: u64) -> Self {
         let text = self.unit.text(value);
         self.exposition.line(self.name, "", labels, None, &text);
         self
     }
 
-    /// One sample for each value of a label.
+    /// One sample per value of a label.
     pub(super) fn each<'v>(self, label: &str, values: impl IntoIterator<Item = (&'v str, u64)>) {
         let mut samples = self;
         for (value, n) in values {
@@ -117,7 +112,7 @@ impl Samples<'_> {
         }
     }
 
-    /// One distribution.
+    /// The samples of one histogram.
     pub(super) fn histogram_samples(self, labels: Labels<'_>, spread: &HistogramSnapshot) -> Self {
         let mut below = 0;
         for (count, bound) in spread.counts.iter().zip(spread.bounds) {
@@ -139,7 +134,7 @@ impl Samples<'_> {
 mod tests {
     use super::*;
 
-    // Aim: seconds come out exact, without a float and without a tail of zeros.
+    // Checks: seconds are exact, without a float and without trailing zeros.
     #[test]
     fn units_are_exact() {
         let cases = [
@@ -156,7 +151,7 @@ mod tests {
         }
     }
 
-    // Aim: the lines are the format's: help and type once, buckets that add up, labels escaped.
+    // Checks: the lines have the right format: help and type once, cumulative buckets, escaped labels.
     #[test]
     fn a_page_is_the_text_format() {
         let mut page = Exposition::default();

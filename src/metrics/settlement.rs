@@ -1,5 +1,4 @@
-//! Figures of what settles on the real chains beside our own keys: facilitators, the built-in bridge; and of the checks before
-//! claims. The sandbox has none of them.
+//! Metrics of facilitators, the built-in bridge, and the checks before claims; absent in the sandbox.
 
 use purser_actors::engine::stats::EngineStats;
 use purser_actors::kernel::job::Job;
@@ -8,7 +7,7 @@ use super::exposition::{Exposition, Unit};
 use crate::settlement::facilitator::FacilitatorStats;
 use crate::settlement::real::stats::ChainStats;
 
-/// The work that waits for attestation and mint.
+/// The job type that waits for attestation and mint.
 const BRIDGE_JOB: &str = "cross_bridge";
 
 /// Checks of payments before their claims.
@@ -37,7 +36,7 @@ pub(super) fn prechecks(page: &mut Exposition, chains: &[ChainStats]) {
     }
 }
 
-/// Burns of the built-in bridge, and what has been burned and is not minted, over whichever bridge.
+/// Burns of the built-in bridge, and amounts burned and not yet minted, over any bridge.
 pub(super) fn bridge(page: &mut Exposition, burns: u64, figures: &EngineStats) {
     page.counter(
         "purser_bridge_burns_total",
@@ -65,7 +64,7 @@ pub(super) fn bridge(page: &mut Exposition, burns: u64, figures: &EngineStats) {
     .is(oldest_ms);
 }
 
-/// Each facilitator of the settings.
+/// Each configured facilitator.
 pub(super) fn facilitators(page: &mut Exposition, chains: &[ChainStats]) {
     let each = || {
         chains.iter().flat_map(|chain| {
@@ -111,7 +110,7 @@ pub(super) fn facilitators(page: &mut Exposition, chains: &[ChainStats]) {
 mod tests {
     use super::*;
 
-    // Checks: the work that is counted as waiting for a mint exists under this name.
+    // Checks: the job type counted as waiting for a mint exists under this name.
     #[test]
     fn the_crossing_is_a_kind_of_work() {
         assert!(Job::NAMES.contains(&BRIDGE_JOB));

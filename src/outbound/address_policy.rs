@@ -1,62 +1,61 @@
-//! Which addresses may be called on behalf of somebody else: public ones, by plain names, on the ports of the web. The
-//! machine itself, its neighbours and whatever a cloud puts beside it are not.
+//! Policy for addresses called on behalf of users: only public addresses, in standard notation, on web ports. The
+//! machine itself, its network and a cloud's internal services are blocked.
 //!
-//! A URL is judged twice: what is written in it here, before anything is asked of anybody, and what its name means in
-//! the resolver ([`super::resolver`]), which gives the client the very addresses that it has judged.
+//! A URL is checked twice. Its text is checked here, before any lookup. The addresses of its host name are checked in
+//! the resolver ([`super::resolver`]), which passes exactly those addresses to the client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// What may be called.
 #[derive(Clone, Debug)]
 pub struct AddressPolicy {
-    /// `host:port` as written in a URL, or `host:*`, reached wherever it lies: for peers that the operator has chosen.
+    /// `host:port` as written in a URL, or `host:*`: peers that the operator trusts, allowed at any address.
     allowed_hosts: Vec<String>,
     ports: Vec<u16>,
 }
 
-/// A URL that passed: whether its host was listed, in which case its addresses are not judged.
+/// A URL that passed. If its host is allowlisted, its addresses are not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedUrl {
-    /// To be called exactly so.
+    /// Must be called unchanged.
     pub url: Url,
-    /// The operator has listed this host and port.
+    /// The operator has allowlisted this host and port.
     pub allowlisted: bool,
 }
 
-/// Why a URL or an address is not called.
+/// Why a URL or an address is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockedUrl {
-    /// It cannot be read, or is longer than [`AddressPolicy::LONGEST`].
+    /// It cannot be parsed, or is longer than [`AddressPolicy::MAX_URL_LEN`].
     #[error("it is not a URL")]
     Malformed,
     /// Neither http nor https.
     #[error("only http and https are called")]
     Scheme,
-    /// A user or a password in it.
+    /// It contains a user or a password.
     #[error("it carries credentials")]
     Credentials,
-    /// None of the ports of the policy.
+    /// The port is not in the policy.
     #[error("its port is not called")]
     Port,
-    /// An address in another form than four plain decimal numbers: decimal, octal, hexadecimal, shortened.
+    /// An IPv4 address not written as four plain decimal numbers: hexadecimal, octal, one number, shortened.
     #[error("its address is not plainly written")]
     ObfuscatedAddress,
-    /// A name that means something only inside, like `localhost` or `printer.local`.
+    /// A name that is only valid internally, like `localhost` or `printer.local`.
     #[error("its name is an inside one")]
     InternalHostname,
-    /// An address that is not public.
+    /// The address is not public.
     #[error("its address is an inside one")]
     InternalAddress,
 }
 
 impl BlockedUrl {
-    /// The end of a refusal's sentence: which setting would let it be called, where one would.
+    /// The end of an error message: which setting would allow the URL, if one would.
     pub const fn allowlist_hint(self) -> &'static str {
         match self {
             Self::Port | Self::InternalHostname | Self::InternalAddress => {
-                ", and outbound.listed_hosts does not list it"
+                ", and outbound.allowed_hosts does not list it"
             }
             Self::Malformed | Self::Scheme | Self::Credentials | Self::ObfuscatedAddress => "",
         }
@@ -64,11 +63,11 @@ impl BlockedUrl {
 }
 
 impl AddressPolicy {
-    /// Bytes of a URL, at most.
+    /// Most bytes of a URL.
     pub const MAX_URL_LEN: usize = 2_048;
 
-    /// Besides the ports given, `listed` names hosts (`host:port`, or `host:*` for every port) that are called wherever
-    /// they lie.
+    /// `listed` names hosts (`host:port`, or `host:*` for every port) that may be called at any address,
+    /// besides the given ports.
     pub fn new(ports: &[u16], listed: &[String]) -> Self {
         Self {
             allowed_hosts: listed.iter().map(|host| host.to_ascii_lowercase()).collect(),
@@ -76,12 +75,12 @@ impl AddressPolicy {
         }
     }
 
-    /// Judges what is written in a URL.
+    /// Checks the text of a URL.
     ///
     /// # Errors
-    /// [`NotCalled`], the first that applies.
+    /// [`BlockedUrl`], the first that applies.
     pub fn check_url(&self, text: &str) -> Result<AllowedUrl, BlockedUrl> {
-        // What a parser would drop or turn around is what hides another host from the reader.
+        // Characters that a parser drops or rewrites can hide the real host from a reader.
         if text.len() > Self::MAX_URL_LEN || !text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\') {
             return Err(BlockedUrl::Malformed);
         }
@@ -114,7 +113,7 @@ impl AddressPolicy {
     }
 }
 
-/// What stands between `//` and the path, as it was written.
+/// The text between `//` and the path, as written.
 fn authority(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("://")?;
     rest.split(['/', '?', '#']).next().filter(|written| !written.is_empty())
@@ -126,7 +125,7 @@ fn check_host(host: &str, written: &str) -> Result<(), BlockedUrl> {
         return check_address(address.into());
     }
     if let Ok(address) = host.parse::<Ipv4Addr>() {
-        // The parser has understood every form there is; only the plain one is taken.
+        // The parser accepts every notation; only the plain one is allowed.
         let plain = written.split(':').next() == Some(host);
         check_address(address.into())?;
         return if plain {
@@ -138,7 +137,8 @@ fn check_host(host: &str, written: &str) -> Result<(), BlockedUrl> {
     check_hostname(host)
 }
 
-/// Names of the machine itself, of a home or office network, and single words, which a search list could complete.
+/// Blocks names of the machine itself and of home or office networks. Also blocks single words, which a search list
+/// could complete.
 fn check_hostname(name: &str) -> Result<(), BlockedUrl> {
     const INSIDE: [&str; 13] = [
         "localhost",
@@ -166,10 +166,10 @@ fn check_hostname(name: &str) -> Result<(), BlockedUrl> {
     Ok(())
 }
 
-/// Whether an address is one of the public Internet.
+/// Whether an address is on the public Internet.
 ///
 /// # Errors
-/// [`NotCalled::InsideAddress`].
+/// [`BlockedUrl::InternalAddress`].
 pub fn check_address(address: IpAddr) -> Result<(), BlockedUrl> {
     let public = match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -182,8 +182,8 @@ pub fn check_address(address: IpAddr) -> Result<(), BlockedUrl> {
     }
 }
 
-/// By the registry of special-purpose addresses (RFC 6890 and its updates), and the one public address behind which a
-/// cloud answers its own machines.
+/// By the registry of special-purpose addresses (RFC 6890 and its updates), plus the one public address at which a
+/// cloud serves its own machines.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     const INSIDE: [([u8; 4], u32); 17] = [
         ([0, 0, 0, 0], 8),
@@ -212,9 +212,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     })
 }
 
-/// Of IPv6 only what is handed out as global unicast (2000::/3), without documentation, benchmarking, Teredo and 6to4.
-/// Every form of an IPv4 address inside an IPv6 one (mapped, compatible, NAT64, ISATAP) is refused: a public server has
-/// an address of its own.
+/// Only global unicast (2000::/3) is allowed, without documentation, benchmarking, Teredo and 6to4. Every IPv4 address
+/// inside an IPv6 one (mapped, compatible, NAT64, ISATAP) is blocked: a public server has its own address.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let s = address.segments();
     let global = s[0] & 0xe000 == 0x2000;
@@ -241,7 +240,7 @@ mod tests {
         web().check_url(url).unwrap_err()
     }
 
-    // Aim (case 59): plain names and public addresses on the ports of the web pass, and pass unchanged.
+    // Checks (case 59): plain names and public addresses on web ports pass unchanged.
     #[test]
     fn case_59_public_urls_are_called() {
         for good in [
@@ -257,8 +256,8 @@ mod tests {
         }
     }
 
-    // Aim (case 59): the machine itself, its neighbours and the cloud's metadata are refused in every form that a parser
-    // understands.
+    // Checks (case 59): the machine itself, its network and the cloud's metadata are blocked in every notation that a
+    // parser accepts.
     #[test]
     fn case_59_inside_addresses_are_refused_in_every_form() {
         use BlockedUrl::{InternalAddress, ObfuscatedAddress};
@@ -308,7 +307,7 @@ mod tests {
         }
     }
 
-    // Aim: a refusal names the setting where it would help, and only there: a host that is listed is called.
+    // Checks: an error names the setting only where it would help, and an allowlisted host is called.
     #[test]
     fn a_refusal_names_the_setting_that_would_help() {
         for (url, host, helps) in [
@@ -318,14 +317,14 @@ mod tests {
             ("ftp://shop.example.com/", "shop.example.com:*", false),
             ("https://user@shop.example.com/", "shop.example.com:*", false),
         ] {
-            let names = blocked(url).allowlist_hint().contains("outbound.listed_hosts");
+            let names = blocked(url).allowlist_hint().contains("outbound.allowed_hosts");
             let listed = AddressPolicy::new(&[80, 443], &[host.to_owned()]).check_url(url);
             assert_eq!((names, listed.is_ok()), (helps, helps), "{url}");
         }
     }
 
-    // Aim (case 59): names of the inside, credentials, other schemes and other ports are refused, and so is what a parser
-    // would read in another way than its reader.
+    // Checks (case 59): internal names, credentials, other schemes and other ports are blocked. So is text that a
+    // parser reads differently from a person.
     #[test]
     fn case_59_inside_names_credentials_schemes_and_ports_are_refused() {
         for (url, why) in [
@@ -357,7 +356,7 @@ mod tests {
         assert_eq!(blocked(&long), BlockedUrl::Malformed);
     }
 
-    // Aim: what the operator lists is called on that port alone.
+    // Checks: an allowlisted host is only allowed on the listed port.
     #[test]
     fn a_listed_host_is_listed_with_its_port() {
         let policy = AddressPolicy::new(&[80, 443], &["127.0.0.1:4021".to_owned(), "Peer.local:80".to_owned()]);

@@ -1,4 +1,4 @@
-//! One call on behalf of somebody else, within limits: what it may reach, how long it may take, how much it may send back.
+//! One outgoing call on behalf of a user, with limits on its destination, duration and response size.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,35 +8,32 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use super::address_policy::{AddressPolicy, AllowedUrl, BlockedUrl};
 use super::resolver::{DnsLookup, FilteringResolver, SystemDns, is_blocked};
 
-/// How long the beginning of a body is waited for when only the status counts.
+/// How long to wait for the start of a body when only the status matters.
 const EXCERPT_WITHIN: Duration = Duration::from_secs(1);
 
-/// Limits of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallLimits {
-    /// Until the connection stands, TLS included.
+    /// Until the connection is established, TLS included.
     pub connect: Duration,
     /// From the first byte sent to the last byte read.
     pub total: Duration,
-    /// Bytes of the answer's body.
+    /// Bytes of the response body.
     pub body_bytes: usize,
-    /// Bytes of the answer's header names and values.
+    /// Bytes of the response's header names and values.
     pub header_bytes: usize,
 }
 
-/// Calls hosts that others name.
+/// Calls hosts that users name.
 pub struct OutboundClient {
     policy: AddressPolicy,
     filtered: reqwest::Client,
-    /// For hosts that the operator listed.
+    /// For allowlisted hosts.
     allowlisted: reqwest::Client,
     limits: CallLimits,
 }
 
-/// What is asked.
 #[derive(Clone, Debug)]
 pub struct OutboundRequest {
-    /// GET, POST, …
     pub method: Method,
     /// Besides those that HTTP needs.
     pub headers: Vec<(HeaderName, HeaderValue)>,
@@ -44,50 +41,48 @@ pub struct OutboundRequest {
     pub body: Option<Vec<u8>>,
 }
 
-/// What came back, read whole.
+/// A complete response.
 #[derive(Clone, Debug)]
 pub struct OutboundResponse {
     /// The HTTP status, redirects included: none is followed.
     pub status: u16,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutboundError {
-    /// The address filter, before or after the name was looked up. Nothing was sent.
+    /// Blocked by the address filter, before or after the name was resolved. Nothing was sent.
     #[error("{0}")]
     Blocked(#[from] BlockedUrl),
     /// No connection: nothing was sent.
     #[error("it cannot be reached")]
     Unreachable,
-    /// The connection broke, or what came is not HTTP. The request may have arrived.
+    /// The connection broke, or the response is not HTTP. The request may have arrived.
     #[error("the connection broke off")]
     Disconnected,
-    /// No whole answer in time. The request may have arrived.
+    /// No complete response in time. The request may have arrived.
     #[error("no whole answer in time")]
     Timeout,
-    /// The answer is larger than it may be. The request has arrived.
+    /// The response is larger than allowed. The request has arrived.
     #[error("its answer is too large")]
     TooLarge,
 }
 
 impl OutboundClient {
-    /// Over the machine's resolver.
+    /// With the machine's resolver.
     ///
     /// # Errors
-    /// When the HTTP client cannot be made.
+    /// When the HTTP client cannot be created.
     pub fn new(policy: AddressPolicy, limits: CallLimits) -> Result<Self, reqwest::Error> {
         Self::with_lookup(policy, limits, Arc::new(SystemDns))
     }
 
-    /// Over another resolver.
+    /// With another resolver.
     ///
     /// # Errors
-    /// As [`OutboundCaller::new`].
+    /// As [`OutboundClient::new`].
     pub fn with_lookup(
         policy: AddressPolicy,
         limits: CallLimits,
@@ -99,7 +94,7 @@ impl OutboundClient {
                 .referer(false)
                 .connect_timeout(limits.connect)
                 .timeout(limits.total)
-                // Every call is judged by itself: no connection of an earlier one is used again.
+                // Every call is checked separately: connections are never reused.
                 .pool_max_idle_per_host(0)
         };
         Ok(Self {
@@ -110,18 +105,18 @@ impl OutboundClient {
         })
     }
 
-    /// Judges a URL as it is written, without calling it.
+    /// Checks the text of a URL without calling it.
     ///
     /// # Errors
-    /// [`NotCalled`].
+    /// [`BlockedUrl`].
     pub fn check_url(&self, url: &str) -> Result<AllowedUrl, BlockedUrl> {
         self.policy.check_url(url)
     }
 
-    /// Calls it.
+    /// Sends the request.
     ///
     /// # Errors
-    /// [`CallError`]; its variants say whether the request can have arrived.
+    /// [`OutboundError`]; its variants define whether the request can have arrived.
     pub async fn call(&self, target: &AllowedUrl, asking: OutboundRequest) -> Result<OutboundResponse, OutboundError> {
         let mut response = self.send(target, asking).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -135,11 +130,11 @@ impl OutboundClient {
         Ok(OutboundResponse { status, headers, body })
     }
 
-    /// Calls it for the sake of the status alone: of the body only the beginning is read, at most so many bytes, and no
-    /// longer than a second. Whatever comes of that, the status counts.
+    /// Calls for the status alone. Only the start of the body is read, up to the byte limit and for at most one second.
+    /// Whatever happens to the body, the status counts.
     ///
     /// # Errors
-    /// [`CallError`], as long as there is no status.
+    /// [`OutboundError`], as long as there is no status.
     pub async fn send_and_forget(
         &self,
         target: &AllowedUrl,
@@ -158,7 +153,7 @@ impl OutboundClient {
                 }
             }
         };
-        // Whoever drips has been heard.
+        // A body that arrives too slowly is abandoned.
         drop(tokio::time::timeout(EXCERPT_WITHIN, reading).await);
         Ok(OutboundResponse { status, headers, body })
     }

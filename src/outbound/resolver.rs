@@ -1,5 +1,5 @@
-//! The address filter where it cannot be walked around: in the resolver of the HTTP client. A name is looked up once, its
-//! addresses are judged, and those very addresses are dialled; what the name means a moment later is never asked.
+//! The address filter inside the HTTP client's resolver, where it cannot be bypassed. A name is resolved once, its
+//! addresses are checked, and exactly those are dialled. A later change of the name has no effect.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address_policy::{BlockedUrl, check_address};
 
-/// Looks names up.
 pub trait DnsLookup: Send + Sync + 'static {
     /// Every address of a name.
     fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>>;
@@ -21,25 +20,25 @@ pub struct SystemDns;
 impl DnsLookup for SystemDns {
     fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
-            // The port is the client's to fill in.
+            // The client sets the port.
             let found = tokio::net::lookup_host((name, 0)).await?;
             Ok(found.map(|address| address.ip()).collect())
         })
     }
 }
 
-/// Gives the client public addresses only.
+/// Returns public addresses only.
 pub struct FilteringResolver<L>(Arc<L>);
 
 impl<L: DnsLookup> FilteringResolver<L> {
-    /// Over the resolver that knows.
     pub const fn new(lookup: Arc<L>) -> Self {
         Self(lookup)
     }
 }
 
 impl<L: DnsLookup> Resolve for FilteringResolver<L> {
-    /// A name with a single inside address is refused whole: whoever mixes them wants us to try the other one.
+    /// A name with a single internal address is blocked entirely: a mix is a sign of an attack that relies on a second
+    /// attempt.
     fn resolve(&self, name: Name) -> Resolving {
         let lookup = self.0.clone();
         Box::pin(async move {
@@ -53,12 +52,12 @@ impl<L: DnsLookup> Resolve for FilteringResolver<L> {
     }
 }
 
-/// The filter's no, as the client's error carries it.
+/// The filter's error inside the client's error.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("not called: {0}")]
 struct BlockedByFilter(BlockedUrl);
 
-/// The filter's word, if it is what an error of the client goes back to.
+/// The filter's reason, if it caused an error of the client.
 pub fn is_blocked(error: &(dyn std::error::Error + 'static)) -> Option<BlockedUrl> {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! Which chains: their ids, names and tokens. A process works on one pair of them from its start to its end.
+//! Ids, names and tokens of the supported chains. A process uses one pair of them from start to end.
 
 use std::sync::OnceLock;
 
@@ -12,9 +12,9 @@ use super::terms::{SOLANA_USDC, Token};
 pub struct BaseChain {
     /// CAIP-2: `eip155:` and the chain id.
     pub caip2: &'static str,
-    /// The name that x402 v1 has for it; empty for none.
+    /// Name in x402 v1; empty for none.
     pub v1_name: &'static str,
-    /// USDC there, with the chain id (EIP-155).
+    /// USDC on the chain, with the chain id (EIP-155).
     pub token: Token,
 }
 
@@ -23,28 +23,26 @@ pub struct BaseChain {
 pub struct SolanaChain {
     /// CAIP-2: `solana:` and the first 32 characters of the genesis hash.
     pub caip2: &'static str,
-    /// The name that x402 v1 has for it; empty for none.
+    /// Name in x402 v1; empty for none.
     pub v1_name: &'static str,
     /// Base58 of the first block's hash: `getGenesisHash`.
     pub genesis_hash: &'static str,
-    /// USDC there.
+    /// Mint of USDC.
     pub mint: Pubkey,
 }
 
 impl BaseChain {
-    /// Base mainnet.
     pub const MAINNET: Self = Self {
         caip2: "eip155:8453",
         v1_name: "base",
         token: Token::USDC,
     };
-    /// Base Sepolia.
     pub const SEPOLIA: Self = Self {
         caip2: "eip155:84532",
         v1_name: "base-sepolia",
         token: Token::SEPOLIA,
     };
-    /// The sandbox's own: called as mainnet is, with test money that is worth nothing there.
+    /// The sandbox's chain: named like mainnet, with test money that is worthless there.
     pub const SANDBOX: Self = Self {
         token: Token::SANDBOX,
         ..Self::MAINNET
@@ -52,14 +50,12 @@ impl BaseChain {
 }
 
 impl SolanaChain {
-    /// Solana mainnet.
     pub const MAINNET: Self = Self {
         caip2: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
         v1_name: "solana",
         genesis_hash: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
         mint: SOLANA_USDC,
     };
-    /// Solana devnet.
     pub const DEVNET: Self = Self {
         caip2: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
         v1_name: "solana-devnet",
@@ -71,37 +67,34 @@ impl SolanaChain {
 /// One chain of each family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chains {
-    /// Of the Base family.
     pub base: BaseChain,
-    /// Of the Solana family.
     pub solana: SolanaChain,
 }
 
 static CONFIGURED: OnceLock<Chains> = OnceLock::new();
 
 impl Chains {
-    /// Both mainnets.
     pub const MAINNET: Self = Self {
         base: BaseChain::MAINNET,
         solana: SolanaChain::MAINNET,
     };
 
-    /// The chains that this process works on: mainnet's names unless [`Chains::take_effect`] was called.
+    /// The chains of this process: mainnet's names unless [`Chains::configure`] was called.
     pub fn configured() -> &'static Self {
         CONFIGURED.get_or_init(|| Self::MAINNET)
     }
 
-    /// Makes these the chains of this process. Before anything else is built: names, ids and signatures follow from them.
+    /// Sets the chains of this process. Call it before anything else is built: names, ids and signatures depend on
+    /// them.
     ///
     /// # Errors
-    /// The names of the pair that is in effect already, if it is another.
+    /// The names of the pair that is already set, if it differs.
     pub fn configure(self) -> Result<(), [&'static str; 2]> {
         let now = CONFIGURED.get_or_init(|| self);
         let same = *now == self && Network::name_chains([self.base.caip2, self.solana.caip2]);
         same.then_some(()).ok_or([now.base.caip2, now.solana.caip2])
     }
 
-    /// CAIP-2 of a network's chain.
     pub const fn caip2(&self, network: Network) -> &'static str {
         match network {
             Network::Base => self.base.caip2,
@@ -109,7 +102,7 @@ impl Chains {
         }
     }
 
-    /// The network that an x402 v1 client means: by the chain's v1 name or its CAIP-2 name.
+    /// The network of an x402 v1 client: by the chain's v1 name or its CAIP-2 name.
     pub fn of_v1(&self, name: &str) -> Option<Network> {
         let is = |v1: &str, caip2: &str| !name.is_empty() && (name == v1 || name == caip2);
         if is(self.base.v1_name, self.base.caip2) {
@@ -124,7 +117,7 @@ mod tests {
     use super::*;
     use crate::payment::solana::address::base58;
 
-    // CAIP-2 (chain-agnostic.org): eip155 is the chain id in decimal, solana the first 32 characters of the genesis hash.
+    // CAIP-2 (chain-agnostic.org): eip155 is the chain id in decimal, solana 32 characters of the genesis hash.
     #[test]
     fn names_follow_from_chain_id_and_genesis_hash() {
         for base in [BaseChain::MAINNET, BaseChain::SEPOLIA, BaseChain::SANDBOX] {
@@ -139,7 +132,7 @@ mod tests {
         );
     }
 
-    // A signature for one of the tokens must be worth nothing to a holder of another.
+    // A signature for one of the tokens must be worthless for another.
     #[test]
     fn no_two_tokens_share_a_domain() {
         let tokens = [Token::USDC, Token::SEPOLIA, Token::SANDBOX];
@@ -167,7 +160,7 @@ mod tests {
         assert_eq!(Chains::MAINNET.of_v1(SolanaChain::MAINNET.caip2), Some(Network::Solana));
     }
 
-    // Other names mid-way would split ids and signatures.
+    // Changing the names while running would make ids and signatures inconsistent.
     #[test]
     fn one_pair_is_in_effect() {
         assert_eq!(*Chains::configured(), Chains::MAINNET);

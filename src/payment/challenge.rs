@@ -1,9 +1,9 @@
-//! The 402: what is wanted, for stock x402 v2 clients in the header and for everybody else in the body.
+//! The 402 challenge: for stock x402 v2 clients in the header and for other clients in the body.
 //!
-//! The header holds the clean v2 object. The body is the same object and in each `accepts` entry the contract's fields
-//! beside it (`maxAmountRequired`, `resource` as text, `description`, `mimeType`), so that a caller who reads only
-//! bodies is served too. Text is written by hand into one buffer each: this answer costs nothing and is asked for by
-//! everybody, so it must cost little.
+//! The header contains the plain v2 object. The body is the same object plus the contract's fields in each
+//! `accepts` entry (`maxAmountRequired`, `resource` as text, `description`, `mimeType`), for clients that only
+//! read bodies. Each text is written directly into one buffer: this response is free and requested often, so it must be
+//! cheap.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,28 +11,27 @@ use bytes::Bytes;
 
 use super::terms::{Payee, Terms};
 
-/// `error` of a first answer, as @x402 words it.
+/// `error` of a first response, with @x402's text.
 pub const PAYMENT_REQUIRED_ERROR: &str = "Payment required";
 
-/// What is sold, as the client asked for it.
+/// The product, as the client requested it.
 #[derive(Clone, Copy, Debug)]
 pub struct Resource<'a> {
     /// Absolute URL of the request with its query, under our configured public origin.
     pub url: &'a str,
     /// One short sentence.
     pub description: &'a str,
-    /// Content type of the paid answer.
+    /// Content type of the paid response.
     pub mime_type: &'a str,
 }
 
-/// Everything a challenge says.
+/// All inputs of a challenge.
 #[derive(Clone, Copy, Debug)]
 pub struct ChallengeInput<'a> {
-    /// What is sold.
     pub resource: Resource<'a>,
-    /// What is accepted, the preferred first: stock clients take the first they can pay.
+    /// Accepted terms, the preferred first: stock clients take the first they can pay.
     pub terms: &'a [Terms],
-    /// [`PAYMENT_REQUIRED_ERROR`], or the reason of a refused payment.
+    /// [`PAYMENT_REQUIRED_ERROR`], or the reason of a rejected payment.
     pub error: &'a str,
     /// The contract's `code`: `payment_required`, `payment_invalid`, `sign_in_required`.
     pub code: &'a str,
@@ -51,7 +50,7 @@ pub struct Challenge {
     pub body: Bytes,
 }
 
-/// Writes the challenge. Answer it with status 402 and `Cache-Control: no-store`.
+/// Builds the challenge. Send it with status 402 and `Cache-Control: no-store`.
 pub fn challenge(parts: &ChallengeInput<'_>) -> Challenge {
     let mut resource = JsonResource::new(&parts.resource);
     let mut json = String::with_capacity(1024);

@@ -1,6 +1,6 @@
-//! Reading a payment header: base64 of JSON, x402 v2 or v1, decided by the content.
+//! Parses a payment header: base64 of JSON. The content decides between x402 v2 and v1.
 //!
-//! Memory is bounded by [`MAX_HEADER_BYTES`]; nothing here looks at amounts, times or signatures.
+//! Memory is bounded by [`MAX_HEADER_BYTES`]. This module does not check amounts, times or signatures.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_PAD_INDIFFERENT, URL_SAFE_PAD_INDIFFERENT};
@@ -10,17 +10,17 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::chains::Chains;
-use super::error::{Reason, VerificationError};
+use super::error::{InvalidReason, VerificationError};
 use super::solana::wire::MAX_TRANSACTION_BYTES;
 
-/// Longest header value that is read, encoded. The stock Solana payment needs about 1,516 bytes, and half as much again
+/// Maximum length of an encoded header value. The stock Solana payment needs about 1,516 bytes, and half as much again
 /// with several extensions.
 pub const MAX_HEADER_BYTES: usize = 8 * 1024;
 
 /// A payment as it was sent, with its form checked.
 #[derive(Clone, Debug)]
 pub struct DecodedPayment {
-    /// Which terms the client means.
+    /// The terms that the client selected.
     pub chosen: SelectedTerms,
     /// The signed part.
     pub payload: Payload,
@@ -37,8 +37,8 @@ pub enum SelectedTerms {
     V1(Network),
 }
 
-/// The known fields of echoed v2 terms. Fields we do not know are not looked at: some clients echo all they were sent,
-/// others only what their types know.
+/// The known fields of echoed v2 terms. Unknown fields are ignored: some clients echo everything they were sent, others
+/// only what their types know.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EchoedTerms {
@@ -50,9 +50,7 @@ pub struct EchoedTerms {
     pub amount: String,
     /// Contract or mint.
     pub asset: String,
-    /// Recipient.
     pub pay_to: String,
-    /// Seconds.
     pub max_timeout_seconds: u64,
     /// Details of scheme and network.
     #[serde(default)]
@@ -66,7 +64,7 @@ pub enum Payload {
     Evm(Box<EvmPayload>),
     /// A partially signed wire transaction.
     Solana(Vec<u8>),
-    /// A kind that is known and not taken.
+    /// A known type that is not supported.
     Unsupported(&'static str),
 }
 
@@ -83,9 +81,7 @@ pub struct EvmPayload {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvmFields {
-    /// The payer.
     pub from: String,
-    /// The recipient.
     pub to: String,
     /// Atomic units.
     pub value: String,
@@ -127,16 +123,17 @@ struct PayloadWire {
     delegation_manager: Option<IgnoredAny>,
 }
 
-/// Reads the value of `PAYMENT-SIGNATURE` or `X-PAYMENT`.
+/// Parses the value of `PAYMENT-SIGNATURE` or `X-PAYMENT`.
 ///
 /// # Errors
-/// [`Reason::Malformed`], [`Reason::Version`], [`Reason::Scheme`] or [`Reason::Network`] (an unknown v1 name).
+/// [`InvalidReason::Malformed`], [`InvalidReason::Version`], [`InvalidReason::Scheme`] or
+/// [`InvalidReason::Network`] (an unknown v1 name).
 pub fn decode(header: &[u8]) -> Result<DecodedPayment, VerificationError> {
     if header.len() > MAX_HEADER_BYTES {
         return Err(malformed("the payment header is too long"));
     }
     let json = base64_any(header).ok_or_else(|| malformed("the payment header is not base64"))?;
-    // serde's own message can quote as much of the input as the client likes; the place is enough.
+    // serde's own message can quote any amount of the input; the position is enough.
     let wire: PaymentWire = serde_json::from_slice(&json).map_err(|error| {
         malformed(format!(
             "not a payment payload in JSON (line {}, column {})",
@@ -172,9 +169,12 @@ fn chosen(
             Chains::configured()
                 .of_v1(network)
                 .map(SelectedTerms::V1)
-                .ok_or_else(|| VerificationError::new(Reason::Network, "this network is not offered"))
+                .ok_or_else(|| VerificationError::new(InvalidReason::Network, "this network is not offered"))
         }
-        _ => Err(VerificationError::new(Reason::Version, "x402Version must be 2, or 1")),
+        _ => Err(VerificationError::new(
+            InvalidReason::Version,
+            "x402Version must be 2, or 1",
+        )),
     }
 }
 
@@ -183,7 +183,7 @@ fn exact(scheme: &str) -> Result<(), VerificationError> {
         Ok(())
     } else {
         Err(VerificationError::new(
-            Reason::Scheme,
+            InvalidReason::Scheme,
             "only the scheme `exact` is taken",
         ))
     }
@@ -213,15 +213,16 @@ fn payload(wire: PayloadWire) -> Result<Payload, VerificationError> {
             authorization: None,
             ..
         } => {
-            // Four characters of base64 carry three bytes.
+            // Four characters of base64 encode three bytes.
             if text.len() > MAX_TRANSACTION_BYTES.div_ceil(3) * 4 {
                 return Err(VerificationError::new(
-                    Reason::SvmUndecodable,
+                    InvalidReason::SvmUndecodable,
                     "the transaction is longer than 1232 bytes",
                 ));
             }
-            let bytes = base64_any(text.as_bytes())
-                .ok_or_else(|| VerificationError::new(Reason::SvmUndecodable, "the transaction is not base64"))?;
+            let bytes = base64_any(text.as_bytes()).ok_or_else(|| {
+                VerificationError::new(InvalidReason::SvmUndecodable, "the transaction is not base64")
+            })?;
             Ok(Payload::Solana(bytes))
         }
         _ => Err(malformed(
@@ -240,5 +241,5 @@ fn base64_any(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> VerificationError {
-    VerificationError::new(Reason::Malformed, message)
+    VerificationError::new(InvalidReason::Malformed, message)
 }

@@ -7,11 +7,12 @@ macro_rules! define_reasons {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
         /// A machine-readable reason: `invalidReason` of x402, also the `error` of a fresh challenge.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Reason {
+        pub enum InvalidReason {
             $($(#[$doc])* $name,)*
         }
 
-        impl Reason {
+        impl InvalidReason {
+            /// In the order of the table below.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Wire form.
@@ -37,15 +38,15 @@ define_reasons! {
     Asset = "asset_mismatch";
     /// An echoed extension does not contain what was advertised.
     ExtensionEcho = "extension_echo_mismatch";
-    /// A payload type that is not accepted: Permit2, ERC-7710, ERC-6492 with a factory that is not allowlisted,
-    /// or a type that does not fit its network.
+    /// A payload type that is not accepted: Permit2, ERC-7710, ERC-6492 with a factory that is not allowlisted, or a
+    /// type that does not fit its network.
     PayloadType = "unsupported_payload_type";
     /// The client signs for another EIP-712 name.
     EvmTokenName = "invalid_exact_evm_token_name_mismatch";
     /// The client signs for another EIP-712 version.
     EvmTokenVersion = "invalid_exact_evm_token_version_mismatch";
-    /// Not hex, too long, or made neither by the key of `from` (65 bytes, low s, v 27 or 28) nor accepted by
-    /// its contract.
+    /// Not hex, too long, or made neither by the key of `from` (65 bytes, low s, v 27 or 28) nor accepted by its
+    /// contract.
     EvmSignature = "invalid_exact_evm_signature";
     /// `to` is not our address.
     EvmRecipient = "invalid_exact_evm_recipient_mismatch";
@@ -101,25 +102,25 @@ define_reasons! {
     SvmSignature = "invalid_exact_svm_payload_signature_invalid";
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for InvalidReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A rejected payment: answered with status 402, a fresh challenge and the code `payment_invalid`. Nothing was
-/// charged.
+/// A rejected payment: answered with status 402, a fresh challenge and the code `payment_invalid`. Nothing was charged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {message}")]
 pub struct VerificationError {
     /// Machine-readable.
-    pub reason: Reason,
+    pub reason: InvalidReason,
     /// Human-readable. Contains nothing that the client did not send or was not offered.
     pub message: Cow<'static, str>,
 }
 
 impl VerificationError {
-    pub fn new(reason: Reason, message: impl Into<Cow<'static, str>>) -> Self {
+    /// A rejection for `reason` with a text for people.
+    pub fn new(reason: InvalidReason, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             reason,
             message: message.into(),
@@ -139,6 +140,7 @@ pub enum PaymentHeaderError {
 }
 
 impl PaymentHeaderError {
+    /// HTTP status of the response.
     pub const fn status(&self) -> u16 {
         match self {
             Self::Ambiguous(_) => 400,
@@ -146,9 +148,10 @@ impl PaymentHeaderError {
         }
     }
 
+    /// Error code of the response.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Ambiguous(_) => "payment_ambiguous",
+            Self::Ambiguous(_) => "multiple_payments",
             Self::Invalid(_) => "payment_invalid",
         }
     }

@@ -1,7 +1,7 @@
 //! `exact` on Base: EIP-3009 `TransferWithAuthorization`, signed as EIP-712 typed data.
 //!
-//! The signature of an ordinary account is checked here. That of a contract wallet (ERC-1271, EIP-7702, ERC-6492) can only be
-//! checked on the chain: such a payment is [`Judged::Unproven`].
+//! The signature of an ordinary account is checked here. That of a contract wallet (ERC-1271, EIP-7702, ERC-6492) can
+//! only be checked on the chain.
 
 mod signature;
 
@@ -12,14 +12,15 @@ use sha3::{Digest, Keccak256};
 
 use self::signature::{any_signature, canonical_v, signature_bytes};
 use super::decode::EvmPayload;
-use super::error::{Reason, VerificationError};
+use super::error::{InvalidReason, VerificationError};
 use super::proof::OfflineVerification;
 use super::terms::BasePayee;
 
-/// A payment must stay valid at least this long, or it could expire on its way into a block (x402 reference).
+/// A payment must stay valid at least this long, or it could expire before it is in a block (x402 reference).
 pub const MIN_VALIDITY_SECONDS: u64 = 6;
 
-/// A payment may outlive the price by this much. The chain is watched until it can no longer land, so there is an end.
+/// A payment may outlive the price by this much. The chain is watched until the payment can never settle, so this
+/// bounds the time.
 pub const MAX_EXTRA_VALIDITY_SECONDS: u64 = 600;
 
 /// The domain's type: the four fields USDC uses.
@@ -35,41 +36,40 @@ const TRANSFER_TYPE_HASH: [u8; 32] = [
     0xcb, 0xed, 0x4c, 0xc5, 0x92, 0xe1, 0x3b, 0x44, 0x50, 0x1c, 0x1a, 0x22, 0x67,
 ];
 
-/// Half of secp256k1's group order; a larger s is the malleated twin of a signature and USDC refuses it.
+/// Half of secp256k1's group order. A larger s is the malleated twin of a signature, and USDC rejects it.
 pub(crate) const HALF_ORDER: [u8; 32] = [
     0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x5d, 0x57, 0x6e,
     0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
 ];
 
-/// Which library recovers the signer.
+/// Library that recovers the signer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignatureRecovery {
     /// The C library libsecp256k1: about twice as fast.
     #[default]
     Libsecp256k1,
-    /// k256, in Rust; also the oracle that the tests hold the C library against.
+    /// k256, in Rust; the tests also use it as the oracle for the C library.
     K256,
 }
 
-/// What our own terms demand of an EIP-3009 payment.
+/// Requirements of our terms on an EIP-3009 payment.
 #[derive(Clone, Copy, Debug)]
 pub struct EvmRequirements<'a> {
-    /// Who is paid, in what token.
     pub payee: &'a BasePayee,
-    /// The EIP-712 domain that it is signed under: the payee's, by the protocol that the payment came by.
+    /// The EIP-712 domain that the payment is signed under: the payee's, for the payment's protocol.
     pub domain: &'a [u8; 32],
-    /// Exactly how much.
+    /// The exact amount.
     pub amount: Usdc,
-    /// Of the terms.
+    /// From the terms.
     pub max_timeout_seconds: u32,
     /// Unix seconds.
     pub now: u64,
 }
 
-/// As [`judge`] for a payment that must be signed by the payer's key.
+/// As [`verify_offline`], for a payment that must be signed by the payer's key.
 ///
 /// # Errors
-/// As [`judge`], and [`Reason::EvmSignature`].
+/// As [`verify_offline`], and [`InvalidReason::EvmSignature`].
 pub fn verify(
     payload: &EvmPayload,
     demand: &EvmRequirements<'_>,
@@ -78,11 +78,11 @@ pub fn verify(
     verify_offline(payload, demand, recovery)?.proven()
 }
 
-/// Judges an EIP-3009 payment: recipient, amount, time window, and last, since it costs the most, the signature.
+/// Verifies an EIP-3009 payment: recipient, amount, time window, and last the signature, which costs the most.
 ///
 /// # Errors
-/// The `Evm…` reasons, [`Reason::PayloadType`] for a wallet that is deployed by a factory which is not listed,
-/// [`Reason::Malformed`] for text that is no number or address.
+/// The `Evm…` reasons, [`InvalidReason::PayloadType`] for a wallet deployed by a factory that is not allowlisted,
+/// [`InvalidReason::Malformed`] for text that is not a number or address.
 pub fn verify_offline(
     payload: &EvmPayload,
     demand: &EvmRequirements<'_>,
@@ -99,13 +99,13 @@ pub fn verify_offline(
 
     if to != demand.payee.pay_to {
         return Err(VerificationError::new(
-            Reason::EvmRecipient,
+            InvalidReason::EvmRecipient,
             "`to` is not the address in the challenge",
         ));
     }
     if value != Some(demand.amount.atomic()) {
         return Err(VerificationError::new(
-            Reason::EvmValue,
+            InvalidReason::EvmValue,
             "`value` is not exactly the amount in the challenge",
         ));
     }
@@ -135,7 +135,7 @@ fn signed_by_key(
     demand: &EvmRequirements<'_>,
     recovery: SignatureRecovery,
 ) -> Result<[u8; 65], VerificationError> {
-    let refused = |message: &'static str| VerificationError::new(Reason::EvmSignature, message);
+    let refused = |message: &'static str| VerificationError::new(InvalidReason::EvmSignature, message);
     let mut signature = *authorization
         .signature
         .as_ecdsa()
@@ -145,7 +145,7 @@ fn signed_by_key(
         let digest = transfer_digest(domain, authorization);
         recover(&digest, &signature, recovery).is_some_and(|signer| signer == authorization.from)
     };
-    // The same payment may be shown again by the other protocol; the real token has one domain for both.
+    // The same payment may be presented by the other protocol; the real token has one domain for both.
     let other = match *demand.domain == demand.payee.domain_separator {
         true => &demand.payee.mpp_domain_separator,
         false => &demand.payee.domain_separator,
@@ -156,8 +156,8 @@ fn signed_by_key(
     Err(refused("the signature was not made by `from` over these fields"))
 }
 
-/// What the payment itself says it moves, and the last moment at which it could have been claimed. `None` when it says
-/// nothing readable.
+/// The amount in the payment itself, and the last moment at which it could have been claimed. `None` when it cannot be
+/// parsed.
 pub fn signed_amount_and_window(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> {
     let number = |text: &str| decimal(text).ok().flatten();
     let fields = &payload.authorization;
@@ -166,7 +166,8 @@ pub fn signed_amount_and_window(payload: &EvmPayload) -> Option<(Usdc, Timestamp
     Some((Usdc::from_atomic(number(&fields.value)?), now))
 }
 
-/// The payment as it was signed, by nobody's terms: whether it holds is for a chain to say. `None` for what is none.
+/// The payment as it was signed, without checks against our terms: only a chain can prove it. `None` if it is not a
+/// payment.
 pub fn parse_fields(payload: &EvmPayload) -> Option<EvmAuthorization> {
     let number = |text: &str| decimal(text).ok().flatten();
     let fields = &payload.authorization;
@@ -181,7 +182,7 @@ pub fn parse_fields(payload: &EvmPayload) -> Option<EvmAuthorization> {
     })
 }
 
-/// Numbers above 64 bits come as `None`: they are beyond every limit here.
+/// `None` for numbers above 64 bits: they exceed every limit here.
 fn window(
     after: Option<u64>,
     before: Option<u64>,
@@ -189,17 +190,17 @@ fn window(
 ) -> Result<(u64, u64), VerificationError> {
     let after = after
         .filter(|after| *after <= demand.now)
-        .ok_or_else(|| VerificationError::new(Reason::EvmValidAfter, "the payment is not valid yet"))?;
+        .ok_or_else(|| VerificationError::new(InvalidReason::EvmValidAfter, "the payment is not valid yet"))?;
     let latest = demand
         .now
         .saturating_add(u64::from(demand.max_timeout_seconds))
         .saturating_add(MAX_EXTRA_VALIDITY_SECONDS);
-    let before = before
-        .filter(|before| *before <= latest)
-        .ok_or_else(|| VerificationError::new(Reason::EvmValidBefore, "`validBefore` is too far in the future"))?;
+    let before = before.filter(|before| *before <= latest).ok_or_else(|| {
+        VerificationError::new(InvalidReason::EvmValidBefore, "`validBefore` is too far in the future")
+    })?;
     if before < demand.now.saturating_add(MIN_VALIDITY_SECONDS) {
         return Err(VerificationError::new(
-            Reason::EvmValidBefore,
+            InvalidReason::EvmValidBefore,
             "the payment has expired or expires within 6 seconds",
         ));
     }
@@ -217,7 +218,7 @@ pub fn domain_separator(name: &str, version: &str, chain_id: u64, contract: &[u8
     hash.finalize().into()
 }
 
-/// What the payer signs (EIP-712 over EIP-3009's struct). The signature of the argument is not looked at.
+/// The digest that the payer signs (EIP-712 over EIP-3009's struct). The signature of the argument is ignored.
 pub fn transfer_digest(domain_separator: &[u8; 32], authorization: &EvmAuthorization) -> [u8; 32] {
     let mut structure = Keccak256::new();
     structure.update(TRANSFER_TYPE_HASH);
@@ -234,7 +235,7 @@ pub fn transfer_digest(domain_separator: &[u8; 32], authorization: &EvmAuthoriza
     hash.finalize().into()
 }
 
-/// The address whose key made this signature (r, s, v with v 0, 1, 27 or 28) over this digest, if any did.
+/// The address whose key made this signature (r, s, v with v 0, 1, 27 or 28) over this digest, if any.
 pub fn recover(digest: &[u8; 32], signature: &[u8; 65], recovery: SignatureRecovery) -> Option<[u8; 20]> {
     let parity = match signature[64] {
         0 | 27 => 0,
@@ -288,7 +289,7 @@ pub fn checksummed(address: &[u8; 20]) -> String {
     text
 }
 
-/// Reads an address by value, in any case.
+/// Parses an address by value, in any case.
 pub fn parse_address(text: &str) -> Option<[u8; 20]> {
     fixed_hex::<20>(text)
 }
@@ -325,7 +326,7 @@ fn word_of_address(address: &[u8; 20]) -> [u8; 32] {
 }
 
 fn malformed(message: &'static str) -> VerificationError {
-    VerificationError::new(Reason::Malformed, message)
+    VerificationError::new(InvalidReason::Malformed, message)
 }
 
 #[cfg(test)]
@@ -334,13 +335,14 @@ mod tests {
 
     #[test]
     fn the_type_hash_is_the_hash_of_the_type() {
-        // Aim: the constant on the hot path is what EIP-712 prescribes.
+        // Checks: the constant on the hot path is what EIP-712 prescribes.
         assert_eq!(keccak(TRANSFER_TYPE), TRANSFER_TYPE_HASH);
     }
 
     #[test]
     fn the_domain_of_usdc_is_the_published_one() {
-        // Aim: name, version, chain and contract give the separator computed elsewhere from the same fields.
+        // Checks: name, version, chain and contract give the separator that another implementation computed from the
+        // same fields.
         let separator = domain_separator("USD Coin", "2", 8453, &super::super::terms::BASE_USDC);
         assert_eq!(
             hex::encode(separator),

@@ -1,4 +1,4 @@
-//! Finding the payment among a request's headers.
+//! Finds the payment in a request's headers.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
@@ -9,19 +9,19 @@ use super::error::PaymentHeaderError;
 pub const PAYMENT_SIGNATURE: &str = "payment-signature";
 /// Header of x402 v1, and the contract's.
 pub const X_PAYMENT: &str = "x-payment";
-/// Carries the challenge.
+/// Response header with the challenge.
 pub const PAYMENT_REQUIRED: &str = "payment-required";
-/// Carries what became of the payment, x402 v2.
+/// Response header with the payment's result, x402 v2.
 pub const PAYMENT_RESPONSE: &str = "payment-response";
-/// Carries what became of the payment, x402 v1.
+/// Response header with the payment's result, x402 v1.
 pub const X_PAYMENT_RESPONSE: &str = "x-payment-response";
-/// Carries what became of the payment, MPP.
+/// Response header with the payment's result, MPP.
 pub const PAYMENT_RECEIPT: &str = "payment-receipt";
 
-/// The one x402 payment of a request, still encoded. Which header it came in says nothing about its version.
+/// The only x402 payment of a request, still encoded. The header's name does not determine the payment's version.
 ///
 /// # Errors
-/// [`PaymentError::Ambiguous`] when two of the payment headers differ, or when an MPP credential comes beside x402.
+/// [`PaymentHeaderError::Ambiguous`] when two of the payment headers differ, or when there is also an MPP credential.
 pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentHeaderError> {
     let mut found: Option<&[u8]> = None;
     for value in headers
@@ -43,11 +43,11 @@ pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentHeade
     Ok(found)
 }
 
-/// The one MPP credential of a request: what follows the scheme `Payment` in `Authorization`. Other schemes may stand
-/// beside it in fields of their own.
+/// The only MPP credential of a request: the text after the scheme `Payment` in `Authorization`. Other schemes may be
+/// in separate fields.
 ///
 /// # Errors
-/// [`PaymentError::Ambiguous`] when two of them differ.
+/// [`PaymentHeaderError::Ambiguous`] when two of them differ.
 pub fn mpp_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentHeaderError> {
     let mut found: Option<&[u8]> = None;
     for value in headers.get_all(AUTHORIZATION) {
@@ -62,7 +62,7 @@ pub fn mpp_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentHeade
     Ok(found)
 }
 
-/// Whether an `Authorization` field carries an MPP credential.
+/// Whether an `Authorization` field contains an MPP credential.
 pub fn is_mpp(value: &HeaderValue) -> bool {
     after_scheme(value.as_bytes()).is_some()
 }

@@ -1,18 +1,18 @@
-//! The x402 extension `payment-identifier`: a client names its purchase, and whoever comes again under the same name with
-//! another payment is answered and not charged.
+//! The x402 extension `payment-identifier`: a client names its purchase. Another payment under the same name gets the
+//! existing result and is not charged.
 
 use serde_json::{Map, Value};
 
 /// Its key in `extensions`.
 pub const NAME: &str = "payment-identifier";
 
-/// What a challenge says of it: it may be left out.
+/// Extension entry of a challenge: the identifier is optional.
 pub const CHALLENGE_EXTENSION: &str = r#"{"payment-identifier":{"info":{"required":false},"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"required":{"type":"boolean"},"id":{"type":"string","minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}},"required":["required"]}}}"#;
 
-/// Why something is no identifier.
+/// Why a value is not an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentifierError {
-    /// The extension is there and has no `info`, where its `id` would be.
+    /// The extension is present without an `info`, which would contain its `id`.
     #[error("The extension `payment-identifier` has no object `info`.")]
     NoInfo,
     /// Not 16 to 128 letters, digits, hyphens and underscores.
@@ -29,7 +29,7 @@ pub fn is_identifier(id: &str) -> bool {
 /// The identifier among a payment's extensions. A client that only echoes the challenge gives none.
 ///
 /// # Errors
-/// [`IdentifierError`]: whoever gave it would not be protected by it.
+/// [`IdentifierError`]: an invalid identifier would not protect the client.
 pub fn read(extensions: Option<&Map<String, Value>>) -> Result<Option<String>, IdentifierError> {
     let Some(extension) = extensions
         .and_then(|all| all.get(NAME))
@@ -60,7 +60,7 @@ mod tests {
         read(extensions.as_object())
     }
 
-    // Aim: what the challenge says is JSON and gives no identifier when it is only echoed.
+    // Checks: the challenge's extension is JSON, and echoing it gives no identifier.
     #[test]
     fn an_echo_of_the_challenge_is_no_identifier() {
         let advertised: Value = serde_json::from_str(CHALLENGE_EXTENSION).unwrap();
@@ -70,7 +70,8 @@ mod tests {
         assert_eq!(of(&Value::Null), Ok(None));
     }
 
-    // Aim: 16 to 128 characters of the extension's alphabet are an identifier; everything else is refused, never dropped.
+    // Checks: 16 to 128 characters of the extension's alphabet are an identifier. Everything else is rejected, never
+    // dropped.
     #[test]
     fn what_can_be_an_identifier() {
         for good in ["a".repeat(16), "-_".repeat(64), "pay_0123456789abcdef".to_owned()] {

@@ -1,13 +1,12 @@
-//! Does the client mean terms that we offered?
+//! Checks whether the client means terms that we offered.
 //!
-//! Only the known v2 fields are compared. Addresses are compared by value. The `extra` that we offered must be
-//! contained in what is echoed, except for what changes from minute to minute: Solana's blockhash hint is not looked
-//! at.
+//! Only the known v2 fields are compared. Addresses are compared by value. The echo must contain the `extra` that we
+//! offered, except for values that change from minute to minute: Solana's blockhash hint is ignored.
 
 use serde_json::{Map, Value};
 
 use super::decode::EchoedTerms;
-use super::error::{Reason, VerificationError};
+use super::error::{InvalidReason, VerificationError};
 use super::evm::parse_address;
 use super::solana::address::parse as parse_pubkey;
 use super::terms::{Payee, Terms};
@@ -23,43 +22,43 @@ pub struct AdvertisedExtension<'a> {
     pub dynamic: &'a [&'a str],
 }
 
-/// Whether the echoed terms are these.
+/// Checks that the echoed terms are these.
 ///
 /// # Errors
 /// The reason names the first field that differs.
 pub fn matches(accepted: &EchoedTerms, terms: &Terms) -> Result<(), VerificationError> {
     if accepted.network != terms.caip2() {
-        return Err(mismatch(Reason::Network, "this network is not offered"));
+        return Err(mismatch(InvalidReason::Network, "this network is not offered"));
     }
     match &terms.payee {
         Payee::Base(payee) => {
             if parse_address(&accepted.asset) != Some(payee.asset) {
                 return Err(mismatch(
-                    Reason::Asset,
+                    InvalidReason::Asset,
                     "`accepted.asset` is not the token in the challenge",
                 ));
             }
             if parse_address(&accepted.pay_to) != Some(payee.pay_to) {
                 return Err(mismatch(
-                    Reason::EvmRecipient,
+                    InvalidReason::EvmRecipient,
                     "`accepted.payTo` is not the recipient in the challenge",
                 ));
             }
             let extra = accepted.extra.as_ref();
-            check_echo(extra, "name", Some(&payee.name), Reason::EvmTokenName)?;
-            check_echo(extra, "version", Some(&payee.version), Reason::EvmTokenVersion)?;
-            amount(accepted, terms, Reason::EvmValue)?;
+            check_echo(extra, "name", Some(&payee.name), InvalidReason::EvmTokenName)?;
+            check_echo(extra, "version", Some(&payee.version), InvalidReason::EvmTokenVersion)?;
+            amount(accepted, terms, InvalidReason::EvmValue)?;
         }
         Payee::Solana(payee) => {
             if parse_pubkey(&accepted.asset) != Some(payee.mint) {
                 return Err(mismatch(
-                    Reason::SvmMint,
+                    InvalidReason::SvmMint,
                     "`accepted.asset` is not the token in the challenge",
                 ));
             }
             if parse_pubkey(&accepted.pay_to) != Some(payee.pay_to) {
                 return Err(mismatch(
-                    Reason::SvmRecipient,
+                    InvalidReason::SvmRecipient,
                     "`accepted.payTo` is not the recipient in the challenge",
                 ));
             }
@@ -72,25 +71,30 @@ pub fn matches(accepted: &EchoedTerms, terms: &Terms) -> Result<(), Verification
                 .is_some_and(|key| payee.fee_payers.contains(&key))
             {
                 return Err(mismatch(
-                    Reason::SvmFeePayer,
+                    InvalidReason::SvmFeePayer,
                     "`extra.feePayer` is not the one in the challenge",
                 ));
             }
-            check_echo(accepted.extra.as_ref(), "memo", payee.memo.as_deref(), Reason::SvmMemo)?;
-            amount(accepted, terms, Reason::SvmAmount)?;
+            check_echo(
+                accepted.extra.as_ref(),
+                "memo",
+                payee.memo.as_deref(),
+                InvalidReason::SvmMemo,
+            )?;
+            amount(accepted, terms, InvalidReason::SvmAmount)?;
         }
     }
     if accepted.max_timeout_seconds != u64::from(terms.max_timeout_seconds) {
         return Err(mismatch(
-            Reason::Terms,
+            InvalidReason::Terms,
             "`accepted.maxTimeoutSeconds` is not the one in the challenge",
         ));
     }
     Ok(())
 }
 
-/// The text that we wrote, and no other spelling of the number.
-fn amount(accepted: &EchoedTerms, terms: &Terms, reason: Reason) -> Result<(), VerificationError> {
+/// The exact text that we wrote; other notations of the number are rejected.
+fn amount(accepted: &EchoedTerms, terms: &Terms, reason: InvalidReason) -> Result<(), VerificationError> {
     if accepted.amount == terms.amount.atomic().to_string() {
         return Ok(());
     }
@@ -100,12 +104,12 @@ fn amount(accepted: &EchoedTerms, terms: &Terms, reason: Reason) -> Result<(), V
     ))
 }
 
-/// A member of `extra` that we offered must come back as it was; one that we did not offer may be anything.
+/// A member of `extra` that we offered must be returned unchanged; other members may have any value.
 fn check_echo(
     extra: Option<&Map<String, Value>>,
     key: &str,
     wanted: Option<&str>,
-    reason: Reason,
+    reason: InvalidReason,
 ) -> Result<(), VerificationError> {
     let echoed = extra.and_then(|extra| extra.get(key)?.as_str());
     match wanted {
@@ -117,11 +121,11 @@ fn check_echo(
     }
 }
 
-/// Each echoed extension that we advertised must contain the advertised `info`. A payment without extensions is fine,
-/// and extensions that we never advertised are not looked at.
+/// Each echoed extension that we advertised must contain the advertised `info`. A payment without extensions is valid,
+/// and extensions that we never advertised are ignored.
 ///
 /// # Errors
-/// [`Reason::ExtensionEcho`].
+/// [`InvalidReason::ExtensionEcho`].
 pub fn extensions_echo(
     echoed: Option<&Map<String, Value>>,
     advertised: &[AdvertisedExtension<'_>],
@@ -134,7 +138,7 @@ pub fn extensions_echo(
         let info = value.get("info").unwrap_or(&Value::Null);
         if !contains(info, extension.info, extension.dynamic) {
             return Err(mismatch(
-                Reason::ExtensionEcho,
+                InvalidReason::ExtensionEcho,
                 "an echoed extension differs from the one in the challenge",
             ));
         }
@@ -142,7 +146,7 @@ pub fn extensions_echo(
     Ok(())
 }
 
-/// Objects contain an object's members; everything else must be equal. `skip` holds for the outermost level only.
+/// Objects contain an object's members; everything else must be equal. `skip` applies to the outermost level only.
 fn contains(outer: &Value, inner: &Value, skip: &[&str]) -> bool {
     match (outer, inner) {
         (Value::Object(outer), Value::Object(inner)) => inner.iter().all(|(key, value)| {
@@ -152,6 +156,6 @@ fn contains(outer: &Value, inner: &Value, skip: &[&str]) -> bool {
     }
 }
 
-fn mismatch(reason: Reason, message: &'static str) -> VerificationError {
+fn mismatch(reason: InvalidReason, message: &'static str) -> VerificationError {
     VerificationError::new(reason, message)
 }

@@ -1,9 +1,9 @@
 //! The Machine Payments Protocol beside x402: method `evm`, intent `charge`, an EIP-3009 authorization of USDC on Base.
 //!
-//! Nothing is kept of a challenge: its id is a MAC over all that it says, and what it says names the exact request, so
-//! that what comes back tells by itself whether we asked for it, here, at this price. The payment inside is judged by
-//! the code of x402 ([`super::evm::judge`]) and gives the same [`Authorization`]: whichever way it comes, it is one
-//! payment. Its nonce is a hash of the challenge's id, which ties the two together.
+//! Challenges are not stored: the id is a MAC over all fields, and the fields identify the exact request. A returned
+//! challenge therefore proves that we issued it, for this request, at this price. The x402 code
+//! ([`super::evm::verify_offline`]) checks the payment inside and gives the same [`Authorization`]. The same payment by
+//! either protocol is one payment. Its nonce is a hash of the challenge's id, which ties the two together.
 
 pub mod challenge;
 pub mod credential;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use purser_actors::port::{Authorization, Timestamp};
 
-use super::error::{Reason, VerificationError};
+use super::error::{InvalidReason, VerificationError};
 use super::evm::{
     EvmRequirements, MIN_VALIDITY_SECONDS, SignatureRecovery, keccak, parse_address, signed_amount_and_window,
     verify_offline,
@@ -30,9 +30,7 @@ use challenge::{ChallengeFields, OpaqueRequest, request};
 use credential::{Credential, EchoedChallenge};
 use problem::MppProblem;
 
-/// Payment method.
 pub const METHOD: &str = "evm";
-/// Payment intent.
 pub const INTENT: &str = "charge";
 
 /// The request that a challenge is for.
@@ -47,7 +45,6 @@ pub struct BoundRequest<'a> {
 /// A challenge ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedChallenge {
-    /// Its id.
     pub id: String,
     /// Value of `WWW-Authenticate`: visible ASCII and spaces only.
     pub header: Bytes,
@@ -56,23 +53,22 @@ pub struct IssuedChallenge {
 /// A credential that may be claimed and settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedCredential {
-    /// What to settle.
     pub authorization: Authorization,
     /// Id of the challenge that it answers.
     pub challenge: String,
-    /// The same for every payment that answers this challenge, and the second from which none can any more.
+    /// Key shared by all payments that answer this challenge, and the Unix second from which it is expired.
     pub single_use_key: ([u8; 16], u64),
 }
 
-/// Why a credential is refused: 402 with a fresh challenge. Nothing was charged.
+/// Why a credential is rejected: status 402 with a fresh challenge. Nothing was charged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {detail}")]
 pub struct CredentialError {
-    /// As MPP clients know it.
+    /// Reason for MPP clients.
     pub problem: MppProblem,
-    /// As x402 clients know it, where they do.
+    /// Reason for x402 clients, where one exists.
     pub reason: &'static str,
-    /// For people; quotes nothing that was sent.
+    /// Human-readable; contains nothing that the client sent.
     pub detail: Cow<'static, str>,
 }
 
@@ -89,7 +85,7 @@ impl CredentialError {
 impl From<VerificationError> for CredentialError {
     fn from(refusal: VerificationError) -> Self {
         let problem = match refusal.reason {
-            Reason::Malformed => MppProblem::MalformedCredential,
+            InvalidReason::Malformed => MppProblem::MalformedCredential,
             _ => MppProblem::VerificationFailed,
         };
         Self {
@@ -100,21 +96,21 @@ impl From<VerificationError> for CredentialError {
     }
 }
 
-/// Makes challenges and judges what comes back.
+/// Issues challenges and verifies credentials.
 #[derive(Debug)]
 pub struct Mpp {
     realm: String,
-    /// Makes ids.
+    /// Key for new ids.
     current: MacKey,
-    /// Made ids before the last rotation: their challenges are still out.
+    /// Key for ids issued before the last rotation: their challenges may still be answered.
     previous: Option<MacKey>,
-    /// Sets apart challenges of the same instant for the same request.
+    /// Distinguishes challenges issued at the same instant for the same request.
     serial: AtomicU64,
 }
 
 impl Mpp {
-    /// For a realm (our host name), with keys that serve nothing else. `first` is any number that earlier processes did
-    /// not count through; a random one will do.
+    /// For a realm (our host name), with keys that are used for nothing else. `first` must be a number that earlier
+    /// processes did not reach; a random one will do.
     pub fn new(realm: &str, current: MacKey, previous: Option<MacKey>, first: u64) -> Self {
         Self {
             realm: realm.to_owned(),
@@ -124,7 +120,7 @@ impl Mpp {
         }
     }
 
-    /// A fresh challenge for the first of these terms that is on Base, good for as long as its price. `None` if none is.
+    /// A fresh challenge for the first of these terms that is on Base, valid as long as its price. `None` if none is.
     pub fn issue(
         &self,
         terms: &[Terms],
@@ -152,10 +148,10 @@ impl Mpp {
         })
     }
 
-    /// As [`Mpp::judge`] for a credential that must be signed by the payer's key.
+    /// As [`Mpp::verify_offline`], for a credential that must be signed by the payer's key.
     ///
     /// # Errors
-    /// As [`Mpp::judge`].
+    /// As [`Mpp::verify_offline`].
     pub fn verify(
         &self,
         credential: Credential,
@@ -168,11 +164,11 @@ impl Mpp {
         judged.proven().map_err(CredentialError::from)
     }
 
-    /// Judges a credential for this request against everything that is on offer for it. Settles and stores nothing.
+    /// Verifies a credential for this request against all current offers. Settles and stores nothing.
     ///
     /// # Errors
-    /// [`Rejection`] with the first rule that it breaks: our challenge, for this request, at a price still honoured, not
-    /// expired, and then the payment.
+    /// [`CredentialError`] with the first rule that it breaks: our challenge, for this request, at a price still
+    /// honoured, not expired, and then the payment.
     pub fn verify_offline(
         &self,
         credential: Credential,
@@ -207,7 +203,7 @@ impl Mpp {
         verify_credential(credential, &demand, recovery)
     }
 
-    /// Whether we made this challenge, under the key of now or the one before.
+    /// Whether we issued this challenge, under the current or the previous key.
     fn verify_challenge(&self, echo: &EchoedChallenge) -> Result<(), CredentialError> {
         let invalid = |detail: &'static str| Err(CredentialError::new(MppProblem::InvalidChallenge, detail));
         if echo.realm != self.realm {
@@ -228,8 +224,8 @@ impl Mpp {
     }
 }
 
-/// Judges a credential at its own price and within its own life, whoever made the challenge: everything but whether it
-/// fits a quote of now. Only good for joining a claim that exists already. `None` if its payer's key has not signed it.
+/// Verifies a credential at its own price and within its own lifetime, without checking who issued the challenge or
+/// whether it matches a current quote. Only for joining an existing claim. `None` if the payer's key did not sign it.
 pub fn verify_for_replay(
     credential: Credential,
     payee: &BasePayee,
@@ -238,7 +234,7 @@ pub fn verify_for_replay(
     verify_offline_for_replay(credential, payee, recovery)?.proven().ok()
 }
 
-/// The same for a credential whose signature only the chain may be able to verify.
+/// As [`Mpp::verify_for_replay`], for a credential whose signature only the chain may be able to verify.
 pub fn verify_offline_for_replay(
     credential: Credential,
     payee: &BasePayee,
@@ -255,12 +251,12 @@ pub fn verify_offline_for_replay(
     verify_credential(credential, &demand, recovery).ok()
 }
 
-/// What an answer to this challenge must have as its nonce.
+/// The nonce that a payment for this challenge must have.
 pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
     keccak([id, realm].concat().as_bytes())
 }
 
-/// The payment of a credential: tied to its challenge, named as its source says, and good.
+/// Checks the payment of a credential: bound to its challenge, from the named source, and valid.
 fn verify_credential(
     credential: Credential,
     demand: &EvmRequirements<'_>,
@@ -296,7 +292,7 @@ fn verify_credential(
     }))
 }
 
-/// `did:pkh:eip155:`, the chain id and this address.
+/// Whether the source is `did:pkh:eip155:`, the chain id and this address.
 fn names(source: &str, chain_id: u64, address: &str) -> bool {
     let parts = source
         .strip_prefix("did:pkh:eip155:")

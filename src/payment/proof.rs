@@ -5,10 +5,9 @@ use super::error::VerificationError;
 /// A payment that is valid apart from a signature that only the chain can verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfflineVerification<T> {
-    /// Signed by the payer's key.
     Proven(T),
-    /// Not signed by the payer's key. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492) that accepts the signature. The
-    /// refusal is the answer if the payer is no contract.
+    /// Not signed by the payer's key. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492) that accepts the
+    /// signature. The error applies if the payer is not a contract.
     Unproven(T, VerificationError),
 }
 
@@ -16,7 +15,7 @@ impl<T> OfflineVerification<T> {
     /// The payment, if the payer's key has signed it.
     ///
     /// # Errors
-    /// The refusal that came with it.
+    /// The error of the unproven payment.
     pub fn proven(self) -> Result<T, VerificationError> {
         match self {
             Self::Proven(payment) => Ok(payment),
@@ -24,7 +23,6 @@ impl<T> OfflineVerification<T> {
         }
     }
 
-    /// Changes the payment.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> OfflineVerification<U> {
         match self {
             Self::Proven(payment) => OfflineVerification::Proven(make(payment)),

@@ -1,4 +1,4 @@
-//! What became of a payment: x402's `SettlementResponse`, for `PAYMENT-RESPONSE` and `X-PAYMENT-RESPONSE`.
+//! Result of a payment: x402's `SettlementResponse`, for `PAYMENT-RESPONSE` and `X-PAYMENT-RESPONSE`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,33 +11,29 @@ use serde::Serialize;
 
 use super::evm::checksummed;
 
-/// The contract's word for a balance that is too low, which clients branch on.
+/// The contract's reason for a balance that is too low, which clients branch on.
 pub const INSUFFICIENT_FUNDS: &str = "insufficient_funds";
 
-/// `code` of the answer to a failed settlement.
+/// `code` of the response to a failed settlement.
 pub const SETTLEMENT_FAILED: &str = "settlement_failed";
 
 /// A settled payment.
 #[derive(Clone, Copy, Debug)]
 pub struct SettledReceipt<'a> {
-    /// The chain's name of it.
+    /// Transaction id on the chain.
     pub transaction: &'a str,
-    /// Where.
     pub network: Network,
-    /// Who paid.
     pub payer: &'a Wallet,
-    /// How much.
     pub amount: Usdc,
 }
 
-/// A payment that the chain refused. Nothing was charged so far: what was signed may still land while it is good.
+/// A payment that the chain declined. Nothing was charged so far; the signed payment may still settle while it is
+/// valid.
 #[derive(Clone, Copy, Debug)]
 pub struct FailedReceipt<'a> {
-    /// Where.
     pub network: Network,
-    /// Who wanted to pay.
     pub payer: &'a Wallet,
-    /// Why; see [`contract_reason`].
+    /// See [`contract_reason`] for the published reason.
     pub decline: &'a Decline,
     /// The contract's `x_service_guidance`: what to do now.
     pub guidance: Option<&'a str>,
@@ -64,7 +60,7 @@ struct SettlementResponse<'a> {
     guidance: Option<&'a str>,
 }
 
-/// Whether the value of another server's `PAYMENT-RESPONSE` says that its payment did not settle. What cannot be read says
+/// Whether another server's `PAYMENT-RESPONSE` reports that its payment did not settle. An unreadable value reports
 /// nothing.
 pub fn reports_unpaid(header: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
@@ -76,7 +72,7 @@ pub fn reports_unpaid(header: &[u8]) -> bool {
 }
 
 impl SettledReceipt<'_> {
-    /// Value of both response headers of a paid answer: padded standard base64.
+    /// Value of both response headers of a paid response: padded standard base64.
     pub fn header(&self) -> Bytes {
         encode(&SettlementResponse {
             success: true,
@@ -94,7 +90,7 @@ impl SettledReceipt<'_> {
 }
 
 impl SettledReceipt<'_> {
-    /// The same as a member of an answer.
+    /// The same as a member of a response body.
     pub fn view(&self) -> JsonObject {
         JsonObject::new()
             .boolean("success", true)
@@ -126,8 +122,8 @@ impl FailedReceipt<'_> {
         encode(&self.response())
     }
 
-    /// Body of the 402: the contract's settlement failure. It goes out without a challenge header, or clients would pay
-    /// again without asking.
+    /// Body of the 402: the contract's settlement failure. It is sent without a challenge header, or clients would pay
+    /// again automatically.
     pub fn body(&self) -> Bytes {
         let response = SettlementResponse {
             error: Some("The payment could not be settled. Nothing was charged so far."),
@@ -138,8 +134,8 @@ impl FailedReceipt<'_> {
     }
 }
 
-/// The contract's reason for one of a chain or facilitator: every spelling of "balance too low" becomes
-/// `insufficient_funds`, everything else stays as it is.
+/// The contract's reason for a reason of a chain or facilitator. Every spelling of "balance too low" becomes
+/// `insufficient_funds`; everything else is unchanged.
 ///
 /// A failed Solana simulation can have many causes; it counts as a low balance only if its message says so.
 pub fn contract_reason<'a>(reason: &'a str, message: &str) -> &'a str {
@@ -154,7 +150,7 @@ pub fn contract_reason<'a>(reason: &'a str, message: &str) -> &'a str {
     }
 }
 
-/// The token program's own words, its error 1, and ERC-20's usual revert reason.
+/// The token program's own text, its error 1, and ERC-20's usual revert reason.
 fn mentions_balance(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     let token_error_1 = message
@@ -177,6 +173,6 @@ fn encode(response: &SettlementResponse<'_>) -> Bytes {
 }
 
 fn json(response: &SettlementResponse<'_>) -> Bytes {
-    // Strings, a bool and no map: serde_json has nothing it could refuse here.
+    // Strings, a bool and no map: serde_json cannot fail here.
     Bytes::from(serde_json::to_vec(response).unwrap_or_default())
 }

@@ -1,9 +1,9 @@
 //! `exact` on Solana: a partially signed transaction with one USDC `TransferChecked`, whose fee we pay.
 //!
-//! Because our fee payer signs what the client built, everything that could cost it more than a small fee is refused:
-//! it may appear in no instruction, only the known programs may run, and unit limit, unit price and the number of
-//! signatures are capped. At the caps below a payment costs at most 10,000 lamports for two signatures and
-//! [`MAX_UNITS`] × [`MAX_MICRO_LAMPORTS_PER_UNIT`] = 1,000,000 lamports of priority fee.
+//! Our fee payer signs what the client built, so anything that could cost it more than a small fee is rejected. It may
+//! appear in no instruction, only known programs may run, and unit limit, unit price and the number of signatures are
+//! capped. At the caps below a payment costs at most 10,000 lamports for two signatures and [`MAX_UNITS`] ×
+//! [`MAX_MICRO_LAMPORTS_PER_UNIT`] = 1,000,000 lamports of priority fee.
 
 pub mod address;
 pub mod wire;
@@ -15,13 +15,13 @@ use sha2::{Digest, Sha256};
 
 use self::address::{COMPUTE_BUDGET, LIGHTHOUSE, MEMO, Pubkey, TOKEN, associated_token_account};
 use self::wire::{Instruction, Transaction, WireError};
-use super::error::{Reason, VerificationError};
+use super::error::{InvalidReason, VerificationError};
 use super::terms::SolanaPayee;
 
-/// Cap of the unit price, in millionths of a lamport (5 lamports a unit, as in the x402 reference).
+/// Cap of the unit price, in millionths of a lamport (5 lamports per unit, as in the x402 reference).
 pub const MAX_MICRO_LAMPORTS_PER_UNIT: u64 = 5_000_000;
 
-/// Cap of the unit limit. The stock client asks for 20,000; wallets that add assertions ask for several times that.
+/// Cap of the unit limit. The stock client requests 20,000; wallets that add assertions request several times that.
 pub const MAX_UNITS: u32 = 200_000;
 
 /// USDC's decimals, which `TransferChecked` repeats.
@@ -31,23 +31,24 @@ const SET_UNIT_LIMIT: u8 = 2;
 const SET_UNIT_PRICE: u8 = 3;
 const TRANSFER_CHECKED: u8 = 12;
 
-/// What our own terms demand of a Solana payment.
+/// Requirements of our terms on a Solana payment.
 #[derive(Clone, Copy, Debug)]
 pub struct SolanaRequirements<'a> {
-    /// Who is paid.
     pub payee: &'a SolanaPayee,
-    /// Exactly how much.
+    /// The exact amount.
     pub amount: Usdc,
 }
 
-/// Judges a Solana payment, the signature last.
+/// Verifies a Solana payment, the signature last.
 ///
 /// # Errors
 /// The `Svm…` reasons.
 pub fn verify(wire: &[u8], demand: &SolanaRequirements<'_>) -> Result<Authorization, VerificationError> {
     let transaction = Transaction::parse(wire).map_err(|error| match error {
-        WireError::LookupTables => verification_error(Reason::SvmLookupTables, "address lookup tables are not taken"),
-        WireError::Malformed(what) => verification_error(Reason::SvmUndecodable, what),
+        WireError::LookupTables => {
+            verification_error(InvalidReason::SvmLookupTables, "address lookup tables are not taken")
+        }
+        WireError::Malformed(what) => verification_error(InvalidReason::SvmUndecodable, what),
     })?;
     check_accounts(&transaction, &demand.payee.fee_payers)?;
     let transfer = check_instructions(&transaction)?;
@@ -63,7 +64,7 @@ pub fn verify(wire: &[u8], demand: &SolanaRequirements<'_>) -> Result<Authorizat
     }))
 }
 
-/// What the transaction itself moves. `None` when it is not shaped like a payment.
+/// The amount in the transaction itself. `None` when it does not have the form of a payment.
 pub fn signed_amount(wire: &[u8]) -> Option<Usdc> {
     let transaction = Transaction::parse(wire).ok()?;
     match transaction.instructions.get(2)?.data {
@@ -72,8 +73,8 @@ pub fn signed_amount(wire: &[u8]) -> Option<Usdc> {
     }
 }
 
-/// The payment of a transaction that a wallet of ours has signed as the stock client does, read back from its bytes: unit limit,
-/// unit price, transfer. `None` for anything else; nothing of it is judged.
+/// Parses a payment that one of our wallets signed as the stock client does: unit limit, unit price, transfer.
+/// `None` for anything else. Nothing is verified.
 pub fn parse_own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
     let transaction = Transaction::parse(wire).ok()?;
     let transfer = transaction.instructions.get(2)?;
@@ -90,24 +91,24 @@ pub fn parse_own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
     })
 }
 
-/// Two signers, one of our fee payers first; nobody twice; and that fee payer in no instruction.
+/// Two distinct signers, the first one of our fee payers, which appears in no instruction.
 fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Result<(), VerificationError> {
     if !transaction.keys.first().is_some_and(|key| fee_payers.contains(key)) {
         return Err(verification_error(
-            Reason::SvmFeePayer,
+            InvalidReason::SvmFeePayer,
             "account key 0 is not the fee payer of the challenge",
         ));
     }
     if transaction.signatures.len() > 2 {
         return Err(verification_error(
-            Reason::SvmSigners,
+            InvalidReason::SvmSigners,
             "only the fee payer and the payer may sign",
         ));
     }
     for (index, key) in transaction.keys.iter().enumerate() {
         if transaction.keys[..index].contains(key) {
             return Err(verification_error(
-                Reason::SvmTransaction,
+                InvalidReason::SvmTransaction,
                 "an account key is listed twice",
             ));
         }
@@ -115,7 +116,7 @@ fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Resul
     for instruction in &transaction.instructions {
         if instruction.program == 0 || instruction.accounts.contains(&0) {
             return Err(verification_error(
-                Reason::SvmFeePayerUsed,
+                InvalidReason::SvmFeePayerUsed,
                 "the fee payer may not appear in an instruction",
             ));
         }
@@ -123,26 +124,26 @@ fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Resul
     Ok(())
 }
 
-/// Unit limit, unit price, transfer, then nothing but memos and assertions. Gives the third instruction.
+/// Unit limit, unit price, transfer, then only memos and assertions. Returns the third instruction.
 fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t Instruction<'a>, VerificationError> {
     let ([limit, price, transfer, rest @ ..], 3..=7) =
         (transaction.instructions.as_slice(), transaction.instructions.len())
     else {
         return Err(verification_error(
-            Reason::SvmInstructionCount,
+            InvalidReason::SvmInstructionCount,
             "a payment has 3 to 7 instructions",
         ));
     };
     match unit_limit(transaction, limit) {
         None => {
             return Err(verification_error(
-                Reason::SvmUnitLimit,
+                InvalidReason::SvmUnitLimit,
                 "the first instruction must be SetComputeUnitLimit",
             ));
         }
         Some(units) if units > MAX_UNITS => {
             return Err(verification_error(
-                Reason::SvmUnitLimitTooHigh,
+                InvalidReason::SvmUnitLimitTooHigh,
                 "the compute unit limit is above 200000",
             ));
         }
@@ -151,13 +152,13 @@ fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t In
     match unit_price(transaction, price) {
         None => {
             return Err(verification_error(
-                Reason::SvmUnitPrice,
+                InvalidReason::SvmUnitPrice,
                 "the second instruction must be SetComputeUnitPrice",
             ));
         }
         Some(price) if price > MAX_MICRO_LAMPORTS_PER_UNIT => {
             return Err(verification_error(
-                Reason::SvmUnitPriceTooHigh,
+                InvalidReason::SvmUnitPriceTooHigh,
                 "the compute unit price is above 5000000",
             ));
         }
@@ -167,10 +168,10 @@ fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t In
         let program = transaction.program(instruction);
         if *program != MEMO && *program != LIGHTHOUSE {
             let reason = match index {
-                0 => Reason::SvmFourthInstruction,
-                1 => Reason::SvmFifthInstruction,
-                2 => Reason::SvmSixthInstruction,
-                _ => Reason::SvmSeventhInstruction,
+                0 => InvalidReason::SvmFourthInstruction,
+                1 => InvalidReason::SvmFifthInstruction,
+                2 => InvalidReason::SvmSixthInstruction,
+                _ => InvalidReason::SvmSeventhInstruction,
             };
             return Err(verification_error(
                 reason,
@@ -201,7 +202,7 @@ fn unit_price(transaction: &Transaction<'_>, instruction: &Instruction<'_>) -> O
     }
 }
 
-/// From the payer's own token account to ours, exactly the price. Gives the payer: the transfer's authority.
+/// From the payer's own token account to ours, exactly the price. Returns the payer, which is the transfer's authority.
 fn check_transfer(
     transaction: &Transaction<'_>,
     transfer: &Instruction<'_>,
@@ -209,7 +210,7 @@ fn check_transfer(
 ) -> Result<Pubkey, VerificationError> {
     let no_transfer = || {
         verification_error(
-            Reason::SvmNoTransfer,
+            InvalidReason::SvmNoTransfer,
             "the third instruction must be the token's TransferChecked",
         )
     };
@@ -226,39 +227,39 @@ fn check_transfer(
 
     if *transaction.key(mint) != demand.payee.mint || *decimals != USDC_DECIMALS {
         return Err(verification_error(
-            Reason::SvmMint,
+            InvalidReason::SvmMint,
             "the token is not the one in the challenge",
         ));
     }
     if *transaction.key(destination) != demand.payee.destination {
         return Err(verification_error(
-            Reason::SvmRecipient,
+            InvalidReason::SvmRecipient,
             "the destination is not the recipient's token account",
         ));
     }
     if amount != demand.amount.atomic() {
         return Err(verification_error(
-            Reason::SvmAmount,
+            InvalidReason::SvmAmount,
             "the transfer is not exactly the amount in the challenge",
         ));
     }
-    // Index 0 was refused before, and there are at most two signers.
+    // Index 0 was rejected before, and there are at most two signers.
     if usize::from(authority) >= transaction.signatures.len() {
         return Err(verification_error(
-            Reason::SvmTransaction,
+            InvalidReason::SvmTransaction,
             "the transfer's authority must sign",
         ));
     }
     let payer = *transaction.key(authority);
     if associated_token_account(&payer, &demand.payee.mint).as_ref() != Some(transaction.key(source)) {
         return Err(verification_error(
-            Reason::SvmTransaction,
+            InvalidReason::SvmTransaction,
             "the source must be the payer's own token account",
         ));
     }
     if !transaction.is_writable(source) || !transaction.is_writable(destination) {
         return Err(verification_error(
-            Reason::SvmTransaction,
+            InvalidReason::SvmTransaction,
             "source and destination must be writable",
         ));
     }
@@ -274,15 +275,18 @@ fn check_memo(transaction: &Transaction<'_>, wanted: Option<&str>) -> Result<(),
     match (memos.next(), memos.next()) {
         (Some(memo), None) if memo.data == wanted.as_bytes() => Ok(()),
         (Some(_), None) => Err(verification_error(
-            Reason::SvmMemo,
+            InvalidReason::SvmMemo,
             "the memo is not the one in the challenge",
         )),
-        _ => Err(verification_error(Reason::SvmMemoCount, "exactly one memo is wanted")),
+        _ => Err(verification_error(
+            InvalidReason::SvmMemoCount,
+            "exactly one memo is wanted",
+        )),
     }
 }
 
 fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), VerificationError> {
-    let invalid = || verification_error(Reason::SvmSignature, "the payer's signature does not verify");
+    let invalid = || verification_error(InvalidReason::SvmSignature, "the payer's signature does not verify");
     let slot = transaction
         .keys
         .iter()
@@ -294,6 +298,6 @@ fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), 
         .map_err(|_| invalid())
 }
 
-fn verification_error(reason: Reason, message: &'static str) -> VerificationError {
+fn verification_error(reason: InvalidReason, message: &'static str) -> VerificationError {
     VerificationError::new(reason, message)
 }

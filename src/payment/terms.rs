@@ -1,7 +1,7 @@
-//! What is asked for: an amount of USDC, to one payee, on one network.
+//! The terms of a payment: an amount of USDC, to one payee, on one network.
 //!
-//! Everything about a payee that never changes (addresses, EIP-712 domain, token account, JSON text) is worked out when
-//! it is built, at start; a challenge and a verification only use it.
+//! Everything constant about a payee (addresses, EIP-712 domain, token account, JSON text) is computed when it is
+//! built, at startup. Challenges and verification only read it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -26,16 +26,17 @@ pub const SEPOLIA_USDC: [u8; 20] = [
     0x7e,
 ];
 
-/// Where the sandbox has a token of its own that nobody has on Base: the last 20 bytes of the hash of its name. Stock MPP
-/// clients sign by the name that they know an address by, whatever is asked for, and for an address that they do not know
-/// not at all.
+/// Address of the sandbox's test token on Base. No contract exists there: it is the last 20 bytes of the hash of the
+/// token's name. Stock MPP clients sign under the name that they associate with an address, whatever the challenge
+/// says. For an unknown address they do not sign at all.
 pub const SANDBOX_USDC: [u8; 20] = [
     0x97, 0xdd, 0x8e, 0x33, 0x92, 0xed, 0xb7, 0xff, 0xb4, 0xaa, 0x1e, 0x4e, 0x8d, 0x65, 0x33, 0x14, 0xd1, 0xd2, 0x60,
     0x20,
 ];
 
-/// Whether USDC can be sent to an address. The token refuses the zero address and its own, and on Solana nobody has the keys of
-/// either, nor of programs and of what the chain writes itself: what is sent there never lands, or is lost. One rule for whatever sends money to an address that somebody names.
+/// Whether USDC can be sent to an address. The token rejects the zero address and its own. On Solana there are no keys
+/// for either, for programs or for the chain's own accounts. What is sent to them never arrives or is lost. This is the
+/// only rule for user-supplied recipient addresses.
 pub fn can_own_usdc(address: &Wallet) -> bool {
     match address {
         Wallet::Evm(address) => {
@@ -48,18 +49,17 @@ pub fn can_own_usdc(address: &Wallet) -> bool {
     }
 }
 
-/// How signatures name a token on Base: name and version of its EIP-712 domain, and where a challenge says that it is.
+/// How signatures name a token on Base: name and version of its EIP-712 domain, and the contract that a challenge
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// EIP-712 name.
     pub name: &'static str,
-    /// EIP-712 version.
     pub version: &'static str,
-    /// EIP-712 chain id, which is the chain's own (EIP-155).
+    /// EIP-712 chain id, equal to the chain's own (EIP-155).
     pub chain_id: u64,
-    /// Its contract in an x402 challenge, which says the name too.
+    /// Its contract in an x402 challenge, which also contains the name.
     pub asset: [u8; 20],
-    /// Its contract in an MPP challenge, which says no name.
+    /// Its contract in an MPP challenge, which contains no name.
     pub currency: [u8; 20],
 }
 
@@ -72,7 +72,7 @@ impl Token {
         asset: BASE_USDC,
         currency: BASE_USDC,
     };
-    /// USDC on Base Sepolia, where its name is another than on mainnet.
+    /// USDC on Base Sepolia, where its name differs from mainnet.
     pub const SEPOLIA: Self = Self {
         name: "USDC",
         version: "2",
@@ -80,8 +80,8 @@ impl Token {
         asset: SEPOLIA_USDC,
         currency: SEPOLIA_USDC,
     };
-    /// The sandbox's test money. What is signed for it is worth nothing on the real chain: no contract there answers to both
-    /// the name and the address.
+    /// The sandbox's test money. A signature for it is worthless on the real chain: no contract there has both the name
+    /// and the address.
     pub const SANDBOX: Self = Self {
         name: "Purser Sandbox USDC",
         version: "2",
@@ -97,43 +97,41 @@ impl Token {
             .find(|token| token.currency == *currency)
     }
 
-    /// What a payment by x402 is signed under.
+    /// EIP-712 domain separator of x402 payments.
     pub fn domain(&self) -> [u8; 32] {
         domain_separator(self.name, self.version, self.chain_id, &self.asset)
     }
 
-    /// What a payment by MPP is signed under.
+    /// EIP-712 domain separator of MPP payments.
     pub fn mpp_domain(&self) -> [u8; 32] {
         domain_separator(self.name, self.version, self.chain_id, &self.currency)
     }
 }
 
-/// Base mainnet's chain id.
 pub const BASE_CHAIN_ID: u64 = 8453;
 
 /// USDC on Solana mainnet.
 pub const SOLANA_USDC: Pubkey = constant(b"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
 
-/// Takes USDC on Base.
+/// Receives USDC on Base.
 #[derive(Debug)]
 pub struct BasePayee {
-    /// Our address.
     pub pay_to: [u8; 20],
     /// The token's contract.
     pub asset: [u8; 20],
     /// CAIP-2 name of the chain.
     pub caip2: &'static str,
-    /// Chain id (EIP-155).
+    /// EIP-155 id.
     pub chain_id: u64,
     /// EIP-712 name of the token: `USD Coin` on Base mainnet.
     pub name: String,
     /// EIP-712 version of the token.
     pub version: String,
-    /// EIP-712 domain separator made from the four fields of the domain.
+    /// EIP-712 domain separator, computed from the four fields of the domain.
     pub domain_separator: [u8; 32],
-    /// The same for what is paid by MPP.
+    /// Domain separator of MPP payments.
     pub mpp_domain_separator: [u8; 32],
-    /// Contracts that may deploy a wallet which pays before it exists (ERC-6492).
+    /// Contracts that may deploy a wallet that pays before it exists (ERC-6492).
     pub erc6492_factories: Vec<[u8; 20]>,
     pub(super) json: PayeeJson,
     /// An MPP request from the end of the amount's digits on.
@@ -146,7 +144,7 @@ impl BasePayee {
         Self::on(&BaseChain::MAINNET, pay_to)
     }
 
-    /// The same address in the sandbox, paid in its test money.
+    /// `pay_to` in the sandbox, paid in its test money.
     pub fn sandbox(pay_to: [u8; 20]) -> Self {
         Self::on(&BaseChain::SANDBOX, pay_to)
     }
@@ -167,7 +165,7 @@ impl BasePayee {
         push_json_string(&mut extra, version);
         let (charged, recipient) = (checksummed(&currency), checksummed(&pay_to));
         let json = PayeeJson::new(caip2, &checksummed(&asset), &recipient, extra);
-        // Members in the order of RFC 8785: clients write it again in that order.
+        // Members in the order of RFC 8785: clients serialize them in that order.
         let mpp = format!(
             "\",\"currency\":\"{charged}\",\"methodDetails\":{{\"chainId\":{chain_id},\
              \"credentialTypes\":[\"authorization\"],\"decimals\":6}},\"recipient\":\"{recipient}\"}}"
@@ -189,7 +187,7 @@ impl BasePayee {
 }
 
 impl BasePayee {
-    /// The same, with these factories of wallets (ERC-6492).
+    /// Sets the allowed wallet factories (ERC-6492).
     #[must_use]
     pub fn with_factories(self, erc6492_factories: Vec<[u8; 20]>) -> Self {
         Self {
@@ -199,22 +197,21 @@ impl BasePayee {
     }
 }
 
-/// Takes USDC on Solana.
+/// Receives USDC on Solana.
 #[derive(Debug)]
 pub struct SolanaPayee {
     /// Owner of the token account that is paid.
     pub pay_to: Pubkey,
-    /// The token's mint.
     pub mint: Pubkey,
     /// CAIP-2 name of the chain.
     pub caip2: &'static str,
-    /// Our keys that co-sign and pay the fee, at least one. A challenge names one of them, and a payment with any is ours.
+    /// Our keys that co-sign and pay the fee, at least one. A challenge names one of them; a payment may use any.
     pub fee_payers: Vec<Pubkey>,
     /// The associated token account of `pay_to`.
     pub destination: Pubkey,
     /// If set, the payment must carry exactly this memo.
     pub memo: Option<String>,
-    /// Of each fee payer.
+    /// One per fee payer.
     pub(super) json: Vec<PayeeJson>,
 }
 
@@ -224,8 +221,8 @@ impl SolanaPayee {
         Self::on(&SolanaChain::MAINNET, pay_to, &[fee_payer], memo)
     }
 
-    /// Our address on a chain, paid in its USDC. `None` without a fee payer, or if no token account can be derived for the
-    /// owner, which has a chance of about 2^-255.
+    /// Our address on a chain, paid in its USDC. `None` without a fee payer, or if no token account can be derived for
+    /// the owner, which has a chance of about 2^-255.
     pub fn on(chain: &SolanaChain, pay_to: Pubkey, fee_payers: &[Pubkey], memo: Option<&str>) -> Option<Self> {
         let SolanaChain { caip2, mint, .. } = *chain;
         let destination = associated_token_account(&pay_to, &mint)?;
@@ -248,7 +245,7 @@ impl SolanaPayee {
         })
     }
 
-    /// The text for this fee payer; for one that is not ours the first one's.
+    /// The text for this fee payer. An unknown fee payer gets the text of the first one.
     pub(super) fn json_for(&self, fee_payer: Option<&Pubkey>) -> Option<&PayeeJson> {
         let index = fee_payer.and_then(|key| self.fee_payers.iter().position(|own| own == key));
         self.json.get(index.unwrap_or(0))
@@ -278,17 +275,13 @@ impl PayeeJson {
     }
 }
 
-/// Who is paid, and where.
 #[derive(Clone, Debug)]
 pub enum Payee {
-    /// On Base.
     Base(Arc<BasePayee>),
-    /// On Solana.
     Solana(Arc<SolanaPayee>),
 }
 
 impl Payee {
-    /// The network it is paid on.
     pub const fn network(&self) -> Network {
         match self {
             Self::Base(_) => Network::Base,
@@ -297,18 +290,17 @@ impl Payee {
     }
 }
 
-/// A blockhash handed to Solana clients, so that they need no node of their own.
+/// A blockhash for Solana clients, so that they do not need a node.
 #[derive(Debug)]
 pub struct RecentBlockhash {
-    /// The hash.
     pub blockhash: [u8; 32],
-    /// Block height after which a transaction with this hash can no longer land.
+    /// Block height after which a transaction with this hash can no longer be executed.
     pub last_valid_block_height: u64,
     pub(super) json: String,
 }
 
 impl RecentBlockhash {
-    /// As `getLatestBlockhash` gives it.
+    /// From the values of `getLatestBlockhash`.
     pub fn new(blockhash: [u8; 32], last_valid_block_height: u64) -> Self {
         let mut json = String::with_capacity(120);
         // Writing to a String cannot fail.
@@ -328,15 +320,14 @@ impl RecentBlockhash {
 /// One entry of `accepts`: pay this much to this payee.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The price, fees included.
+    /// Fees included.
     pub amount: Usdc,
-    /// How long the price holds, and how long a client makes its payment valid.
+    /// How long the price is valid, and how long a client makes its payment valid.
     pub max_timeout_seconds: u32,
-    /// Who is paid.
     pub payee: Payee,
-    /// A hint for Solana clients; no part of the terms. Ignored on Base.
+    /// A hint for Solana clients, not part of the terms. Ignored on Base.
     pub recent: Option<Arc<RecentBlockhash>>,
-    /// The fee payer that a Solana challenge names; `None` names the first. A payment may have any of ours.
+    /// The fee payer that a Solana challenge names; `None` names the first. A payment may use any of ours.
     pub fee_payer: Option<Pubkey>,
 }
 
@@ -352,7 +343,7 @@ impl Terms {
         }
     }
 
-    /// CAIP-2 name of the chain they are for.
+    /// CAIP-2 name of the chain.
     pub fn caip2(&self) -> &'static str {
         match &self.payee {
             Payee::Base(payee) => payee.caip2,
@@ -360,7 +351,6 @@ impl Terms {
         }
     }
 
-    /// The network they are for.
     pub const fn network(&self) -> Network {
         self.payee.network()
     }

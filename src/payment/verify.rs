@@ -1,9 +1,9 @@
-//! The verdict on a payment.
+//! Verifies a payment against the offered terms.
 
 use purser_actors::port::{Authorization, Timestamp};
 
 use super::decode::{DecodedPayment, Payload, SelectedTerms};
-use super::error::{Reason, VerificationError};
+use super::error::{InvalidReason, VerificationError};
 use super::evm::{self, EvmRequirements, SignatureRecovery};
 use super::matching::{AdvertisedExtension, extensions_echo, matches};
 use super::proof::OfflineVerification;
@@ -13,16 +13,15 @@ use super::terms::{Payee, Terms};
 /// A payment that may be claimed and settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedPayment {
-    /// What to settle.
     pub authorization: Authorization,
-    /// Which of the offered terms it meets.
+    /// Index of the offered terms that it meets.
     pub offer: usize,
 }
 
-/// As [`judge`] for a payment that must be signed by the payer's key.
+/// As [`verify_against`], for a payment that must be signed by the payer's key.
 ///
 /// # Errors
-/// As [`judge`], and [`Reason::EvmSignature`].
+/// As [`verify_against`], and [`InvalidReason::EvmSignature`].
 pub fn verify(
     payment: &DecodedPayment,
     offers: &[Terms],
@@ -33,8 +32,8 @@ pub fn verify(
     verify_against(payment, offers, advertised, now, recovery)?.proven()
 }
 
-/// Judges a payment against everything that is on offer for this request: on each network the price of now, and every
-/// earlier price that is still honoured. Settles and stores nothing.
+/// Verifies a payment against every offer for this request: on each network the current price, and every earlier price
+/// that is still honoured. Settles and stores nothing.
 ///
 /// # Errors
 /// The reason of the offer that the payment came closest to.
@@ -50,11 +49,11 @@ pub fn verify_against(
     for (offer, terms) in offers.iter().enumerate() {
         let (progress, refusal) = match select_terms(&payment.chosen, terms) {
             Ok(()) => match verify_payload(&payment.payload, terms, now, recovery) {
-                // Another offer at the same price on the same network would say the same.
+                // Another offer at the same price on the same network would give the same result.
                 Ok(judged) => return Ok(judged.map(|authorization| VerifiedPayment { authorization, offer })),
                 Err(refusal) => (MatchProgress::Selected, refusal),
             },
-            Err(refusal) if refusal.reason == Reason::Network => (MatchProgress::Nothing, refusal),
+            Err(refusal) if refusal.reason == InvalidReason::Network => (MatchProgress::Nothing, refusal),
             Err(refusal) => (MatchProgress::Network, refusal),
         };
         if closest.as_ref().is_none_or(|(best, _)| progress > *best) {
@@ -62,14 +61,13 @@ pub fn verify_against(
         }
     }
     Err(closest.map_or_else(
-        || VerificationError::new(Reason::Network, "this network is not offered"),
+        || VerificationError::new(InvalidReason::Network, "this network is not offered"),
         |(_, refusal)| refusal,
     ))
 }
 
-/// Judges a payment at its own price and within its own life: everything but whether it fits a quote of now. Only good
-/// for joining a claim that exists already, whose price and time were judged when it was made. `None` if its payer's key has
-/// not signed it.
+/// Verifies a payment at its own price and within its own lifetime, but not against a current quote. Only for joining
+/// an existing claim, whose price and time were verified when it was made. `None` if its payer's key did not sign it.
 pub fn verify_for_replay(
     payment: &DecodedPayment,
     payees: &[Payee],
@@ -78,7 +76,7 @@ pub fn verify_for_replay(
     verify_offline_for_replay(payment, payees, recovery)?.proven().ok()
 }
 
-/// The same for a payment whose signature only the chain may be able to verify.
+/// As [`verify_for_replay`], for a payment whose signature only the chain may be able to verify.
 pub fn verify_offline_for_replay(
     payment: &DecodedPayment,
     payees: &[Payee],
@@ -101,7 +99,7 @@ pub fn verify_offline_for_replay(
     Some(judged.map(|verified| verified.authorization))
 }
 
-/// How far a payment got with an offer; the furthest one's reason is the useful one.
+/// How far a payment got with an offer; the reason of the furthest one is the useful one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MatchProgress {
     Nothing,
@@ -113,7 +111,10 @@ fn select_terms(chosen: &SelectedTerms, terms: &Terms) -> Result<(), Verificatio
     match chosen {
         SelectedTerms::V2(accepted) => matches(accepted, terms),
         SelectedTerms::V1(network) if *network == terms.network() => Ok(()),
-        SelectedTerms::V1(_) => Err(VerificationError::new(Reason::Network, "this network is not offered")),
+        SelectedTerms::V1(_) => Err(VerificationError::new(
+            InvalidReason::Network,
+            "this network is not offered",
+        )),
     }
 }
 
@@ -143,11 +144,11 @@ fn verify_payload(
         )
         .map(OfflineVerification::Proven),
         (Payload::Unsupported(kind), _) => Err(VerificationError::new(
-            Reason::PayloadType,
+            InvalidReason::PayloadType,
             format!("{kind} payments are not taken"),
         )),
         _ => Err(VerificationError::new(
-            Reason::PayloadType,
+            InvalidReason::PayloadType,
             "the payload is not one of the chosen network",
         )),
     }

@@ -1,5 +1,5 @@
-//! Fee rates that products have of their own. Whoever was shown one may pay by it for the life of a quote, though the
-//! product has another by now, and over a restart: a rate is stored before it is first shown.
+//! Fee rates of individual products. A rate shown to a client is valid for the lifetime of a quote, even if the product
+//! has another by then, and across restarts. A rate is therefore stored before it is first shown.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use rust_decimal::Decimal;
 
 use super::{PriceBook, PriceError};
 
-/// Before the product's name, in the names of rows.
+/// Prefix of the product's name in row keys.
 const PREFIX: &str = "fee_rate/";
 const PAGE: usize = 1_000;
 
@@ -21,7 +21,7 @@ pub struct ProductFeeRate {
     /// Fraction of the amount.
     pub rate: Decimal,
     from: Timestamp,
-    /// When it was shown last; `None` for the one of now.
+    /// When it was shown last; `None` for the current one.
     until: Option<Timestamp>,
 }
 
@@ -40,7 +40,7 @@ impl Stored for RateHistory {
     const SCHEMA: u16 = 62;
 }
 
-/// What is known of a product's rates.
+/// Cached rates of one product.
 pub(super) struct ProductRates {
     /// Today's first.
     rates: Vec<ProductFeeRate>,
@@ -48,7 +48,7 @@ pub(super) struct ProductRates {
     last_quoted_at: Timestamp,
 }
 
-/// All that is stored. When each rate was last shown is not known any more: before `now`, at any rate.
+/// All stored rates. The time when each was last shown is lost, except that it is before `now`.
 pub(super) async fn read(store: &dyn Store, now: Timestamp) -> Result<HashMap<String, ProductRates>, PriceError> {
     let (prefix, mut after, mut all) = (table::meta(PREFIX), None, HashMap::new());
     loop {
@@ -79,7 +79,7 @@ pub(super) async fn read(store: &dyn Store, now: Timestamp) -> Result<HashMap<St
     }
 }
 
-/// The rates that were shown between the two times, today's first; today's always in the list that is in force.
+/// The rates that were shown between the two times, today's first. Today's is always included if its list is in force.
 pub(super) fn within(rates: &[ProductFeeRate], since: Timestamp, now: Timestamp, in_force: bool) -> Vec<Decimal> {
     let shown = |own: &&ProductFeeRate| match own.until {
         None => in_force || own.from <= now,
@@ -89,7 +89,8 @@ pub(super) fn within(rates: &[ProductFeeRate], since: Timestamp, now: Timestamp,
 }
 
 impl PriceBook {
-    /// Shows a product's rate: it holds from now for the life of a quote. With those of before that still hold.
+    /// Records that a product's rate is shown: it is valid from now for the lifetime of a quote. Returns it with
+    /// earlier rates that are still valid.
     ///
     /// # Errors
     /// When a new rate could not be stored: it must not be shown then.
@@ -104,7 +105,7 @@ impl PriceBook {
             return Ok(rates);
         }
         let _one = self.changing.lock().await;
-        // Somebody else may have shown it first.
+        // Another task may have shown it first.
         if let Some(rates) = self.refresh_quoted_rate(product, rate, now) {
             return Ok(rates);
         }
@@ -145,7 +146,7 @@ impl PriceBook {
         Ok(rates)
     }
 
-    /// Of a product whose rate this is already.
+    /// For a product whose current rate this already is.
     fn refresh_quoted_rate(&self, product: &str, rate: Decimal, now: Timestamp) -> Option<Vec<ProductFeeRate>> {
         let mut own = self.product_rates.lock();
         let known = own.get_mut(product)?;
@@ -190,7 +191,7 @@ mod tests {
         .unwrap()
     }
 
-    /// The price of 100 dollars by each rate that holds when this one is shown.
+    /// The price of 100 dollars by each rate that is valid when this one is shown.
     async fn totals(book: &PriceBook, rate: &str, now: u64) -> Vec<String> {
         let rates = book
             .record_quoted_rate(CARD, rate.parse().unwrap(), Timestamp(now))
@@ -206,8 +207,8 @@ mod tests {
         quotes.iter().map(|quote| quote.total.to_string()).collect()
     }
 
-    // Aim (case 22): whoever was shown a product's rate may pay by it for the life of a quote from then on, and no longer,
-    // whatever rates follow, over a restart too; what is asked now always comes first.
+    // Checks (case 22): a product's rate is accepted for the lifetime of a quote after it was shown, and no longer.
+    // That holds for any later rates and across a restart; the current rate always comes first.
     #[tokio::test]
     async fn case_22_a_rate_that_was_shown_holds_for_the_life_of_a_quote() {
         let directory = tempfile::tempdir().unwrap();
@@ -225,7 +226,7 @@ mod tests {
         let kept = store(directory.path());
         let second = open_price_book(&kept, 400_000).await;
         assert_eq!(totals(&second, "0.04", 400_001).await, ["104", "103", "101"]);
-        // Nobody knows when it was shown last before the restart: at its start, at the latest.
+        // When it was shown last before the restart is unknown: at its start, at the latest.
         assert_eq!(totals(&second, "0.04", 700_000).await, ["104", "103"]);
         assert_eq!(totals(&second, "0.04", 700_001).await, ["104"]);
         kept.close();

@@ -57,7 +57,7 @@ const BANK: PriceQuery<'static> = PriceQuery {
     product_rates: None,
 };
 
-// Aim (case 22): a changed price is asked at once, and the old one is still taken for the life of its quotes.
+// Checks (case 22): a changed price applies at once, and the old one is accepted for the lifetime of its quotes.
 #[test]
 fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     let at = Timestamp;
@@ -86,7 +86,7 @@ fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     );
 }
 
-// Aim (case 22): the same when a promotion begins or ends by the clock alone.
+// Checks (case 22): the same when a promotion starts or ends by the clock alone.
 #[test]
 fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
     let versions = effective_at(
@@ -109,7 +109,8 @@ fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
     }
 }
 
-// Aim (case 22): a promotion that was taken back before it began, or had ended before it was listed, is nobody's price.
+// Checks (case 22): a promotion that was withdrawn before it began, or had ended before it was listed, is never a
+// price.
 #[test]
 fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
     let first = effective_at(
@@ -120,7 +121,7 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
     );
     let taken_back = effective_at(first, (usd("0.038"), no_rates()), LIFETIME_MS, Timestamp(900_000));
     assert_eq!(totals(&taken_back, &BANK, 1_100_000), [207_600]);
-    // Not even in the millisecond in which it was taken back.
+    // Not even in the millisecond in which it was withdrawn.
     let at_once = effective_at(
         effective_at(
             PriceVersions::default(),
@@ -138,8 +139,8 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
     assert_eq!(totals(&late, &BANK, 1_100_000), [207_600]);
 }
 
-// Aim (case 25): an amount in another currency is converted with its fee and rounded up once; what it is worth is converted
-// alone; a currency without a rate has no price.
+// Checks (case 25): an amount in another currency is converted with its fee and rounded up once. Its value is converted
+// alone, and a currency without a rate has no price.
 #[test]
 fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
     let versions = effective_at(
@@ -175,8 +176,8 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
     assert_eq!(versions.0[0].quotes(&asked(10_00, "GBP"), &window(0)), []);
 }
 
-// Aim: rates that their source no longer tells are quoted until they are too old, and those quotes hold for their life; a
-// dollar never ages; the same rates told again make no new list.
+// Checks: rates that their source no longer reports are quoted until they are too old, and those quotes stay valid for
+// their lifetime. US dollars never expire, and identical rates create no new list.
 #[test]
 fn exchange_rates_are_not_sold_for_ever() {
     let first = effective_at(

@@ -67,7 +67,7 @@ pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Re
     if let Some(remote) = remote("identity", &settings.identity)? {
         providers.identity_check = Arc::new(RemoteIdentityCheck(remote));
     }
-    if let Some(remote) = remote("card_accounts", &settings.issuer_accounts)? {
+    if let Some(remote) = remote("issuer_accounts", &settings.issuer_accounts)? {
         listed(&mut providers, ReconciliationListName::ReloadableCards, &remote);
         listed(&mut providers, ReconciliationListName::CardBalances, &remote);
         providers.reloadable_cards = Arc::new(RemoteReloadableCards(remote.clone()));
@@ -126,7 +126,7 @@ pub fn callback_keys(settings: &RemoteProviders) -> Result<ProviderCallbackKeys,
     Ok(ProviderCallbackKeys {
         identity: of("identity", &settings.identity)?,
         payouts: of("payouts", &settings.payouts)?,
-        issuer: of("card_accounts", &settings.issuer_accounts)?,
+        issuer: of("issuer_accounts", &settings.issuer_accounts)?,
         bank: of("banking", &settings.banking)?,
     })
 }

@@ -1,5 +1,5 @@
 //! The other side of the protocol of [`super::wire`]: what serves the plain ports of a provider over HTTP, for
-//! `purser provider` and for whoever builds one of their own in Rust.
+//! `purser serve-providers` and for whoever builds one of their own in Rust.
 
 mod banking;
 mod bridge;
@@ -78,7 +78,19 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
                 unless it is a refusal in the form below with its code's own status. Amounts and rates are decimal text, \
                 moments are Unix milliseconds."
         ),
-        components(schemas(ErrorResponse))
+        components(schemas(ErrorResponse)),
+        tags(
+            (name = "Cards", description = "Prepaid cards."),
+            (name = "Gift cards", description = "The gift card catalog and its orders."),
+            (name = "Payouts", description = "Payouts to debit cards, bank accounts and payment apps."),
+            (name = "Identity", description = "Identity checks."),
+            (name = "Issuer accounts", description = "Accounts at the card issuer and their deposits."),
+            (name = "Reloadable cards", description = "Reloadable cards and holds on the balances that they spend."),
+            (name = "Banking", description = "Applications, accounts and transfers at the bank."),
+            (name = "Bridge", description = "Burns, attestations and mints of USDC."),
+            (name = "Reference data", description = "Exchange rates and merchants."),
+            (name = "Reconciliation", description = "Everything that the provider did, for comparison.")
+        )
     )]
     struct ProtocolApiDoc;
 
@@ -116,7 +128,7 @@ fn describe_errors(document: &mut serde_json::Value) {
             let name = serde_json::to_value(code).unwrap_or_default();
             operation["responses"][code.status().to_string()] = serde_json::json!({
                 "description": format!("Code `{}`.", name.as_str().unwrap_or_default()),
-                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Refusal" } } },
+                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorResponse" } } },
             });
         }
     }
@@ -201,7 +213,7 @@ fn key(headers: &HeaderMap) -> Result<JobId, ProtocolErrorResponse> {
         (Some(key), None) => Ok(key),
         _ => Err(ProtocolErrorResponse::new(
             ErrorCode::InvalidRequest,
-            "this takes one Idempotency-Key: eff_ and 32 hex digits",
+            "this takes one Idempotency-Key: job_ and 32 hex digits",
         )),
     }
 }

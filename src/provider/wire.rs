@@ -1,10 +1,10 @@
 //! The protocol between this service and a provider that runs elsewhere: JSON over HTTP, one module a port. Both sides
-//! read and write these types, and the OpenAPI document (`purser provider --openapi`) is generated from them.
+//! read and write these types, and the OpenAPI document (`purser serve-providers --openapi`) is generated from them.
 //!
 //! What holds for every call:
 //! - **Who asks** is said by `Authorization: Bearer`, a secret of the two.
 //! - **A call that changes something** is a POST with an `Idempotency-Key`. The same key asks again, whatever was lost, and
-//!   never does a second thing; another content under it is refused as `key_reused`.
+//!   never does a second thing; another content under it is refused as `idempotency_key_reused`.
 //! - **A definite answer** is a 200 of the documented form that names the order again. Everything else leaves the outcome open unless
 //!   it is a [`Refusal`] with one of the codes of [`Code`]: a proxy's page never counts as a refusal.
 //! - Amounts and rates are decimal text, moments are Unix milliseconds.
@@ -321,7 +321,7 @@ mod tests {
         }
         assert_eq!(
             serde_json::to_string(&ErrorCode::IdempotencyKeyReused).unwrap(),
-            "\"key_reused\""
+            "\"idempotency_key_reused\""
         );
     }
 
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn case_70_a_secret_on_the_wire_does_not_print() {
         let hidden: SecretText = serde_json::from_str("\"4000001234567899\"").unwrap();
-        assert_eq!(format!("{hidden:?}"), "Hidden([secret])");
+        assert_eq!(format!("{hidden:?}"), "SecretText([secret])");
         assert_eq!(serde_json::to_string(&hidden).unwrap(), "\"4000001234567899\"");
     }
 }

@@ -1,8 +1,9 @@
-//! What a sandbox provider knows, however much it is: new records in memory, old ones in its log, found by an index.
+//! The records of a sandbox provider, however many: new ones in memory, old ones in its log, found by an index.
 //!
-//! The log (`record_log`) is the truth. A record lies in a [`Shelf`] in memory until a thread has written its names to
-//! the index beside the log (`index`); from then on it is read from the log. The index also keeps the provider's own
-//! state as it was at that place, so a start replays only what came later. Without a good index it replays everything.
+//! The log (`record_log`) is the source of truth. A record stays in a [`RecordBuffer`] in memory until a thread has
+//! written its names to the index beside the log (`index`). After that it is read from the log. The index also stores
+//! the provider's state at that position, so a start replays only later records. Without a valid index it replays
+//! everything.
 
 mod buffer;
 mod index;
@@ -19,54 +20,53 @@ pub(crate) use self::buffer::RecordBuffer;
 use self::index::{Index, IndexWriter};
 use super::record_log::{DurablePromise, FlushedRange, LogError, LogFile, LogSnapshot, LogTail, RecordLog};
 
-/// Records in memory when they begin to go to the index. Few in tests, so that those meet old records too.
+/// Records in memory when a flush to the index starts. Few in tests, so that those also read old records.
 const FLUSH_RECORDS: usize = if cfg!(test) { 4 } else { 4_096 };
-/// Records in memory at most while the index is busy with the ones before; then calls wait for it.
+/// Most records in memory while the index is busy with earlier ones. At the limit, calls wait for it.
 const MAX_IN_MEMORY: usize = 8 * FLUSH_RECORDS;
 
-/// One thing that a log's record holds.
+/// One item of a log record.
 pub(crate) trait ArchiveRecord: Clone {
-    /// What a record of the log says.
+    /// Decodes the items of a log record.
     ///
     /// # Errors
-    /// When it is no record of this kind.
+    /// When it is not a record of this kind.
     fn decode(record: &[u8]) -> Result<Vec<Self>, String>;
 
-    /// The names ([`name`]) by which it will be looked for.
+    /// The names ([`name`]) by which it is looked up.
     fn index_keys(&self) -> Vec<u64>;
 
     /// Whether it has a number in the provider's history.
     fn is_counted(&self) -> bool;
 }
 
-/// The state of a provider, made of its records.
+/// The state of a provider, built from its records.
 pub(crate) trait ArchiveState {
-    /// What it is made of.
     type Item: ArchiveRecord;
 
-    /// Takes a record, live and on replay, and puts it on the shelf.
+    /// Applies an item, live and on replay, and adds it to the buffer.
     ///
     /// # Errors
-    /// For records that this book cannot have made.
+    /// For records that this provider cannot have written.
     fn apply(&mut self, item: &Self::Item) -> Result<(), String>;
 
-    /// Where its records lie.
+    /// The buffer of its records.
     fn buffer(&mut self) -> &mut RecordBuffer<Self::Item>;
 
-    /// Everything but the records.
+    /// Serializes everything but the records.
     fn save(&self) -> Vec<u8>;
 
-    /// Takes what was saved.
+    /// Restores a serialized state.
     ///
     /// # Errors
-    /// When it is not understood; nothing has changed then.
+    /// When it cannot be decoded; nothing has changed then.
     fn load(&mut self, saved: &[u8]) -> Result<(), String>;
 
-    /// How many things [`Book::save`] writes; many are written less often.
+    /// How many items [`ArchiveState::save`] writes; a larger state is saved less often.
     fn weight(&self) -> usize;
 }
 
-/// A name in the index: different things have different names, but for one pair in 2^64.
+/// A name in the index. Different inputs have different names, except for a chance of 2^-64 per pair.
 pub(crate) fn name(parts: &[&[u8]]) -> u64 {
     let mut hash = Sha256::new();
     for part in parts {
@@ -78,7 +78,7 @@ pub(crate) fn name(parts: &[&[u8]]) -> u64 {
         .fold(0, |name, byte| name << 8 | u64::from(*byte))
 }
 
-/// The open log and the thread that keeps its index.
+/// The open log and the thread that maintains its index.
 #[derive(Debug)]
 pub(crate) struct Archive {
     log: Option<RecordLog>,
@@ -87,10 +87,10 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Opens or makes the log with the index beside it (the same name with `.index`) and brings the book up to date.
+    /// Opens or creates the log with the index beside it (the same name with `.index`) and brings the state up to date.
     ///
     /// # Errors
-    /// When the disk fails, another process has the log, or it is damaged before its tail.
+    /// When the disk fails, another process has the log, or it is corrupt before its tail.
     pub(crate) fn open<B: ArchiveState>(path: &Path, kind: [u8; 8], book: &mut B) -> Result<Self, LogError> {
         let io = |source| LogError::Io {
             path: path.display().to_string(),
@@ -153,12 +153,12 @@ impl Archive {
         })
     }
 
-    /// Whether old records cannot be read or kept any more: whatever was found or not found means nothing then.
+    /// Whether old records can no longer be read or stored. Lookup results are meaningless then.
     pub(crate) fn has_failed(&self) -> bool {
         self.index.has_failed()
     }
 
-    /// Queues a record that the book has applied.
+    /// Queues a record that the state has applied.
     pub(crate) fn append(&self, book: &mut impl ArchiveState, record: Vec<u8>) -> DurablePromise {
         let names = book.buffer().take_names();
         let Some(log) = self.log.as_ref().filter(|_| !self.has_failed()) else {
@@ -171,7 +171,7 @@ impl Archive {
         durable
     }
 
-    /// Waits for everything queued before, and says whether what was looked up is to be trusted.
+    /// Waits for everything queued before, and reports whether lookups can be trusted.
     pub(crate) fn barrier(&self) -> DurablePromise {
         match &self.log {
             Some(log) if !self.has_failed() => log.barrier(),
@@ -189,7 +189,7 @@ impl Drop for Archive {
     }
 }
 
-/// The book as it is now, when it is time for its newest records to go to the index.
+/// The current state, when its newest records are due to be flushed to the index.
 fn snapshot_if_due<B: ArchiveState>(book: &mut B) -> Option<LogSnapshot> {
     let at = FLUSH_RECORDS.max(book.weight() / 8).min(MAX_IN_MEMORY / 2);
     if !book.buffer().start_flush(at, MAX_IN_MEMORY) {
@@ -207,7 +207,7 @@ fn write_index(spiller: &mut IndexWriter, spills: &Receiver<FlushedRange>) {
             return spiller.index.fail(&error);
         }
     }
-    // The log has ended. If it stopped, somebody may be waiting for room.
+    // The log has ended. If it failed, callers may be waiting for space in memory.
     spiller.index.close();
 }
 

@@ -1,7 +1,8 @@
-//! The sandbox's time: the machine's, moved forward by hand and never back. How far is in a file of its own, synced before
-//! anybody is told, so that a restart goes on from there.
+//! The sandbox clock: the machine's time, moved forward by request and never back. The offset is in its own file. It is
+//! synced before any caller sees it, so that a restart continues from there.
 //!
-//! What wallets sign is dated by their own clocks, which nobody moves: payments and chains go on by the machine's time.
+//! Wallets date their signatures by their own clocks, which cannot be moved. Payments and chains therefore use the
+//! machine's time.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -14,21 +15,19 @@ use purser_actors::port::{Clock, Timestamp};
 use crate::private_file;
 use crate::system::SystemClock;
 
-/// Farther than this the time is not moved, in all: twenty years.
+/// Maximum total offset: twenty years.
 pub const MAX_OFFSET_MS: u64 = 20 * 366 * 86_400_000;
 
 /// Why the time was not moved.
 #[derive(Debug, thiserror::Error)]
 pub enum AdvanceError {
-    /// In all it would be more than [`FARTHEST_MS`].
+    /// The total would exceed [`MAX_OFFSET_MS`].
     #[error("the time is not moved by more than twenty years in all")]
     TooFar,
-    /// The file could not be written.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// See the module.
 pub struct SandboxClock {
     file: PathBuf,
     offset_ms: AtomicU64,
@@ -36,10 +35,10 @@ pub struct SandboxClock {
 }
 
 impl SandboxClock {
-    /// As far ahead as the last process left it: `clock.ahead` in the directory, which must exist.
+    /// Opens the clock with the last process's offset: `clock.ahead` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the file cannot be read, or is none of ours.
+    /// When the file cannot be read, or has another format.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let file = directory.join("clock.ahead");
         let damaged = || io::Error::new(ErrorKind::InvalidData, format!("{} is damaged", file.display()));
@@ -60,7 +59,7 @@ impl SandboxClock {
         })
     }
 
-    /// How far ahead of the machine it is, in milliseconds.
+    /// Offset ahead of the machine's time, in milliseconds.
     pub fn offset_ms(&self) -> u64 {
         self.offset_ms.load(Ordering::Acquire)
     }
@@ -68,7 +67,7 @@ impl SandboxClock {
     /// Moves it forward. Blocks until that is durable.
     ///
     /// # Errors
-    /// [`NotMoved`]; the time is as before then.
+    /// [`AdvanceError`]; the time is unchanged then.
     pub fn advance(&self, ms: u64) -> Result<(), AdvanceError> {
         let _one = self.one.lock();
         let ahead = self.offset_ms().saturating_add(ms);
@@ -92,8 +91,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: what was moved stays moved for the next process, too far is refused and changes nothing, and a damaged file is
-    // no zero.
+    // Checks: the next process sees the moved time, moving too far is rejected without a change, and a corrupt file is
+    // an error, not zero.
     #[test]
     fn time_goes_forward_and_a_restart_keeps_it() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The sandbox desk: what `/sandbox/*` shows and steers, as typed requests and answers. The routes themselves are the
-//! edge's; this is what they call.
+//! Sandbox control API: typed requests and responses for the state and controls under `/sandbox/*`. The HTTP layer has
+//! the routes and calls this module.
 
 pub mod catalogs;
 mod messages;
@@ -20,29 +20,28 @@ use crate::provider::sandbox::issuer_faults::{self as issuer_fault, IssuerFault,
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::faults::{self as chain_fault, ChainFault, FaultRule};
 
-/// Longest delay that can be asked for, in milliseconds.
+/// Maximum of a requested delay, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;
 /// Most transfers on a page.
 const MAX_PAGE_SIZE: usize = 1_000;
-/// Most faults waiting at once, and most times one of them happens: the desk must not fill the memory.
+/// Maximum of pending faults, and of the count of one fault, to bound memory.
 const MAX_RULES: usize = 1_000;
-/// A reason is a word of the contract's vocabulary, not a text.
+/// A reason is a short code of the contract, not free text.
 const MAX_REASON_LEN: usize = 100;
-/// Most test USDC in one call of the faucet: a billion.
+/// Maximum amount of one faucet call in atomic USDC: one billion USDC.
 const MAX_FAUCET_AMOUNT: u64 = 1_000_000_000_000_000;
 
-/// Why the desk refused.
+/// Why a control request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// A field of the request is wrong: 400.
+    /// A field of the request is invalid: status 400.
     #[error("{param}: {message}")]
     Invalid {
-        /// Which field.
         param: &'static str,
-        /// For people.
+        /// Human-readable.
         message: String,
     },
-    /// A sandbox file has stopped: 503.
+    /// A sandbox file has stopped: status 503.
     #[error(transparent)]
     Stopped(#[from] LogError),
 }
@@ -54,22 +53,21 @@ fn invalid(param: &'static str, message: impl Into<String>) -> ControlError {
     }
 }
 
-/// The sandbox's façade.
 pub struct SandboxControl {
     settlement: Arc<SandboxSettlement>,
     issuer: Arc<SandboxIssuer>,
 }
 
 impl SandboxControl {
-    /// Over the running chains and issuer.
+    /// Controls the running chains and the card issuer.
     pub const fn new(settlement: Arc<SandboxSettlement>, issuer: Arc<SandboxIssuer>) -> Self {
         Self { settlement, issuer }
     }
 
-    /// Everything at a glance.
+    /// Returns the state of the sandbox.
     ///
     /// # Errors
-    /// [`DeskError::Stopped`].
+    /// [`ControlError::Stopped`].
     pub async fn state(&self) -> Result<SandboxView, ControlError> {
         let mut chains = Vec::new();
         for network in Network::ALL {
@@ -115,7 +113,7 @@ impl SandboxControl {
     /// A wallet's balance.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for what is no address.
+    /// [`ControlError::Invalid`] if the address is invalid.
     pub async fn balance(&self, request: &BalanceRequest) -> Result<BalanceResponse, ControlError> {
         let wallet = wallet(&request.wallet)?;
         Ok(balance_of(wallet, self.settlement.balance(&wallet).await?))
@@ -124,7 +122,7 @@ impl SandboxControl {
     /// A page of a chain's transfers.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a limit outside 1 to 1,000.
+    /// [`ControlError::Invalid`] for a limit outside 1 to 1,000.
     pub async fn transfers(&self, request: &TransfersRequest) -> Result<TransferList, ControlError> {
         let network = request.network.unwrap_or(NetworkParam::Base).into();
         let limit = request.limit.unwrap_or(100);
@@ -140,10 +138,10 @@ impl SandboxControl {
         Ok(TransferList { transfers, has_more })
     }
 
-    /// Steers the chains and answers the new state.
+    /// Injects a chain fault and returns the new state.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the fault; nothing changes then.
+    /// [`ControlError::Invalid`] if a field is invalid or does not belong to the fault; nothing changes then.
     pub async fn set_chain_fault(&self, request: &ChainFaultRequest) -> Result<SandboxView, ControlError> {
         let wallet = request.wallet.as_deref().map(wallet).transpose()?;
         let networks = match (request.network.map(Network::from), wallet) {
@@ -181,10 +179,10 @@ impl SandboxControl {
         self.state().await
     }
 
-    /// Steers the issuer and answers the new state.
+    /// Injects an issuer fault and returns the new state.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong; nothing changes then.
+    /// [`ControlError::Invalid`] if a field is invalid; nothing changes then.
     pub async fn set_issuer_fault(&self, request: &IssuerFaultRequest) -> Result<SandboxView, ControlError> {
         let ms = delay(request.delay_ms)?;
         let fault = match request.fault {
@@ -196,7 +194,7 @@ impl SandboxControl {
             IssuerFaultParam::Clear => None,
         };
         if request.delay_ms.is_some() && request.fault != IssuerFaultParam::Slow {
-            return Err(invalid("ms", "only for slow"));
+            return Err(invalid("delay_ms", "only for slow"));
         }
         match fault {
             Some(_) if self.issuer.state().await?.rules.len() >= MAX_RULES => {
@@ -211,10 +209,10 @@ impl SandboxControl {
         self.state().await
     }
 
-    /// Gives a wallet test USDC, made anew or out of another wallet.
+    /// Sends a wallet test USDC, newly minted or from another wallet.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for what is no address or amount, and for more than the other wallet has.
+    /// [`ControlError::Invalid`] for an invalid address or amount, and for more than the other wallet has.
     pub async fn faucet(&self, request: &FaucetRequest) -> Result<BalanceResponse, ControlError> {
         let wallet = wallet(&request.wallet)?;
         let amount = purser_actors::money::Cents::parse(&request.amount)
@@ -241,7 +239,6 @@ impl SandboxControl {
         }
     }
 
-    /// Every magic amount.
     pub fn magic_values(&self) -> Vec<MagicValue> {
         let cards = issuer_fault::magic_amounts();
         let cards = cards
@@ -275,7 +272,7 @@ impl SandboxControl {
 }
 
 fn wallet(text: &str) -> Result<Wallet, ControlError> {
-    // Base58 takes time with the square of its length.
+    // Base58 decoding time grows with the square of the length.
     if text.len() > 64 {
         return Err(invalid("wallet", "not an address"));
     }
@@ -305,11 +302,11 @@ fn delay(ms: Option<u64>) -> Result<u64, ControlError> {
     if ms <= MAX_DELAY_MS {
         Ok(ms)
     } else {
-        Err(invalid("ms", format!("at most {MAX_DELAY_MS}")))
+        Err(invalid("delay_ms", format!("at most {MAX_DELAY_MS}")))
     }
 }
 
-/// `None` for what is an action and not a fault.
+/// `None` for an action that is not a fault.
 fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, ControlError> {
     use ChainFaultParam::{
         Clear, Decline, DropFinal, FailThenLand, FrontRun, Hold, Insufficient, LoseResponse, Reorg, Resume, Slow,
@@ -317,7 +314,10 @@ fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, Con
     };
     let ms = delay(request.delay_ms)?;
     if request.delay_ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Reorg | DropFinal) {
-        return Err(invalid("ms", "only for slow, fail_then_land, drop and drop_final"));
+        return Err(invalid(
+            "delay_ms",
+            "only for slow, fail_then_land, reorg and drop_final",
+        ));
     }
     if request.reason.is_some() && request.fault != Decline {
         return Err(invalid("reason", "only for decline"));

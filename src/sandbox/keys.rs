@@ -1,4 +1,4 @@
-//! SANDBOX keys. They are derived from sentences printed here, so everybody has them: they hold test money only.
+//! SANDBOX keys. They are derived from sentences printed here, so they are public: they hold test money only.
 
 use std::sync::LazyLock;
 
@@ -21,8 +21,8 @@ const SANDBOX_BRIDGE_SOLANA: &[u8] = b"purser SANDBOX bridge on solana: public, 
 const SANDBOX_IDENTITY_CALLBACK: &[u8] =
     b"purser SANDBOX callbacks of the identity check: public, never for real people";
 
-/// The accounts that anvil and hardhat start with: their keys are in every manual, and what they receive on a real chain is
-/// taken within seconds.
+/// The default accounts of anvil and hardhat: their keys are in every manual, and what they receive on a real chain is
+/// stolen within seconds.
 const TEST_TOOL_ADDRESSES: [&str; 10] = [
     "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
@@ -36,17 +36,17 @@ const TEST_TOOL_ADDRESSES: [&str; 10] = [
     "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
 ];
 
-/// A configuration that would take or send real money with a published key.
+/// A configuration that would receive or send real money with a published key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key of {address} is published, as a SANDBOX key or by a test tool: set your own in {setting}")]
 pub struct SandboxKeyNotAllowed {
-    /// The setting's name.
     pub setting: String,
     /// The address as configured.
     pub address: String,
 }
 
-/// The account that the sandbox is paid into: `payTo` of the challenge. On Solana this is the owner, not its token account.
+/// The address that receives the sandbox's payments: `payTo` of the challenge. On Solana this is the owner, not its
+/// token account.
 pub fn treasury(network: Network) -> Wallet {
     match network {
         Network::Base => Wallet::Evm(base_treasury()),
@@ -54,7 +54,7 @@ pub fn treasury(network: Network) -> Wallet {
     }
 }
 
-/// The treasury's keys on both chains, for what is paid out.
+/// The treasury's keys on both chains, for outgoing transfers.
 ///
 /// # Errors
 /// Never: the sentences are fixed, and a test derives the keys.
@@ -63,8 +63,8 @@ pub fn treasury_wallet() -> Result<TestWallet, WalletError> {
     TestWallet::from_bytes(&key(SANDBOX_BASE_TREASURY), &key(SANDBOX_SOLANA_TREASURY))
 }
 
-/// The bridge's keys: what is burned goes to its address on Solana, what is minted comes from its address on Base, and its
-/// word is signed with the latter.
+/// The bridge's keys. Burns go to its address on Solana, mints come from its address on Base, and its attestations are
+/// signed with the latter.
 ///
 /// # Errors
 /// Never: the sentences are fixed.
@@ -78,15 +78,14 @@ pub fn fee_payer() -> [u8; 32] {
     fee_payer_signer().verifying_key().to_bytes()
 }
 
-/// The fee payer's key.
 pub fn fee_payer_signer() -> SigningKey {
     solana_signer(SANDBOX_SOLANA_FEE_PAYER)
 }
 
-/// Most fee payers that the sandbox has.
+/// Most fee payers of the sandbox.
 pub const MAX_FEE_PAYERS: usize = 4;
 
-/// The keys of all fee payers that the sandbox may have: [`fee_payer_signer`]'s first.
+/// The keys of all possible fee payers of the sandbox: [`fee_payer_signer`]'s first.
 fn fee_payer_signers() -> &'static [SigningKey; MAX_FEE_PAYERS] {
     static SIGNERS: LazyLock<[SigningKey; MAX_FEE_PAYERS]> = LazyLock::new(|| {
         std::array::from_fn(|n| match n {
@@ -97,7 +96,6 @@ fn fee_payer_signers() -> &'static [SigningKey; MAX_FEE_PAYERS] {
     &SIGNERS
 }
 
-/// The addresses of those keys.
 pub fn fee_payers() -> [[u8; 32]; MAX_FEE_PAYERS] {
     fee_payer_signers()
         .each_ref()
@@ -110,11 +108,12 @@ pub fn signer_of(address: &[u8; 32]) -> Option<&'static SigningKey> {
     signers.find(|signer| signer.verifying_key().as_bytes() == address)
 }
 
-/// Refuses published keys, the sandbox's and those of test tools, in a configuration that is not the sandbox. `addresses` are pairs of a setting's
-/// name and the address in it (a pay-to address, a treasury owner or a fee payer, in either chain's spelling).
+/// Rejects published keys, the sandbox's and those of test tools, in a configuration outside the sandbox.
+/// `addresses` are pairs of a setting's name and its address: a pay-to address, a treasury owner or a fee
+/// payer, in either chain's form.
 ///
 /// # Errors
-/// [`SandboxKeyRefused`] for the first setting that holds one.
+/// [`SandboxKeyNotAllowed`] for the first setting that contains one.
 pub fn reject_outside_sandbox<'a>(
     sandbox: bool,
     addresses: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -148,7 +147,7 @@ pub fn identity_callback() -> CallbackKey {
     CallbackKey::new(&Key32::new(Sha256::digest(SANDBOX_IDENTITY_CALLBACK).into()))
 }
 
-/// What somebody else would sign with.
+/// A forged key, for tests.
 pub(crate) fn forged_callback() -> CallbackKey {
     CallbackKey::new(&Key32::new([0x66; 32]))
 }
@@ -158,7 +157,7 @@ fn solana_signer(sentence: &[u8]) -> SigningKey {
 }
 
 fn base_treasury() -> [u8; 20] {
-    // A hash is a valid scalar but for one case in 2^128; the sentence is fixed and a test derives it.
+    // A hash is a valid scalar except for a chance of 2^-128; the sentence is fixed and a test derives it.
     let secret = SecretKey::from_secret_bytes(Sha256::digest(SANDBOX_BASE_TREASURY).into());
     secret.map_or([0; 20], |key| evm_address(&PublicKey::from_secret_key(&key)))
 }
@@ -179,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    // What is paid out is paid out of where we are paid.
+    // Outgoing transfers come from the address that receives payments.
     #[test]
     fn the_treasurys_keys_are_its_addresses() {
         let wallet = treasury_wallet().unwrap();
@@ -199,7 +198,7 @@ mod tests {
         assert!(signer_of(&[9; 32]).is_none());
     }
 
-    // A real configuration never starts with a published key, however it is spelled; the sandbox may use them.
+    // A real configuration never starts with a published key, in any notation; the sandbox may use them.
     #[test]
     fn published_keys_stay_in_the_sandbox() {
         let base = treasury(Network::Base).address();
@@ -208,7 +207,7 @@ mod tests {
         assert_ne!(base, Wallet::Evm([0; 20]).address(), "the sentence gives a valid key");
         let upper = format!("0x{}", base[2..].to_uppercase());
         let last = Wallet::Solana(fee_payers()[MAX_FEE_PAYERS - 1]).address();
-        // The key that anvil gives its first account.
+        // The key of anvil's first account.
         let anvil = hex::decode("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80").unwrap();
         let anvil = EvmKey::from_bytes(Zeroizing::new(anvil.try_into().unwrap())).unwrap();
         let anvil = anvil.address().to_string();

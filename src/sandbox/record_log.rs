@@ -1,14 +1,14 @@
-//! An append-only file for what a sandbox provider knows: checksummed frames, group commit, replay.
+//! Append-only file of a sandbox provider's records: checksummed frames, group commit, replay.
 //!
-//! It deliberately shares nothing with the engine's journal: a sandbox chain must be able to be ahead of
-//! the engine after a kill, as a real chain would be.
+//! It deliberately shares no code with the engine's journal: a sandbox chain must be able to be ahead of the engine
+//! after a kill, as a real chain would be.
 //!
-//! File: 8 bytes that name the kind, then frames `magic (4) | length (4, LE) | crc32c (4, LE) | records`,
-//! where a record is `length (4, LE) | bytes`. One frame is one write and one `fdatasync`, so a torn write can
-//! only be the last frame. A bad frame with a good one behind it is damage and stops the start.
+//! File: 8 bytes that name the kind, then frames `magic (4) | length (4, LE) | crc32c (4, LE) | records`. A record is
+//! `length (4, LE) | bytes`. One frame is one write and one `fdatasync`, so only the last frame can be torn. A bad
+//! frame followed by a good one is corruption and prevents the start.
 //!
-//! Who appends a record says by which names it will be looked for; `RecordLog::mark` hands the names collected since
-//! the last mark, with the place of their frames, to an index (`archive`), so that a start need not read everything.
+//! The caller passes the lookup names of each record. `RecordLog::mark` passes the names collected since the last mark,
+//! with the offsets of their frames, to an index (`archive`). A start therefore need not read the whole log.
 
 mod reading;
 
@@ -24,43 +24,35 @@ pub(crate) use self::reading::{LogFile, frame_in};
 
 const FRAME_MAGIC: [u8; 4] = *b"SBXF";
 const FRAME_HEADER: usize = 12;
-/// No frame is longer; a damaged length must not allocate more.
+/// Limit of a frame: a corrupt length must not allocate more.
 const FRAME_LIMIT: usize = 16 << 20;
-/// Jobs that share one sync at most.
+/// Most jobs that share one sync.
 const GROUP_LIMIT: usize = 4096;
-/// A group is closed above this size.
+/// A group is closed above this size, in bytes.
 const GROUP_BYTES: usize = 4 << 20;
 
 /// Why a log cannot be opened or has stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The disk refused.
     #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Something in the middle of the file is not what was written.
+    Io { path: String, source: io::Error },
+    /// The middle of the file does not match its checksums.
     #[error("{path}: damaged at byte {offset}: {what}")]
     Corrupt {
-        /// The file.
         path: String,
-        /// Where the bad frame begins.
+        /// Offset of the bad frame.
         offset: u64,
-        /// What is wrong with it.
         what: String,
     },
-    /// A write failed before; whether the last records are durable is unknown until the next start.
+    /// A write failed earlier. Whether the last records are durable is unknown until the next start.
     #[error("the sandbox log has stopped")]
     Stopped,
 }
 
-/// A name that a record is looked for by, and the place of the frame that holds the record.
+/// A record's lookup name and the offset of its frame.
 pub(crate) type IndexKey = (u64, u64);
 
-/// The end of a log: its last frame and where the next one begins.
+/// The end of a log: its last frame and the offset of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(crate) struct LogPosition {
     pub(crate) frame: u64,
@@ -68,11 +60,11 @@ pub(crate) struct LogPosition {
     pub(crate) end: u64,
 }
 
-/// What the records so far come to, as whoever reads them wants to have it back.
+/// The state after the records so far, in the form that its reader restores.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
 pub(crate) struct LogSnapshot {
     pub(crate) state: Vec<u8>,
-    /// How many records with a number there were.
+    /// Number of counted records.
     pub(crate) counted: u64,
 }
 
@@ -84,7 +76,7 @@ pub(crate) struct FlushedRange {
     pub(crate) snapshot: LogSnapshot,
 }
 
-/// Where a log goes on.
+/// Where writing continues.
 #[derive(Debug)]
 pub(crate) struct LogTail {
     pub(crate) end: u64,
@@ -103,14 +95,14 @@ enum WriterJob {
     Mark(LogSnapshot),
 }
 
-/// The open log. Dropping it writes out what is queued and closes the file.
+/// The open log. Dropping it writes the queue and closes the file.
 #[derive(Debug)]
 pub(crate) struct RecordLog {
     jobs: Option<Mutex<Sender<WriterJob>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The promise that a record, and every record before it, is on disk.
+/// Resolves when a record and every record before it is on disk.
 #[derive(Debug)]
 #[must_use = "an answer must wait until what it rests on is durable"]
 pub(crate) struct DurablePromise(oneshot::Receiver<()>);
@@ -124,14 +116,14 @@ impl DurablePromise {
         self.0.await.map_err(|_| LogError::Stopped)
     }
 
-    /// A promise that is broken already.
+    /// A promise that has already failed.
     pub(crate) fn broken() -> Self {
         Self(oneshot::channel().1)
     }
 }
 
 impl RecordLog {
-    /// Writes on where the file ends; `spills` gets what lies between marks and hears of the end by being closed.
+    /// Continues writing at the end of the file. `flushes` receives the ranges between marks and is closed at the end.
     pub(crate) fn start(
         sink: impl FrameSink,
         name: String,
@@ -162,27 +154,27 @@ impl RecordLog {
         DurablePromise(durable)
     }
 
-    /// Writes nothing and waits for everything queued before.
+    /// Waits for everything queued before, without writing.
     pub(crate) fn barrier(&self) -> DurablePromise {
         let (done, durable) = oneshot::channel();
         self.queue(WriterJob::Barrier(done));
         DurablePromise(durable)
     }
 
-    /// Ends the frame; once it is on disk, what came since the last mark goes to the index.
+    /// Ends the frame. Once it is on disk, the records since the last mark go to the index.
     pub(crate) fn mark(&self, snapshot: LogSnapshot) {
         self.queue(WriterJob::Mark(snapshot));
     }
 
     fn queue(&self, job: WriterJob) {
         if let Some(jobs) = &self.jobs {
-            // A closed channel drops the job and with it `done`: the waiter sees `Stopped`.
+            // A closed channel drops the job and its `done`: the waiter receives `Stopped`.
             let _ = jobs.lock().send(job);
         }
     }
 }
 
-/// Where frames go: the file, or what a test puts in its place.
+/// Destination of frames: the file, or a test double.
 pub(crate) trait FrameSink: Send + 'static {
     fn write_durably(&mut self, frame: &[u8]) -> io::Result<()>;
 }
@@ -238,7 +230,7 @@ impl<S: FrameSink> Writer<S> {
                     point,
                     snapshot,
                 };
-                // Nobody to take it is an index that has failed, which says so itself.
+                // Without a receiver the index has failed, and reports that itself.
                 let _ = self.flushes.send(spill);
             }
             for done in waiting {

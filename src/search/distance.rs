@@ -1,12 +1,12 @@
-//! Slips of the hand between two spellings, weighed: letters swapped or doubled are hardly a difference, neighbours on the
-//! keyboard a small one, another first letter or another digit a large one.
+//! Weighted edit distance between two spellings. Swapped or doubled letters cost little and neighbouring keys a bit
+//! more. Another first letter or another digit costs most.
 
-/// A text, ready to be compared letter by letter.
+/// A text, prepared for letter-by-letter comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub(super) text: String,
     chars: Vec<char>,
-    /// One bit a letter (some share one): most spellings differ in too many letters to be measured at all.
+    /// One bit per letter (some share one). Most spellings differ in too many letters to be measured at all.
     set: u64,
 }
 
@@ -22,20 +22,20 @@ impl Spelling {
     }
 }
 
-/// In half slips.
+/// In half edits.
 const SWAP: u32 = 1;
 const DOUBLE: u32 = 1;
 const MISSING: u32 = 2;
 const NEAR: u32 = 2;
 const FAR: u32 = 3;
-/// Makes any spelling another one.
+/// More than any name may have.
 const NEVER: u32 = 100;
 
-/// Vowels, and letters that look alike; the keyboard's neighbours come from [`ROWS`].
+/// Vowels, and letters that look alike; keyboard neighbours come from [`ROWS`].
 const ALIKE: [&str; 5] = ["aeiouy", "bd", "mn", "il", "uv"];
 const ROWS: [&str; 3] = ["qwertyuiop", "asdfghjkl", "zxcvbnm"];
 
-/// How many half slips a name of so many letters may have.
+/// Most half edits in a name of this many letters.
 const fn max_half_edits(letters: usize) -> u32 {
     match letters {
         0..=3 => 0,
@@ -46,11 +46,11 @@ const fn max_half_edits(letters: usize) -> u32 {
     }
 }
 
-/// The weight of the slips between two spellings, `more` included; `None` when they are too many for so short a name.
+/// The cost of the edits between two spellings, `more` included. `None` when it is too high for a name this short.
 pub(super) fn edit_cost(a: &Spelling, b: &Spelling, more: u32) -> Option<u32> {
     let most = max_half_edits(a.len().min(b.len())).checked_sub(more)?;
     let longer = u32::try_from(a.len().abs_diff(b.len())).unwrap_or(NEVER);
-    // Every letter more costs at least a doubled one, every letter that the other lacks a missing one.
+    // Each extra letter costs at least a doubled one, and each letter missing from the other a missing one.
     let lacking = (a.set & !b.set).count_ones().max((b.set & !a.set).count_ones());
     if most == 0 || longer > most || lacking * MISSING > most {
         return None;
@@ -114,7 +114,7 @@ fn neighbours(a: char, b: char) -> bool {
     };
     match a.0.abs_diff(b.0) {
         0 => a.1.abs_diff(b.1) == 1,
-        // Each row lies half a key to the right of the one above.
+        // Each keyboard row is shifted half a key to the right of the row above.
         1 => {
             let (upper, lower) = if a.0 < b.0 { (a.1, b.1) } else { (b.1, a.1) };
             upper == lower || upper == lower + 1

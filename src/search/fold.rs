@@ -1,5 +1,4 @@
-//! Normalizes text for comparison: resolves compatibility forms, removes accents and case, and drops decorative
-//! words.
+//! Normalizes text for comparison: resolves compatibility forms, removes accents and case, and drops decorative words.
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 

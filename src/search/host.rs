@@ -1,17 +1,17 @@
-//! Addresses of merchants in what people paste: a whole URL, a host, a host with a legal form behind it.
+//! Finds merchants' addresses in pasted text: a full URL, a host, a host followed by a legal form.
 //!
-//! No slip is forgiven: `amaz0n.com` is somebody else, and whoever pastes an address wants to know whose it is. Only the
-//! country may differ, since `amazon.de` is as much the merchant as `amazon.com`.
+//! No typing error is tolerated: `amaz0n.com` is another site, and the user wants to know who owns the address. Only
+//! the country may differ, because `amazon.de` is the same merchant as `amazon.com`.
 
 use super::fold::{folded, is_legal, is_plain};
 
-/// Endings that make a dotted word an address; so does every ending of two letters.
+/// Endings that make a dotted word an address; any two-letter ending does too.
 const GENERIC: &[&str] = &[
     "com", "net", "org", "info", "biz", "shop", "store", "online", "site", "app", "dev", "xyz", "zip", "top", "club",
     "vip", "live", "work", "link", "click", "example", "test", "invalid", "market", "cloud", "games",
 ];
 
-/// Countries in which merchants keep their name: what stands before these is compared.
+/// Country endings under which merchants use the same name: the part before them is compared.
 const COUNTRIES: &[&str] = &[
     "com", "eu", "de", "fr", "es", "it", "nl", "be", "at", "ch", "pl", "cz", "se", "dk", "no", "fi", "pt", "ie", "ca",
     "gr", "hu", "ro", "sk", "si", "hr", "lt", "lv", "ee", "lu", "co.uk", "com.au", "co.nz", "co.jp", "com.mx",
@@ -23,7 +23,7 @@ const COUNTRIES: &[&str] = &[
 pub struct Host(String);
 
 impl Host {
-    /// The address in a text, if the text is one. What stands behind it may be a legal form or say nothing.
+    /// The address in a text, if the text is one. It may be followed by a legal form or decorative words.
     pub fn find(text: &str) -> Option<Self> {
         let text = folded(text.trim());
         let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((&text, ""));
@@ -54,7 +54,7 @@ impl Host {
         country || GENERIC.contains(&last)
     }
 
-    /// As [`Host::find`], or the text's one word if it is exactly a known domain such as `e.leclerc`.
+    /// As [`Host::find`], or the text's only word if it is exactly a known domain such as `e.leclerc`.
     pub fn known(text: &str, is_domain: impl Fn(&str) -> bool) -> Option<Self> {
         let exact = folded(text.trim());
         if is_domain(&exact) {
@@ -63,7 +63,7 @@ impl Host {
         Self::find(text)
     }
 
-    /// How many letters of the host are this domain: all of it for a subdomain's parent too, 0 for another one.
+    /// How many characters of the host this domain covers, including as a parent of a subdomain; 0 for another domain.
     pub fn within(&self, domain: &str) -> usize {
         let parent = self
             .0
@@ -72,17 +72,17 @@ impl Host {
         if parent { domain.len() } else { 0 }
     }
 
-    /// Whether both differ in nothing but their country.
+    /// Whether the two differ in their country only.
     pub fn is_abroad(&self, domain: &str) -> bool {
         let (Some(own), Some(other)) = (registered(&self.0), registered(domain)) else {
             return false;
         };
-        // Shorter names are registered by somebody else in the next country.
+        // Shorter names often belong to another owner in the next country.
         own.len() >= 4 && own == other
     }
 }
 
-/// What a merchant registered: `amazon` of `smile.amazon.co.uk`.
+/// The registered part: `amazon` of `smile.amazon.co.uk`.
 pub fn registered(host: &str) -> Option<&str> {
     let ends = |ending: &&&str| host.strip_suffix(**ending).is_some_and(|rest| rest.ends_with('.'));
     let longest = COUNTRIES.iter().filter(ends).max_by_key(|e| e.len())?;

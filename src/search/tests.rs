@@ -8,7 +8,7 @@ fn score(wanted: &str, name: &str) -> u32 {
     SearchQuery::new(wanted).unwrap().score(&SearchName::new(name).unwrap())
 }
 
-// Aim: what only decorates a name is gone, and what makes it is left.
+// Checks: decorative words are dropped and identifying words remain.
 #[test]
 fn words_are_what_makes_a_name() {
     for (text, expected) in [
@@ -39,7 +39,7 @@ fn words_are_what_makes_a_name() {
     assert_ne!(sound("forever22"), sound("forever2"));
 }
 
-// Aim: the order of the kinds of match, and where each ends.
+// Checks: the order of the match kinds, and the limits of each.
 #[test]
 fn a_better_match_has_more_points() {
     assert_eq!(score("Barnes and Noble", "Barnes & Noble"), SAME);
@@ -73,8 +73,8 @@ fn a_better_match_has_more_points() {
     assert!(SearchQuery::new("!!! 😀").is_none() && SearchQuery::new("").is_none());
 }
 
-// Aim: words that stand anywhere in a name are found there, beginnings and slips too, and each word that says something must
-// be; what is so found never counts as much as the name itself.
+// Checks: words anywhere in a name match, prefixes and misspellings too, and every significant query word must match.
+// Such a match never scores as high as the full name.
 #[test]
 fn words_are_found_within_a_name() {
     let within = |wanted: &str, name: &str| {
@@ -102,7 +102,7 @@ fn words_are_found_within_a_name() {
     assert!(within("vpn", "Quietshield VPN") > within("coffee", NAME));
 }
 
-// Aim: where one reading is certain no guess stands beside it; without one the guesses stay, best first.
+// Checks: a certain match removes the guesses; without one the guesses remain, best first.
 #[test]
 fn a_certain_reading_ends_the_guessing() {
     let listed = |points: &[u32]| ranked(points.iter().copied().zip(0..));
@@ -111,7 +111,7 @@ fn a_certain_reading_ends_the_guessing() {
     assert_eq!(listed(&[0, 0]), [0; 0]);
 }
 
-// Aim: the whole address decides, whatever surrounds it; a lookalike is another address.
+// Checks: only the whole address matches, with any text around it; a lookalike is another address.
 #[test]
 fn an_address_is_compared_as_a_whole() {
     let within = |text: &str, domain: &str| Host::find(text).is_some_and(|host| host.within(domain) > 0);

@@ -1,4 +1,4 @@
-//! Which chains the service works on: the sandbox's, or Base and Solana themselves.
+//! Selects the chains of the service: the sandbox's, or the real Base and Solana.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,20 +24,17 @@ use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::remote::ChainRpc as ActedOn;
 use crate::settlement::settings::RealChains;
 
-/// How long a connection to a node may take to stand.
+/// Time limit for connecting to a node.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What the sandbox simulates, for the routes of the sandbox.
+/// Simulated components, for the sandbox routes.
 pub struct SandboxHandles {
-    /// Its chains.
     pub chains: Arc<SandboxSettlement>,
-    /// Its providers.
     pub providers: SandboxProviders,
 }
 
 /// Chains and default providers, before remote providers replace them.
 pub struct Opened {
-    /// Both chains.
     pub chains: ChainParts,
     /// The sandbox's providers; in production a placeholder at every port.
     pub providers: Providers,
@@ -50,7 +47,7 @@ pub struct Opened {
 /// The settings of the real chains with their keys; `None` in the sandbox, which needs none.
 ///
 /// # Errors
-/// Everything that is wrong, each with the name of its setting.
+/// All problems, each with the name of its setting.
 pub fn keys(config: &Config) -> Result<Option<RealChains>, InvalidSetting> {
     match config.settlement.kind {
         SettlementKind::Sandbox => Ok(None),
@@ -58,10 +55,11 @@ pub fn keys(config: &Config) -> Result<Option<RealChains>, InvalidSetting> {
     }
 }
 
-/// Rejects a store of other chains than those of the settings. Settings whose keys are not at hand name no chains, and none is compared.
+/// Rejects a store that belongs to other chains than those of the settings. Settings without available keys name no
+/// chains, so nothing is compared.
 ///
 /// # Errors
-/// `data_dir` is of other chains, or the store fails.
+/// `data_dir` belongs to other chains, or the store fails.
 pub async fn belongs(store: &dyn Store, config: &Config) -> Result<(), ServiceError> {
     match keys(config) {
         Ok(real) => store_chains::check(store, real.as_ref().map(RealChains::names).as_ref()).await,
@@ -69,10 +67,10 @@ pub async fn belongs(store: &dyn Store, config: &Config) -> Result<(), ServiceEr
     }
 }
 
-/// Opens them, with `machine` as the sandbox's chains' time and `clock` as its providers'.
+/// Opens the chains. The sandbox's chains use the time of `machine`, its providers that of `clock`.
 ///
 /// # Errors
-/// When a file of the sandbox cannot be read, or a real chain is not what the settings say.
+/// When a file of the sandbox cannot be read, or a real chain differs from the settings.
 pub(super) async fn open(
     config: &Config,
     (directory, store): (&Path, &Arc<dyn Store>),
@@ -109,8 +107,8 @@ pub(super) async fn open(
     })
 }
 
-/// Checks the chains and opens their ports. A chain that an earlier start has checked may be down: its port asks it for nothing before
-/// it was checked.
+/// Checks the chains and opens their ports. A chain that an earlier start has checked may be down: its port sends no
+/// request before the check succeeds.
 async fn open_real(
     chains: RealChains,
     http: &reqwest::Client,
@@ -143,7 +141,7 @@ async fn open_real(
     Ok(ports)
 }
 
-/// The addresses of all managed wallets.
+/// The addresses of all agent wallets.
 async fn managed_wallets(store: &dyn Store) -> Result<Vec<Wallet>, ServiceError> {
     const PAGE: usize = 1_000;
     let (mut wallets, mut after) = (Vec::new(), None::<RowKey>);

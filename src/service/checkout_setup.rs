@@ -1,4 +1,4 @@
-//! The till: who is paid, what it costs, and the refresh of what other currencies cost.
+//! Sets up the checkout: payees, prices, and the refresh of exchange rates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,6 @@ use crate::payment::mpp::Mpp;
 use crate::prices::{PriceBook, QuoteLifetimes};
 use crate::settlement::chain::ChainParts;
 
-/// Who is paid.
 pub(super) struct Payees {
     pub(super) base: Arc<BasePayee>,
     pub(super) solana: SolanaOffer,
@@ -29,7 +28,7 @@ impl Payees {
     /// The addresses of the settings.
     ///
     /// # Errors
-    /// When one is no address of its network.
+    /// When one is not an address of its network.
     pub(super) fn of(config: &Config, chains: &ChainParts) -> Result<Self, ServiceError> {
         let pay_to = &config.payment.pay_to;
         let wrong = |key: &'static str| ServiceError::Component(key, "not an address of that network".into());
@@ -55,14 +54,14 @@ impl Payees {
     }
 }
 
-/// What answers are made with.
+/// Inputs for building responses.
 pub(super) struct CheckoutParts {
     pub(super) credentials: Arc<CredentialIssuer>,
     pub(super) mpp: Arc<Mpp>,
     pub(super) form_links: PayoutFormLinks,
 }
 
-/// Opens the price list and everything that a paid call needs.
+/// Opens the price list and everything else that a paid call needs.
 ///
 /// # Errors
 /// When the store or the source of exchange rates fails.
@@ -120,8 +119,8 @@ pub(super) async fn open(
     }))
 }
 
-/// Asks for new exchange rates for as long as the till is open. While the source does not answer, the rates of before
-/// stay in force, until they are too old: a quote names the table it was made from.
+/// Refreshes exchange rates while the checkout exists. While the source does not respond, the previous rates stay in
+/// force until they are too old. A quote names the table it was made from.
 fn refresh(house: &AppState, prices: &Arc<PriceBook>) {
     let (prices, rates, clock) = (
         Arc::downgrade(prices),

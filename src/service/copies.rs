@@ -1,4 +1,4 @@
-//! Copies of what is stored, made while the service runs, for backups and for `purser verify`.
+//! Copies of the store and the documents, made while the service runs, for backups and for `purser verify`.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File};
@@ -20,23 +20,22 @@ use crate::revocations::RevocationLog;
 use crate::settlement::chain::TransferList;
 use crate::vault::document_backup;
 
-/// Rows and transfers read at once.
+/// Rows and transfers per read.
 const PAGE: usize = 1_000;
 
-/// See the module.
 pub struct LiveCopies {
     store: Arc<JournalStore>,
     documents: PathBuf,
-    /// Where copies are written before they are sent.
+    /// Directory for copies before they are sent.
     scratch: PathBuf,
     transfers: Arc<dyn TransferList>,
     revocations: Arc<RevocationLog>,
-    /// One at a time: each writes as much as there is.
+    /// One copy at a time: each writes as much as the store has.
     copy_lock: Mutex<()>,
 }
 
 impl LiveCopies {
-    /// Of these parts; what a process that died was copying is removed.
+    /// Removes copies that a dead process left.
     pub fn new(
         store: Arc<JournalStore>,
         data: &DataDir,
@@ -59,7 +58,7 @@ impl LiveCopies {
         }
     }
 
-    /// Has a copy written and taken over: its file has no name any more, and goes with its handle.
+    /// Writes a copy and takes it over: its file is unlinked, and is deleted with its handle.
     async fn made(&self, write: impl FnOnce(&Path) -> Result<u64, String> + Send + 'static) -> Result<Copy, String> {
         let _turn = self.copy_lock.lock().await;
         let scratch = self.scratch.clone();
@@ -85,7 +84,7 @@ impl Copies for LiveCopies {
     fn store(&self) -> BoxFuture<'_, Result<Copy, String>> {
         let store = self.store.clone();
         Box::pin(async move {
-            // Before the copy: what is revoked from here on may be in it, and is behind this place in the log.
+            // Before the copy: a later revocation may be in the copy, and is after this position in the log.
             let end = self.revocations.end();
             persist_log_end(&*self.store, end)
                 .await
@@ -147,7 +146,7 @@ pub async fn documents_of(store: &dyn Store) -> Result<BTreeSet<DocumentId>, Sto
     }
 }
 
-/// The documents that a row names, if it is an application's.
+/// The documents that a row names, if it belongs to an application.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -81,8 +81,8 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
     })?)
 }
 
-/// Like [`open_store`], for a process that will accept requests. A process that was just killed has the store
-/// until the kernel has cleaned up, so this retries.
+/// Like [`open_store`], for a process that will accept requests. A process that was just killed has the store until the
+/// kernel has cleaned up, so this retries.
 ///
 /// # Errors
 /// As [`open_store`], and when another process still has the store.
@@ -138,8 +138,8 @@ impl Dependencies {
 /// Opens the chains and default providers, connects to remote providers, and opens the vault.
 ///
 /// # Errors
-/// When a file cannot be read or is corrupt, when a remote issuer does not respond, or when the vault's key
-/// does not open what the store holds.
+/// When a file cannot be read or is corrupt, when a remote issuer does not respond, or when the vault's key does not
+/// open what the store holds.
 pub async fn open_dependencies(
     config: &Config,
     data: &DataDir,
@@ -196,8 +196,8 @@ pub async fn open_dependencies(
     })
 }
 
-/// Opens the vault. A new key is only created while nothing is sealed yet: sealed numbers without their key
-/// must prevent the start instead of being unreadable later.
+/// Opens the vault. A new key is only created while nothing is sealed yet: sealed numbers without their key must
+/// prevent the start instead of being unreadable later.
 async fn open_vault(
     config: &Config,
     data: &DataDir,
@@ -382,8 +382,7 @@ mod tests {
         }
     }
 
-    // A client that signs with a blockhash about to expire produces a useless payment. It reads one itself
-    // instead.
+    // A client that signs with a blockhash about to expire produces a useless payment. It reads one itself instead.
     #[test]
     fn an_old_blockhash_is_not_offered() {
         let source = Arc::new(FixedBlockhash(Mutex::new(None)));

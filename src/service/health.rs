@@ -1,4 +1,4 @@
-//! Whether the service can serve, for `GET /readyz`.
+//! Readiness of the service, for `GET /readyz`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use purser_storage::JournalStore;
 use crate::http::health::Readiness;
 use crate::settlement::real::RealPorts;
 
-/// Stopping or serving, and a store that has not failed.
+/// Whether the service is stopping, and whether the store has failed.
 pub(super) struct HealthCheck {
     engine: Engine,
     serving: Arc<AtomicBool>,
     store: Arc<JournalStore>,
-    /// The sandbox's chains always answer.
+    /// `None` in the sandbox, whose chains always respond.
     chains: Option<Arc<RealPorts>>,
 }
 

@@ -1,5 +1,5 @@
-//! What is sealed must have its keys before anything serves: a secret without its key must stop the start, not be found
-//! unreadable by its owner.
+//! Checks before the service accepts requests that every sealed record has its key. A missing key must prevent the
+//! start instead of making a secret unreadable later.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 
 const PAGE: usize = 1_000;
 
-/// Every sealed record names its key; one that is not on the ring stops the start, whosever record it is. What was said for a
-/// spend lies in pieces, of which the first names it.
+/// Every sealed record names its key; a key that is not on the ring prevents the start. The HTTP record of a wallet
+/// payment is stored in pieces, and the first one names the key.
 pub(super) async fn check_all_keys(vault: &Vault, store: &dyn Store) -> Result<(), ServiceError> {
     let failed = |e: VaultError| ServiceError::Component("the vault", e.to_string());
     let ring = vault.keys();
@@ -41,12 +41,12 @@ pub(super) async fn check_all_keys(vault: &Vault, store: &dyn Store) -> Result<(
     Ok(())
 }
 
-/// The vault of CVVs, with the key of every card that is alive. Keys of no card are counted in the log: a restored store lacks the
-/// cards that the lost history made.
+/// The vault of CVVs, with the key of every active card. Keys without a card are counted in the log: a restored store
+/// lacks the cards of the lost history.
 ///
 /// # Errors
-/// When a key is missing whose card has not ended: those of ended cards are destroyed, and an older store that was
-/// restored may still have their records.
+/// When the key of an active card is missing. Keys of ended cards are destroyed, and a restored older store may still
+/// have their records.
 pub(super) async fn open_cvvs(
     keys: &Path,
     store: &dyn Store,

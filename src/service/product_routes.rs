@@ -1,4 +1,4 @@
-//! What is sold, and what is looked up before buying: one line a room.
+//! Routes of the products, and of lookups before a purchase.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,10 @@ use crate::http::{
     payouts, recipients, redeem, reloadable_cards, top_ups,
 };
 
-/// The rooms together.
 pub(super) struct ProductRoutes {
     pub(super) routes: Router,
     pub(super) documents: Vec<Document>,
-    /// Routes that HEAD must not reach: paid ones, and those that write down what they show.
+    /// Routes that must not serve HEAD: paid ones, and those that record what they show.
     pub(super) head_not_allowed: Vec<&'static str>,
 }
 
@@ -34,7 +33,7 @@ impl ProductRoutes {
         self
     }
 
-    /// What is called by name: the bank, and the managed wallet.
+    /// The callable functions of the bank and the agent wallet.
     fn add_callables(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
         self.add(
             banking::router(Arc::new(bank(house, checkout))),
@@ -48,7 +47,7 @@ impl ProductRoutes {
         )
     }
 
-    /// What goes on with cards after they are made: their news, and the balance that reloadable ones spend.
+    /// Routes of issued cards: their updates, and the balance that reloadable cards spend.
     fn add_card_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
         let (config, world) = (&house.config, &house.deps);
         let refresh = card_refresh::CardRefreshState {
@@ -90,7 +89,7 @@ impl ProductRoutes {
         )
     }
 
-    /// Payouts, whom they go to, and the page of who gets one.
+    /// Payouts, their recipients, and the page for recipients.
     fn add_payout_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
         let (config, world) = (&house.config, &house.deps);
         let payouts = payouts::PayoutState {
@@ -130,11 +129,11 @@ impl ProductRoutes {
     }
 }
 
-/// The managed wallet's callable functions.
+/// The agent wallet's callable functions.
 fn agent_wallets(house: &AppState) -> agent_wallet::AgentWalletState {
     let (config, world) = (&house.config, &house.deps);
     let pay_to = &config.payment.pay_to;
-    // What comes before and after the wait takes its time too.
+    // The time before and after the wait counts too.
     let rest = config.outbound.response_timeout_ms.saturating_add(5_000);
     let patience = config.server.request_timeout_ms.saturating_sub(rest);
     agent_wallet::AgentWalletState {
@@ -152,7 +151,7 @@ fn agent_wallets(house: &AppState) -> agent_wallet::AgentWalletState {
     }
 }
 
-/// What every callable function reads its calls with.
+/// State that every callable function needs to parse its calls.
 pub(super) fn callables(house: &AppState) -> CallableState {
     CallableState {
         engine: house.engine.clone(),
@@ -176,7 +175,7 @@ fn bank(house: &AppState, checkout: &Checkout) -> banking::BankingState {
     }
 }
 
-/// Opens every room.
+/// Builds all product routes.
 pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes {
     let (config, world) = (&house.config, &house.deps);
     let usa = cards::CardState {

@@ -1,4 +1,5 @@
-//! After an older backup was restored: what the engine must know of the time that was lost, and what the chains have moved.
+//! Recovery after an older backup was restored: what the engine must know of the lost period, and which transfers the
+//! chains have executed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,20 +22,20 @@ use crate::settlement::chain::{ChainParts, ListedTransfer};
 use crate::system::SystemClock;
 use crate::verify::{ChainList, ChainTransfer};
 
-/// What the engine must know of a restore. Clocks differ a little, and what the lost history had signed can land for a
-/// while: the span is that much wider at both ends.
+/// What the engine must know of a restore. The window is wider at both ends, because clocks differ slightly and signed
+/// transactions of the lost history can still be executed for a while.
 pub fn restore_window(config: &Config, mark: Option<RestoreMarker>, ahead_ms: u64) -> Option<RestoreWindow> {
     let quiet_ms = config.engine.restore_pause_seconds.saturating_mul(1_000);
     mark.map(|mark| RestoreWindow {
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
-        // By the service's time, which may be ahead of the chains'.
+        // In the service's time, which may be ahead of the chains'.
         until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms).plus_ms(ahead_ms),
         at: Timestamp(mark.restored_at_ms),
     })
 }
 
-/// The time of which a restore has lost the history, by the chains' clocks: what landed in it and is in no book may have bought
-/// something. Nothing that was signed before the restore can land once the quiet time is over.
+/// The period whose history a restore has lost, in the chains' clocks. A transfer in it without a ledger record may
+/// have bought something. Nothing that was signed before the restore can be executed after the quiet period.
 pub fn lost(config: &Config, mark: Option<RestoreMarker>) -> Option<LostHistory> {
     let quiet_ms = config.engine.restore_pause_seconds.saturating_mul(1_000);
     mark.map(|mark| LostHistory {
@@ -44,12 +45,12 @@ pub fn lost(config: &Config, mark: Option<RestoreMarker>) -> Option<LostHistory>
     })
 }
 
-/// Where the store keeps its name, which the log of revocations beside it has too.
+/// Key of the store's name, which the revocation log beside it also has.
 const NAME: &str = "revocation-log";
-/// Where the store keeps the place at which that log ended when it was last looked at: at the start, and at each backup.
+/// Key of the position where the revocation log ended at the last check: at startup and at each backup.
 const END: &str = "revocation-log-end";
 
-/// The name that a store has in the log of revocations beside it, if it has one yet.
+/// The store's name in the revocation log beside it, if it has one yet.
 async fn name_of(store: &dyn Store) -> Result<Option<String>, ServiceError> {
     let row = store.read(&table::meta(NAME)).await?;
     Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
@@ -60,7 +61,7 @@ async fn end_of(store: &dyn Store) -> Result<Option<LogPosition>, ServiceError> 
     Ok(row.and_then(|row| LogPosition::from_bytes(&row.value)))
 }
 
-/// Keeps in the store where its log of revocations ends now, so that a backup tells which logs go on from it.
+/// Persists the end position of the revocation log in the store, so that a backup shows which logs continue from it.
 ///
 /// # Errors
 /// When the store fails.
@@ -68,16 +69,16 @@ pub async fn persist_log_end(store: &dyn Store, end: LogPosition) -> Result<(), 
     put(store, table::meta(END), end.to_bytes().to_vec()).await
 }
 
-/// What a log says of the time behind a restored store.
+/// How much of the period after a restored store the log covers.
 #[derive(Clone, Copy, Debug)]
 pub enum LogCoverage<'a> {
-    /// It goes on from where the store's own log ended: what came behind that, and nothing before it was lost.
+    /// The log continues from the stored end position. The entries after it are complete.
     Complete(&'a [Entry]),
-    /// It does not, or there is none: what is in it may be only a part.
+    /// There is no log, or it does not contain the stored position. Its entries may be incomplete.
     Partial(&'a [Entry]),
 }
 
-/// What a log says of the time behind this store.
+/// The log's coverage of the period after this store's state.
 ///
 /// # Errors
 /// When the store fails.
@@ -91,11 +92,11 @@ pub async fn log_coverage<'a>(
     Ok(behind.map_or(LogCoverage::Partial(&found.entries), LogCoverage::Complete))
 }
 
-/// Opens the log of revocations, begins one where there is none that the store goes on with, and after a restore ends again what it
-/// says was ended. Also says from when on nonces are ours.
+/// Opens the revocation log, or creates one if the store has none to continue. After a restore, applies its revocations
+/// again. Also returns the time from which nonces are accepted.
 ///
 /// # Errors
-/// When the log is damaged or of another store, or the store fails.
+/// When the log is corrupt or belongs to another store, or the store fails.
 pub async fn revocations(
     engine: &Engine,
     store: &dyn Store,
@@ -121,7 +122,7 @@ pub async fn revocations(
         }
         None => Timestamp(0),
     };
-    // A store that has not kept a place yet is new, or was never restored, and trusts the log beside it.
+    // A store without a saved position is new, or was never restored. It trusts the log beside it.
     let goes_on = matches!(known, LogCoverage::Complete(_)) || (mark.is_none() && end_of(store).await?.is_none());
     let now = SystemClock.now().0;
     let log = match (goes_on, found.store()) {
@@ -155,7 +156,7 @@ pub async fn revocations(
     Ok((Arc::new(log), begun))
 }
 
-/// Tells the log, at the first start after a restore, what waits because of it and for how long.
+/// At the first start after a restore, logs which withdrawals are paused and for how long.
 async fn log_paused_withdrawals(engine: &Engine, mark: RestoreMarker) -> Result<(), ServiceError> {
     if engine.has_started(Timestamp(mark.restored_at_ms)).await? {
         return Ok(());
@@ -173,11 +174,12 @@ async fn log_paused_withdrawals(engine: &Engine, mark: RestoreMarker) -> Result<
     Ok(())
 }
 
-/// Ends again what a log says was ended, on the first start after a restore; where not all is known, everything of before is
-/// suspended besides. A log that is put there later only ends and freezes more. Says when the first start was.
+/// Applies a log's revocations again on the first start after a restore. If the log is incomplete, also suspends
+/// everything from before. A log that is added later only revokes and freezes more. Returns the time of that first
+/// start.
 ///
 /// # Errors
-/// When the log names nothing, or the store fails.
+/// When the log has no name, or the store fails.
 pub async fn reapply_revocations(
     engine: &Engine,
     mark: RestoreMarker,
@@ -192,8 +194,8 @@ pub async fn reapply_revocations(
     Ok(engine.start_restored(restored, all).await?)
 }
 
-/// Ends again what was ended, and leaves each account as it was last left. A log that is only a part thaws nothing: the account may
-/// have been frozen again since.
+/// Applies revocations again and leaves each account in its last state. An incomplete log unfreezes nothing: the
+/// account may have been frozen again since.
 async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceError> {
     let (LogCoverage::Complete(entries) | LogCoverage::Partial(entries)) = log;
     let thaws = matches!(log, LogCoverage::Complete(_));
@@ -244,14 +246,14 @@ pub(super) async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Resul
         .map_err(|e| ServiceError::Component("the store's name", e.to_string()))
 }
 
-/// Transfers read at once.
+/// Transfers per read.
 const PAGE: usize = 1_000;
 
-/// A chain that was just opened may not be read yet: its list is tried this number of times, with this pause, which is a minute.
+/// A chain that was just opened may not be readable yet. Its list is retried this often with this pause, for one minute
+/// in total.
 const LIST_ATTEMPTS: u32 = 120;
 const LIST_RETRY: Duration = Duration::from_millis(500);
 
-/// The first page of a chain's list.
 async fn first_page(chains: &ChainParts, network: Network) -> Result<Vec<ListedTransfer>, PortError> {
     for _ in 1..LIST_ATTEMPTS {
         match chains.transfers.transfers_after(network, 0, PAGE).await {
@@ -262,7 +264,8 @@ async fn first_page(chains: &ChainParts, network: Network) -> Result<Vec<ListedT
     chains.transfers.transfers_after(network, 0, PAGE).await
 }
 
-/// What the chains say was paid, and stayed. Waits for a chain that cannot be read yet, for a minute at most.
+/// Transfers that the chains list as executed and not reorged. Waits up to one minute for a chain that cannot be read
+/// yet.
 ///
 /// # Errors
 /// When a chain's list cannot be read.

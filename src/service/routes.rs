@@ -1,4 +1,4 @@
-//! The edge: all routes with what each needs.
+//! Builds the HTTP servers: all routes with their state.
 
 mod account_access;
 mod operators;
@@ -50,9 +50,9 @@ use crate::prices::PriceBook;
 use crate::revocations::RevocationLog;
 use crate::stream::{Hub, StreamContext};
 
-/// Routes beside the shop's that HEAD must not reach: they make or hand out something.
+/// Free routes that must not serve HEAD: they create or issue something.
 const HEAD_NOT_ALLOWED: &[&str] = &["/auth", "/get-auth-link", "/get-kyc-link", "/signup-status"];
-/// Verified tokens kept in memory.
+/// Verified tokens cached in memory.
 const MAX_CACHED_TOKENS: usize = 100_000;
 
 /// Everything the routes are built from.
@@ -65,13 +65,13 @@ pub(super) struct AppState {
     pub(super) hub: Arc<Hub>,
     pub(super) deps: Dependencies,
     pub(super) public_url: String,
-    /// What no restore may bring back.
+    /// Revocations that survive a restore.
     pub(super) revocations: Arc<RevocationLog>,
-    /// Nonces of before this are not ours any more: they may have been used in a history that a restore has lost.
+    /// Older nonces are rejected: they may have been used in a history that a restore has lost.
     pub(super) nonces_valid_from: Timestamp,
 }
 
-/// Who may come in, and what they come in with.
+/// Validates and issues credentials.
 struct AuthContext {
     origin: Origin,
     credentials: Arc<CredentialIssuer>,
@@ -85,22 +85,20 @@ struct AuthContext {
     signup_waiters: Arc<SignupWaiters>,
 }
 
-/// The two sides of the edge.
+/// The public server and the operator server.
 pub(super) struct Fronts {
-    /// Clients'.
     pub(super) public: Front,
-    /// The operator's.
     pub(super) operator: Front,
 }
 
-/// Builds both fronts with every route behind them.
+/// Builds both servers with all routes.
 ///
 /// # Errors
 /// When a key file cannot be read or a setting does not fit.
 pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Result<Fronts, ServiceError> {
     let config = &house.config;
     let entrance = auth_context(&house).await?;
-    // First who may listen, then who listens: a revocation reaches the doorkeeper before its event reaches anybody.
+    // Subscribe the authenticator before the stream: a revocation must reach it before any client receives its event.
     house.store.subscribe(entrance.authenticator.clone());
     house.store.subscribe(house.hub.clone());
 
@@ -119,7 +117,7 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
     let json = |e: serde_json::Error| ServiceError::Component("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let types = purser_actors::engine::event_types();
-    // The address is not prose.
+    // The URL is not part of the text.
     let docs_version = openapi::docs_version(&document, &DiscoveryDocuments::of(&document, "", &types).pages());
     let documents = DiscoveryDocuments::of(&document, &house.public_url, &types);
     let mut routes = Router::new()
@@ -160,7 +158,7 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
     })
 }
 
-/// Every room's part of the document.
+/// The OpenAPI documents of all modules.
 fn api_docs(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([
         account::ApiDoc::openapi(),
@@ -223,7 +221,7 @@ async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
     )
     .await?;
     let (current, previous) = derived.challenge.clone();
-    // Challenges of earlier processes are counted from elsewhere.
+    // A random start: challenges of earlier processes used other serial numbers.
     let first = (house.deps.entropy.random() >> 64) as u64;
     Ok(AuthContext {
         form_links: PayoutFormLinks::new(&derived.form, &house.public_url),
@@ -329,7 +327,7 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
         solana: SolanaPaymentTerms {
             asset: base58(&payees.solana.mint()),
             pay_to: base58(&payees.solana.pay_to()),
-            // Of no effect: nothing is paid by signing in.
+            // Has no effect: signing in pays nothing.
             fee_payer: payees.solana.fee_payer().as_ref().map(base58).unwrap_or_default(),
         },
         max_timeout_seconds: u32::try_from(config.payment.quote_ttl_seconds).unwrap_or(u32::MAX),

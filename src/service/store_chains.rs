@@ -1,4 +1,5 @@
-//! Binds a data directory to the sandbox or to one pair of real chains: test balances must never become claims on real money.
+//! Binds a data directory to the sandbox or to one pair of real chains: test balances must never become claims on real
+//! money.
 
 use purser_actors::kernel::table;
 use purser_storage::Store;
@@ -14,10 +15,10 @@ fn text(names: &Chains) -> String {
     format!("{} {}", names.base.caip2, names.solana.caip2)
 }
 
-/// Rejects a store of other chains. `real` are the chains of the settings; `None` is the sandbox.
+/// Rejects a store that belongs to other chains. `real` are the chains of the settings; `None` is the sandbox.
 ///
 /// # Errors
-/// `data_dir` is of other chains, or the store fails.
+/// `data_dir` belongs to other chains, or the store fails.
 pub(super) async fn check(store: &dyn Store, real: Option<&Chains>) -> Result<(), ServiceError> {
     let row = store.read(&table::meta(CHAINS)).await?;
     let stored = match row {
@@ -77,8 +78,8 @@ mod tests {
         JournalStore::open(StoreOptions { dir, limits, clock }).unwrap()
     }
 
-    // Aim: a data directory belongs to the chains of its first start. The sandbox's is rejected in production although the sandbox
-    // writes no row.
+    // Checks: a data directory belongs to the chains of its first start. The sandbox's is rejected in production
+    // although the sandbox writes no row.
     #[tokio::test]
     async fn a_data_directory_is_for_one_pair_of_chains() {
         let dir = tempfile::tempdir().unwrap();

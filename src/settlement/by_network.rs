@@ -19,9 +19,9 @@ impl<T: Settlement + TreasuryList + Holdings + ChainTime + TransferList> Chain f
 
 /// Both networks, each behind its own port.
 pub struct SettlementByNetwork {
-    /// Base.
+    /// Port for Base.
     pub base: Arc<dyn Chain>,
-    /// Solana.
+    /// Port for Solana.
     pub solana: Arc<dyn Chain>,
 }
 

@@ -1,7 +1,7 @@
-//! The bridge over Circle's CCTP v2: burned on Solana out of the treasury, attested by Iris, minted on Base by a gas key.
+//! The bridge over Circle's CCTP v2. The treasury burns on Solana, Iris attests, and a gas key mints on Base.
 //!
-//! Both transactions go through the settlement ports, which make them durable before they are sent, send them again, and prove
-//! what became of them. Nothing is stored here.
+//! Both transactions go through the settlement ports, which persist them before they are sent, send them again, and
+//! prove their outcome. Nothing is stored here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,12 +28,13 @@ use super::precheck_counters::UniqueCounter;
 use super::settings::evm_address;
 use super::solana::{SolanaSettlement, read_burn};
 
-/// When a burn that is not attested is asked for again.
+/// Retry interval for the attestation of a burn.
 const ATTESTATION_RETRY: Duration = Duration::from_secs(2);
-/// Added to Iris's fee rate in percent: it may rise between the burn and its attestation. What is not taken arrives.
+/// Added to Iris's fee rate, in percent: the rate may rise between the burn and its attestation. An unused part arrives
+/// as well.
 const FEE_BUFFER_PERCENT: u8 = 20;
 
-/// What the operator decides about CCTP.
+/// Settings of CCTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CctpSettings {
     /// Circle's contracts on Base.
@@ -44,7 +45,7 @@ pub struct CctpSettings {
     pub max_fee: FeeRate,
 }
 
-/// The bridge. See the module.
+/// The bridge; see the module.
 pub struct CctpBridge {
     settings: CctpSettings,
     solana: Arc<SolanaSettlement>,
@@ -52,7 +53,8 @@ pub struct CctpBridge {
     iris: Iris,
     entropy: Arc<dyn Entropy>,
     timer: Arc<dyn Clock>,
-    /// Iris is not asked before this time of the timer: a caller above its limit is blocked for longer each time.
+    /// Iris is not queried before this time, in milliseconds of the timer: exceeding its limit extends the block each
+    /// time.
     rate_limited_until_ms: AtomicU64,
     burns: Arc<UniqueCounter>,
 }
@@ -73,7 +75,7 @@ fn permanent(operation: &'static str, message: impl ToString) -> PortError {
     error(ErrorKind::Permanent, operation, message)
 }
 
-/// The transaction of a burn as the Solana port takes it.
+/// The transaction of a burn in the format of the Solana port.
 fn burn_transaction(
     operation: &'static str,
     burn: &SignedBurn,
@@ -87,7 +89,8 @@ fn burn_transaction(
 }
 
 impl CctpBridge {
-    /// Over both ports, which outlive it. `iris` asks the service of the same environment as the settings' contracts.
+    /// Creates a bridge over both ports, which outlive it. `iris` must query the same environment as the contracts in
+    /// the settings.
     pub fn new(
         settings: CctpSettings,
         (solana, base): (Arc<SolanaSettlement>, Arc<BaseSettlement>),
@@ -107,18 +110,18 @@ impl CctpBridge {
         }
     }
 
-    /// Burns that were found to be final, since the start.
+    /// Number of burns found to be final since the start.
     pub fn burns(&self) -> Arc<UniqueCounter> {
         self.burns.clone()
     }
 
-    /// How long Iris is not to be asked.
+    /// How long Iris must not be queried.
     fn rate_limit_left_ms(&self) -> u64 {
         let until = self.rate_limited_until_ms.load(Ordering::Acquire);
         until.saturating_sub(self.timer.now_ms())
     }
 
-    /// What an answer of Iris means; a 429 keeps every further request from being sent for as long as it says.
+    /// Interprets a response of Iris. After a 429, no further request is sent for the time that it specifies.
     fn map_iris_response<T>(&self, operation: &'static str, answer: Result<T, IrisError>) -> Result<T, PortError> {
         answer.map_err(|failure| {
             if let IrisError::RateLimited { retry_after } = failure {
@@ -135,7 +138,7 @@ impl CctpBridge {
         })
     }
 
-    /// Fails as long as Iris is not to be asked.
+    /// Fails while Iris must not be queried.
     fn check_rate_limit(&self, operation: &'static str) -> Result<(), PortError> {
         match self.rate_limit_left_ms() {
             0 => Ok(()),
@@ -143,7 +146,7 @@ impl CctpBridge {
         }
     }
 
-    /// Amount and fee limit of a burn of which at least this much arrives, by today's fee.
+    /// Amount and fee limit of a burn from which at least this much arrives, at the current fee.
     async fn amounts(&self, arrives: Usdc) -> Result<BurnAmounts, PortError> {
         const SIGN: &str = "sign burn";
         self.check_rate_limit(SIGN)?;
@@ -162,7 +165,7 @@ impl CctpBridge {
 
     async fn sign(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
         const SIGN: &str = "sign burn";
-        // Only where it can be minted.
+        // Only burn if the mint can be sent.
         self.base.gate().if_open(SIGN)?;
         let BurnAmounts { amount, max_fee } = self.amounts(crossing.delivered_amount).await?;
         let order = BurnOrder {
@@ -185,7 +188,7 @@ impl CctpBridge {
                 event_key: event.address(),
                 burned: Usdc::from_atomic(amount),
             }),
-            // It may be signed anew once the treasury can bear it.
+            // It may be signed again once the treasury's balance covers it.
             Preparation::Declined(decline) => Err(temporary(SIGN, format!("{}: {}", decline.reason, decline.message))),
         }
     }
@@ -193,12 +196,12 @@ impl CctpBridge {
     async fn send(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
         let (authorization, prepared, _) = burn_transaction("burn", burn)?;
         match self.solana.submit(&authorization, &prepared).await {
-            // A reorganisation could still remove it, and it would be sent again: only what is final is burned.
+            // Only a final burn counts: a reorg could still remove this one, and it would be sent again.
             Ok(SubmitResult::Settled {
                 finality: Finality::Confirmed,
                 ..
             }) => Err(error(ErrorKind::Unknown, "burn", "the burn is seen and not final yet")),
-            // It has run out. Another one may be signed.
+            // It has expired. Another one may be signed.
             Err(expired) if expired.kind == ErrorKind::Permanent => Ok(SubmitResult::Declined(Decline {
                 reason: "burn_expired".into(),
                 message: expired.message.as_str().into(),
@@ -249,7 +252,7 @@ impl CctpBridge {
             answer => self.map_iris_response(ATTESTATION, answer)?,
         };
         let found = iris::attestation_where(listed, |message| self.check(burn, message));
-        // Nothing may be minted on it: somebody must look.
+        // Such a message must not be minted: an operator must look at it.
         match found.map_err(|wrong| permanent(ATTESTATION, wrong))? {
             iris::Attestation::Pending { delay_reason } => {
                 if let Some(reason) = delay_reason {
@@ -278,7 +281,8 @@ impl CctpBridge {
         }
     }
 
-    /// Whether a message is of this burn: of its order, or, of one that an operator has named, of the treasury's and of as much.
+    /// Whether a message belongs to this burn. It must match the order; a burn that an operator named must be the
+    /// treasury's and of the same amount.
     fn check(
         &self,
         burn: &SignedBurn,
@@ -294,13 +298,13 @@ impl CctpBridge {
         }
     }
 
-    /// Whether the next block would not take it any more.
+    /// Whether the message would have expired in the next block.
     fn is_expired(&self, message: &BurnMessage) -> bool {
         let next = self.base.height().map(|height| height.saturating_add(1));
         next.is_some_and(|next| message.is_expired_at(next))
     }
 
-    /// The call of a mint, after the message was checked to be one that our transmitter takes.
+    /// The call of a mint, after checking that our transmitter accepts the message.
     fn mint_call(&self, attested: &AttestedMessage) -> Result<SignedMint, PortError> {
         const SIGN: &str = "sign mint";
         self.parse_message(SIGN, &attested.message)?;
@@ -345,12 +349,12 @@ impl CctpBridge {
             .find_message(contract, nonce, attested.delivered_amount)
             .await?;
         Ok(match taken {
-            // A reorganisation could still take it back.
+            // A reorg could still revert it.
             Some(taken) if taken.finality == Finality::Final => ChainStatus::Confirmed {
                 transaction: taken.transaction,
                 finality: Finality::Final,
             },
-            // A message can be attested again without end: no mint is ever impossible.
+            // A message can be attested again without limit: no mint is ever impossible.
             Some(_) | None => ChainStatus::Pending,
         })
     }

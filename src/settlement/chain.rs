@@ -1,5 +1,6 @@
-//! Service-side traits of the chains: balances of wallets, signatures of contract wallets, recent blockhashes, chain time, fee
-//! payers, and the list of transfers that `purser verify` reads. The sandbox and the real chains implement them. The engine's ports are in `purser_actors::port`.
+//! Service-side traits of the chains: wallet balances, contract wallet signatures, recent blockhashes, chain time, fee
+//! payers, and the list of transfers for `purser verify`. The sandbox and the real chains implement them. The engine's
+//! ports are in `purser_actors::port`.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use purser_actors::port::{BoxFuture, Decline, EvmAuthorization, PortError, Settl
 use crate::payment::Chains;
 use crate::payment::solana::address::Pubkey;
 
-/// What wallets hold.
+/// Balances of wallets.
 pub trait Holdings: Send + Sync {
     /// The USDC of a wallet on its chain, in the newest state known; zero for one without a token account.
     ///
@@ -19,28 +20,29 @@ pub trait Holdings: Send + Sync {
     fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>>;
 }
 
-/// A blockhash of Solana. A transaction with it can land in about 150 blocks (60 s) from the one that it names.
+/// A recent blockhash of Solana. A transaction with it can execute in about 150 blocks (60 s) from the block that it
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blockhash {
-    /// The hash.
+    /// The blockhash.
     pub hash: [u8; 32],
-    /// The last block height at which a transaction with it may land.
+    /// Last block height at which a transaction with it can execute.
     pub last_valid_block_height: u64,
     /// How long ago it was read from the chain, in milliseconds.
     pub age_ms: u64,
 }
 
 impl Blockhash {
-    /// Maximum age of a blockhash that is handed out: more than half of its life is left.
+    /// Maximum age of a blockhash given to clients: more than half of its validity is left.
     pub const MAX_AGE_MS: u64 = 25_000;
 
-    /// Whether a payment that is signed with it now has time to land.
+    /// Whether a payment signed with it now has time to settle.
     pub const fn is_fresh(&self) -> bool {
         self.age_ms <= Self::MAX_AGE_MS
     }
 }
 
-/// Where recent blockhashes come from. Answers from memory: nothing is read from the chain.
+/// Source of recent blockhashes. Answers from memory: nothing is read from the chain.
 pub trait BlockhashSource: Send + Sync {
     /// The newest one; `None` before the first was read.
     fn newest(&self) -> Option<Blockhash>;
@@ -58,29 +60,30 @@ pub trait ChainTime: Send + Sync {
 /// A transfer of USDC as a chain lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedTransfer {
-    /// Its position in the list, from 1: the cursor for the next page. It never changes.
+    /// Position in the list, from 1: the cursor for the next page. It never changes.
     pub position: u64,
-    /// The transaction.
+    /// Transaction id.
     pub transaction: String,
-    /// Which of the transfers in it, from 0.
+    /// Index among the transfers of the transaction, from 0.
     pub index: u32,
-    /// Who paid.
+    /// The paying wallet.
     pub from: Wallet,
-    /// Who received; the owner of the token account on Solana.
+    /// The receiving wallet; on Solana the owner of the token account.
     pub to: Wallet,
-    /// How much.
+    /// Amount of the transfer.
     pub amount: Usdc,
-    /// When, by the chain's clock.
+    /// Time by the chain's clock.
     pub at: Timestamp,
-    /// A reorganisation removed it again.
+    /// Whether a reorg removed the transfer.
     pub reorged: bool,
-    /// By what the chain shows what was signed for it, where the list knows that: see [`purser_actors::port::Movement::mark`].
+    /// Evidence that links the transfer to a signed payment, if the list has it: see
+    /// [`purser_actors::port::ChainMovement::fingerprint`].
     pub mark: Option<[u8; 32]>,
 }
 
-/// Transfers to and from our treasury, and any others that the chain's follower stores.
+/// Transfers to and from our treasury, and all others that the chain's follower stores.
 pub trait TransferList: Send + Sync {
-    /// Those behind a position (0 is the beginning), in the order of their positions, at most `limit`.
+    /// Transfers after a position (0 is the beginning), in the order of their positions, at most `limit`.
     ///
     /// # Errors
     /// `Temporary` when the list cannot be read.
@@ -92,68 +95,70 @@ pub trait TransferList: Send + Sync {
     ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>>;
 }
 
-/// The chain's verification of a signature that the payer's key has not made.
+/// The chain's verification of a signature that was not made by the payer's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Acceptance {
-    /// The payer is a contract and accepts it (ERC-1271), or is deployed with this payment (ERC-6492). Its balance may be too low.
+    /// The payer is a contract and accepts it (ERC-1271), or is deployed with this payment (ERC-6492). Its balance may
+    /// be too low.
     Accepted,
     /// The payer is a contract and does not accept it.
     NotAccepted,
-    /// The payer is no contract: only its key can sign.
+    /// The payer is not a contract: only its key can sign.
     NotAContract,
-    /// The chain rejects the payment before it asks the contract.
+    /// The chain declines the payment before it calls the contract.
     Declined(Decline),
 }
 
 /// Verifies the signatures of contract wallets, before a claim.
 pub trait ContractWallets: Send + Sync {
-    /// Whether the payer accepts the signature. Answers within about 2 s, from memory or by one read of the chain; by two reads
-    /// for a payment that is on the chain already.
+    /// Whether the payer accepts the signature. Answers within about 2 s, from memory or by one read of the chain. A
+    /// payment that is already on the chain takes two reads.
     ///
     /// # Errors
-    /// `Temporary` when the chain does not answer in time.
+    /// `Temporary` when the chain does not respond in time.
     fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>>;
 }
 
 /// Keys that co-sign payments on Solana and pay their fees: our own, and those of facilitators.
 pub trait FeePayers: Send + Sync {
-    /// All that are accepted now: a payment with any of these can be settled. Facilitators' change while the service runs; none is
-    /// known before the first facilitator has answered.
+    /// All fee payers accepted now: a payment with any of them can be settled. Facilitators' fee payers change at
+    /// runtime, and none is known before the first facilitator has responded.
     fn all(&self) -> Arc<[Pubkey]>;
 
-    /// The one for the next challenge: of our own the one with the fewest transactions in flight, of equals the first. `None` if
-    /// there is none.
+    /// The fee payer for the next challenge: our key with the fewest transactions in flight, and of equals the first.
+    /// `None` if there is none.
     fn choose(&self) -> Option<Pubkey>;
 }
 
-/// Wallets of ours beside the treasury: managed wallets.
+/// Our wallets other than the treasury: managed wallets.
 pub trait OwnWallets: Send + Sync {
-    /// Keeps this wallet's transfers from the next block on. Those that are open when the chains are opened are kept from then.
+    /// Records this wallet's transfers from the next block on. Wallets known when the chains are opened are recorded
+    /// from then.
     fn track(&self, wallet: &Wallet);
 }
 
 /// Both chains as the service uses them.
 #[derive(Clone)]
 pub struct ChainParts {
-    /// Moves the USDC.
+    /// Port that settles payments and sends transfers.
     pub settlement: Arc<dyn Settlement>,
-    /// What moved to and from the treasury, for reconciliation.
+    /// Transfers to and from the treasury, for reconciliation.
     pub treasury: Arc<dyn TreasuryList>,
-    /// What wallets hold.
+    /// Balances of wallets.
     pub holdings: Arc<dyn Holdings>,
     /// Blockhashes for challenges and for managed wallets.
     pub blockhashes: Arc<dyn BlockhashSource>,
-    /// The chains' time.
+    /// Time of each chain.
     pub time: Arc<dyn ChainTime>,
     /// Every transfer, for `purser verify`.
     pub transfers: Arc<dyn TransferList>,
     /// Who pays fees on Solana.
     pub fee_payers: Arc<dyn FeePayers>,
-    /// Is told of managed wallets.
+    /// Records transfers of managed wallets.
     pub own_wallets: Arc<dyn OwnWallets>,
     /// Verifies the signatures of contract wallets on Base.
     pub contract_wallets: Arc<dyn ContractWallets>,
-    /// Their ids, names and tokens.
+    /// Ids, names and tokens of the networks.
     pub names: Chains,
     /// Our treasury on Base.
     pub base_treasury: Wallet,
@@ -162,7 +167,8 @@ pub struct ChainParts {
 }
 
 impl ChainParts {
-    /// Our treasury on a network: where payments go and withdrawals come from. On Solana the owner, not its token account.
+    /// Our treasury on a network, which receives payments and sends withdrawals. On Solana the owner, not its token
+    /// account.
     pub const fn treasury_of(&self, network: Network) -> Wallet {
         match network {
             Network::Base => self.base_treasury,

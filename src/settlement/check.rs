@@ -1,5 +1,6 @@
-//! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
-//! Every error names its setting. A chain that did not answer at the start is checked again (`again`) before it is used.
+//! Checks of the real chains at start: they are the chains in the settings, and the keys that pay for transactions have
+//! funds. Every error names its setting. A chain that did not respond at the start is checked again (`again`) before it
+//! is used.
 
 mod bridge;
 mod findings;
@@ -31,17 +32,17 @@ pub use self::solana::SolanaCheck;
 const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
 const ENDPOINTS: &str = "chains.base.endpoints";
 
-/// Checks one chain.
+/// A check of one chain.
 pub trait ChainCheck: Send + Sync {
-    /// What is wrong or could not be read, each with its setting. An endpoint that does not answer is only logged while another one
-    /// does.
+    /// Errors and failed reads, each with its setting. An endpoint that does not respond is only logged while another
+    /// one does.
     fn check(&self) -> BoxFuture<'_, Findings>;
 }
 
 /// All checks of one chain.
 pub type ChainChecks = Vec<Box<dyn ChainCheck>>;
 
-/// Runs all checks of a chain at once.
+/// Runs all checks of a chain concurrently.
 pub async fn check_all(checks: &[Box<dyn ChainCheck>]) -> Findings {
     let found = futures_util::future::join_all(checks.iter().map(|check| check.check())).await;
     found.into_iter().fold(Findings::default(), Findings::and)
@@ -53,15 +54,15 @@ pub struct Checks {
     pub base: ChainChecks,
     /// Solana, and its side of the bridge.
     pub solana: ChainChecks,
-    /// Needs no chain. A facilitator that does not answer is only logged.
+    /// Checks of the facilitators, which need no chain. A facilitator that does not respond is only logged.
     pub facilitators: ChainChecks,
 }
 
 impl Checks {
-    /// Over endpoints of their own, whose figures no monitoring shows.
+    /// Creates the checks with their own endpoint pools, which are not part of monitoring.
     ///
     /// # Errors
-    /// An endpoint's limit that makes no pool.
+    /// A limit of an endpoint with which no pool can be created.
     pub fn new(
         chains: &RealChains,
         transport: &Arc<dyn Transport>,
@@ -105,7 +106,7 @@ impl Checks {
         Ok(checks)
     }
 
-    /// Runs all of them at once.
+    /// Runs all checks concurrently.
     pub async fn run(&self) -> StartupFindings {
         let (base, solana, facilitators) = tokio::join!(
             check_all(&self.base),
@@ -123,7 +124,7 @@ impl Checks {
 /// Base: chain id, one history, contracts, gas.
 pub struct BaseCheck {
     chain: BaseChain,
-    /// Of the gas keys, in the order of the settings.
+    /// Addresses of the gas keys, in the order of the settings.
     gas_keys: Vec<Address>,
     is_facilitated: bool,
     gas_floor: U256,
@@ -138,7 +139,7 @@ fn rejected(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
     }
 }
 
-/// A key that cannot pay is wrong where nobody else does.
+/// A key that cannot pay is an error unless facilitators pay.
 fn underfunded(by_others: bool, key: String, why: String) -> Option<ConfigError> {
     if by_others {
         tracing::warn!(setting = key, why, "facilitators settle until this key has more");
@@ -146,7 +147,7 @@ fn underfunded(by_others: bool, key: String, why: String) -> Option<ConfigError>
     (!by_others).then(|| rejected(key, why))
 }
 
-/// Compares each endpoint's answer with the settings. An error of one endpoint counts only if all of them failed.
+/// Compares each endpoint's response with the settings. The error of one endpoint counts only if all of them failed.
 fn compare<T>(
     key: &str,
     answers: Vec<(String, Result<T, String>)>,
@@ -178,7 +179,7 @@ fn compare<T>(
     found
 }
 
-/// Which chain each endpoint of a setting is of.
+/// Queries the chain of each endpoint of a setting.
 async fn query_each_endpoint<T>(
     setting: &str,
     pool: &RpcPool,
@@ -192,7 +193,7 @@ async fn query_each_endpoint<T>(
 }
 
 impl BaseCheck {
-    /// Over these endpoints.
+    /// Creates the check for these endpoints.
     pub fn new(parts: &BaseConfig, pool: Arc<RpcPool>) -> Self {
         Self {
             chain: parts.chain,
@@ -213,7 +214,7 @@ impl BaseCheck {
         .await
     }
 
-    /// All endpoints have the block that the one furthest behind takes for final: two chains may have one id.
+    /// Checks that all endpoints have the final block of the endpoint that lags most: two chains may have the same id.
     async fn one_history(&self) -> Findings {
         let block = |tag: Value| self.pool.call_each("eth_getBlockByNumber", json!([tag, false]));
         let finals = block(json!("finalized")).await;
@@ -248,7 +249,7 @@ impl BaseCheck {
             Err(error) => return Findings::from_unreachable(ENDPOINTS, error.to_string()),
         };
         let mut wrong = Vec::new();
-        // Without gas keys a facilitator sends the transactions: no batches are sent.
+        // Without gas keys a facilitator sends the transactions, and no batches are sent.
         if code.get(1) != Some(&true) && !self.gas_keys.is_empty() {
             let why = format!("Multicall3 ({MULTICALL3}) has no code on this chain");
             wrong.push(rejected("chains.base.network", why));
@@ -305,7 +306,7 @@ impl BaseCheck {
     }
 
     async fn all(&self) -> Findings {
-        // On another chain nothing else means anything.
+        // On a wrong chain all other checks are meaningless.
         let ids = self.chain_ids().await;
         if !ids.is_empty() {
             return ids;
@@ -321,14 +322,14 @@ impl ChainCheck for BaseCheck {
     }
 }
 
-/// A number as Ethereum's JSON-RPC writes it.
+/// Parses a number in the format of Ethereum's JSON-RPC.
 fn quantity(value: &Value) -> Result<u64, String> {
     let digits = value.as_str().and_then(|text| text.strip_prefix("0x"));
     let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     number.ok_or_else(|| "not a number".to_owned())
 }
 
-/// Wei as ether, cut after nine places.
+/// Converts wei to ether, truncated to nine decimal places.
 fn ether(wei: U256) -> Decimal {
     let gwei = wei / U256::from(1_000_000_000);
     Decimal::new(i64::try_from(gwei).unwrap_or(i64::MAX), 9).normalize()

@@ -1,8 +1,8 @@
-//! USDC on Base behind the settlement port: what is sent, by nodes alone and with keys of our own.
+//! USDC on Base behind the settlement port, with our own keys and RPC endpoints only.
 //!
-//! One actor follows the blocks into rows of the engine's store (`follower`); one a gas key hands out its nonces and sends
-//! (`gas_key`); a supervisor replaces whichever ends. The port's own methods answer from the rows, and read the chain for a
-//! single payment only where a proof asks for it (`proving`).
+//! One actor follows the blocks into rows of the engine's store (`follower`). One actor per gas key assigns its nonces
+//! and sends (`gas_key`). A supervisor restarts actors that end. The methods of the port answer from the rows. They
+//! read the chain for a single payment only if a proof needs it (`proving`).
 
 mod check_queue;
 mod checking;
@@ -51,11 +51,11 @@ pub use self::reconciliation::StoredTransfer;
 pub use self::rollback::{RollBackError, RollBackResult};
 pub use self::settings::{BaseSettings, FinalityStep, SettingError, TokenSettings};
 
-/// Why no payments are taken while no gas key knows its next nonce.
+/// Why no payments are accepted while no gas key knows its next nonce.
 const NONCE_CONFLICT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \
                         before are taken back";
 
-/// The settlement port for Base. What it had begun goes on when it is opened again on the same store.
+/// The settlement port for Base. Unfinished work continues when it is opened again on the same store.
 pub struct BaseSettlement {
     core: Arc<Core>,
     check_queue: Arc<CheckQueue>,
@@ -63,32 +63,32 @@ pub struct BaseSettlement {
 }
 
 impl BaseSettlement {
-    /// Where payments go and withdrawals come from.
+    /// The address that receives payments and sends withdrawals.
     pub fn treasury(&self) -> Address {
         self.core.settings.treasury.address()
     }
 
-    /// Wallets beside the treasury whose transfers are to be kept, from the next block on: managed wallets that are opened while
-    /// the port is. Those of before are in [`BaseSettings::wallets`].
+    /// Records transfers of these wallets, in addition to the treasury's, from the next block on. Used for managed
+    /// wallets created while the port is open; earlier ones are in [`BaseSettings::wallets`].
     pub fn track_wallets(&self, wallets: impl IntoIterator<Item = Address>) {
         for wallet in wallets {
             self.core.wallets.insert(wallet);
         }
     }
 
-    /// What was counted since it was opened.
+    /// Counters since the port was opened.
     pub fn counters(&self) -> &Counters {
         &self.core.counters
     }
 
-    /// How the endpoints are.
+    /// Status of the endpoints.
     pub fn endpoints(&self) -> Vec<EndpointStatus> {
         self.core.node.pool().status()
     }
 
-    /// Asks each endpoint for its newest block, for the pool's choice.
+    /// Requests the newest block of each endpoint, so that the pool can rank them.
     pub async fn observe_heights(&self) {
-        // One that does not answer is counted by the pool.
+        // The pool counts an endpoint that does not respond.
         drop(self.core.node.heads().await);
     }
 
@@ -97,13 +97,13 @@ impl BaseSettlement {
         self.core.view().tip().map(|tip| tip.number)
     }
 
-    /// The block up to which two endpoints have shown the same; `None` with one endpoint.
+    /// The block up to which two endpoints agree; `None` with one endpoint.
     pub fn cross_checked(&self) -> Option<u64> {
         self.core.view().cross_checked()
     }
 
-    /// Whether new payments are taken: everything was read that the chain had a moment ago, payments become final, and a gas key knows
-    /// its next nonce, unless others send.
+    /// Whether new payments are accepted. The newest block was read a moment ago, payments become final, and a gas key
+    /// knows its next nonce unless facilitators send.
     pub fn accepts_payments(&self) -> bool {
         self.send_blocked_reason().is_none()
     }
@@ -118,25 +118,25 @@ impl BaseSettlement {
         !self.core.settings.gas_keys.is_empty() && !self.core.is_any_ready()
     }
 
-    /// What [`BaseSettlement::roll_back`] would do now.
+    /// Previews [`BaseSettlement::roll_back`] without changing anything.
     ///
     /// # Errors
-    /// As there.
+    /// Same as there.
     pub async fn preview_roll_back(&self) -> Result<RollBackResult, RollBackError> {
         self.core.roll_back(false).await
     }
 
-    /// Takes the chain that two endpoints show, or the only one, where it has replaced blocks that were final: what was read of
-    /// those is dropped, as after any reorganisation, and reading goes on from there.
+    /// Accepts the chain that two endpoints show (or the only one) after it has replaced final blocks. Rows of the
+    /// replaced blocks are dropped, as after any reorg, and reading continues from there.
     ///
     /// # Errors
-    /// [`NotRolledBack`]; nothing has changed then.
+    /// [`RollBackError`]; nothing has changed then.
     pub async fn roll_back(&self) -> Result<RollBackResult, RollBackError> {
         self.core.roll_back(true).await
     }
 
-    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions, or knows
-    /// its next nonce, and nobody else sends them.
+    /// Why no new payment is accepted, or `None` if payments are accepted. Checks [`BaseSettlement::accepts_payments`].
+    /// Unless facilitators send, also checks that a gas key can pay for transactions and knows its next nonce.
     pub fn payments_blocked_reason(&self) -> Option<Cow<'static, str>> {
         let by_others = self.core.settings.is_facilitated;
         let empty = !by_others && self.core.are_all_empty();
@@ -146,41 +146,41 @@ impl BaseSettlement {
             .or(doubtful.then_some(Cow::Borrowed(NONCE_CONFLICT)))
     }
 
-    /// Whether the chain was checked; see [`BaseSettlement::reopen`].
+    /// Whether the chain was verified; see [`BaseSettlement::reopen`].
     pub(in crate::settlement) fn gate(&self) -> &Arc<Gate> {
         &self.core.gate
     }
 
-    /// Whether no gas key of ours can pay for transactions; also where there is none.
+    /// Whether none of our gas keys can pay for transactions; also true if there is no key.
     pub fn is_without_gas(&self) -> bool {
         self.core.are_all_empty()
     }
 
-    /// Wei of each gas key, by the newest block.
+    /// Balance of each gas key in wei, at the newest block.
     ///
     /// # Errors
-    /// When no endpoint answers.
+    /// When no endpoint responds.
     pub async fn gas(&self) -> Result<Vec<(Address, U256)>, purser_chains::evm::node::NodeError> {
         opening::gas(&self.core.node, &self.core.settings).await
     }
 
-    /// Payments that each gas key has to settle, those on their way included.
+    /// Number of payments that each gas key has to settle, including those in flight.
     pub fn loads(&self) -> Vec<(Address, usize)> {
         let load =
             |entry: dashmap::mapref::multiple::RefMulti<'_, Address, loads::Load>| (*entry.key(), entry.payments);
         self.core.loads.iter().map(load).collect()
     }
 
-    /// Whether a payment of this amount would be final in a block of this height. False before that was read.
+    /// Whether a payment of this amount would be final in a block of this height. False before that block was read.
     pub fn is_final(&self, block: u64, amount: Usdc) -> bool {
         let finality = self.core.settings.finality_of(amount);
         self.core.view().is_final(block, finality)
     }
 
-    /// What a wallet holds by the newest block.
+    /// Balance of a wallet at the newest block.
     ///
     /// # Errors
-    /// `Temporary` when no endpoint answers.
+    /// `Temporary` when no endpoint responds.
     pub async fn holds(&self, wallet: [u8; 20]) -> Result<Usdc, PortError> {
         let held = self.core.holds(wallet.into(), BlockTag::Latest).await;
         let held = held.map_err(|error| core::temporary("holds", &error))?;
@@ -192,15 +192,15 @@ impl BaseSettlement {
         self.core.prechecks.counters.stats()
     }
 
-    /// Of the newest block that was read.
+    /// Time of the newest block that was read.
     ///
     /// # Errors
-    /// `Temporary` before the first.
+    /// `Temporary` before the first block.
     pub fn now(&self) -> Result<Timestamp, PortError> {
         self.tip_time("now")
     }
 
-    /// Ends its actors and waits until none of them can write any more.
+    /// Stops the actors and waits until none of them can write any more.
     pub async fn close(&self) {
         const PAUSE: Duration = Duration::from_millis(5);
         self.stop();
@@ -210,7 +210,7 @@ impl BaseSettlement {
         }
     }
 
-    /// Ends its actors. What is durable stays, what was not done is done by whoever opens it next.
+    /// Stops the actors. Durable state remains; the next port on this store continues unfinished work.
     pub fn stop(&self) {
         self.supervisor.stop(Some("the port is closed".into()));
     }

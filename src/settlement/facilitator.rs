@@ -1,8 +1,9 @@
-//! x402 facilitators as a way to settle: they send what is signed, so that no gas key is needed. What moved is read from the chain
-//! by the network's own port, over a read-only list of RPC endpoints.
+//! Settlement through x402 facilitators: they send the signed payments, so that no gas key is needed. The network's own
+//! port reads the transfers from the chain, over a read-only list of RPC endpoints.
 //!
-//! `client` speaks the protocol (x402 version 2: `/supported`, `/verify`, `/settle`), `answer` says what a response means,
-//! [`List`] holds a network's facilitators in the operator's order, and [`Facilitated`] is the settlement port over all of it.
+//! `client` implements the protocol (x402 version 2: `/supported`, `/verify`, `/settle`), and `response` interprets the
+//! responses. [`FacilitatorList`] contains a network's facilitators in the operator's order. [`FacilitatedSettlement`]
+//! is the settlement port over all of them.
 
 mod cdp;
 mod check;

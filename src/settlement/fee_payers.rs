@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::chain::FeePayers;
 use crate::payment::solana::address::Pubkey;
 
-/// Chooses by least in flight.
+/// Chooses the fee payer with the fewest transactions in flight.
 #[derive(Debug)]
 pub struct FeePayerLoads {
     keys: Arc<[Pubkey]>,
-    /// Of each key.
+    /// One counter per key.
     in_flight: Vec<AtomicUsize>,
 }
 
@@ -19,14 +19,14 @@ pub struct FeePayerLoads {
 pub struct InFlightGuard<'a>(Option<&'a AtomicUsize>);
 
 impl FeePayerLoads {
-    /// With at least one key, the preferred first.
+    /// Requires at least one key; the preferred one is first.
     pub fn new(first: Pubkey, others: &[Pubkey]) -> Self {
         let keys: Arc<[Pubkey]> = [&[first], others].concat().into();
         let in_flight = keys.iter().map(|_| AtomicUsize::new(0)).collect();
         Self { keys, in_flight }
     }
 
-    /// Counts a transaction of this key; of a key that is not ours nothing.
+    /// Counts a transaction of this key. External keys are not counted.
     pub fn track_in_flight(&self, key: Option<&Pubkey>) -> InFlightGuard<'_> {
         let index = key.and_then(|key| self.keys.iter().position(|own| own == key));
         let count = index.and_then(|index| self.in_flight.get(index));
@@ -61,7 +61,8 @@ impl FeePayers for FeePayerLoads {
 mod tests {
     use super::*;
 
-    // Aim: the least busy key is chosen, of equals the first; what has landed counts no more, and strangers never do.
+    // Checks: the least busy key is chosen, and of equals the first. Transactions that have ended no longer count;
+    // external keys never do.
     #[test]
     fn the_fee_payer_with_the_fewest_in_flight_is_chosen() {
         let (one, two) = ([1; 32], [2; 32]);

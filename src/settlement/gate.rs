@@ -1,5 +1,5 @@
-//! Whether a chain's endpoints may be used. A start that cannot check a chain begins with its gate closed: nothing is read from the
-//! chain or sent to it before it was found to be the one of the settings.
+//! A gate for the requests to a chain's endpoints. If a start cannot verify a chain, its gate is closed. The chain is
+//! then neither read nor sent to until it is verified to be the one in the settings.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,32 +10,32 @@ use parking_lot::Mutex;
 use purser_actors::port::{ErrorKind, PortError};
 use purser_chains::rpc::{BoxFuture, EndpointUrl, Response, Transport, TransportError};
 
-/// The reason of a gate that begins closed.
+/// The reason of a gate that is closed from the start.
 pub const UNREACHABLE: &str = "its endpoints have not answered since the start: the chain is used once it was found to be the one of the \
                           settings";
 
-/// One chain's.
+/// The gate of one chain.
 #[derive(Debug, Default)]
 pub struct Gate {
-    /// Why it is closed, if it is.
+    /// Why the gate is closed; `None` if it is open.
     closed_reason: Mutex<Option<Cow<'static, str>>>,
     mismatches: AtomicU64,
 }
 
 impl Gate {
-    /// The chain was checked.
+    /// A gate for a verified chain.
     pub fn opened() -> Arc<Self> {
         Arc::default()
     }
 
-    /// The chain was not checked: none of its endpoints answered.
+    /// A gate for a chain that was not verified because none of its endpoints responded.
     pub fn closed() -> Arc<Self> {
         let gate = Self::default();
         *gate.closed_reason.lock() = Some(UNREACHABLE.into());
         Arc::new(gate)
     }
 
-    /// Why the chain is not used, if it is not.
+    /// Why the chain is not used; `None` if it is.
     pub fn closed_reason(&self) -> Option<Cow<'static, str>> {
         self.closed_reason.lock().clone()
     }
@@ -46,7 +46,7 @@ impl Gate {
     }
 
     /// # Errors
-    /// `Temporary` while it is closed.
+    /// `Temporary` while the gate is closed.
     pub fn if_open(&self, operation: &'static str) -> Result<(), PortError> {
         match self.closed_reason() {
             None => Ok(()),
@@ -58,17 +58,17 @@ impl Gate {
         }
     }
 
-    /// The chain fits the settings. A gate does not close again.
+    /// Opens the gate: the chain matches the settings. A gate does not close again.
     pub fn open(&self) {
         *self.closed_reason.lock() = None;
     }
 
-    /// No endpoint answers.
+    /// Records that no endpoint responds.
     pub fn mark_unreachable(&self) {
         *self.closed_reason.lock() = Some(UNREACHABLE.into());
     }
 
-    /// The chain does not fit the settings. Whether that is news.
+    /// Records that the chain contradicts the settings. Returns whether the reason is new.
     pub fn record_mismatch(&self, why: String) -> bool {
         let mut closed = self.closed_reason.lock();
         let is_new = closed.as_deref() != Some(why.as_str());
@@ -79,12 +79,12 @@ impl Gate {
         is_new
     }
 
-    /// How often the chain was found not to fit in another way than before.
+    /// Number of distinct mismatches found in a row.
     pub fn alarms(&self) -> u64 {
         self.mismatches.load(Ordering::Relaxed)
     }
 
-    /// This transport, while the gate is open.
+    /// Wraps a transport, which then only works while the gate is open.
     pub fn guard(self: &Arc<Self>, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
         Arc::new(Guarded {
             gate: self.clone(),

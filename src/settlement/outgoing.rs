@@ -1,4 +1,5 @@
-//! Transfers that are signed here with keys of ours: of the sandbox's treasury and of managed wallets. Signed as any payer signs.
+//! Transfers signed with our own keys: those of the sandbox's treasury and of managed wallets. They are signed like any
+//! payer's.
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PortError, Timestamp};
@@ -12,10 +13,10 @@ use crate::payment::terms::Token;
 use crate::wallet::TestWallet;
 use crate::wallet::solana::Transfer as Draft;
 
-/// How long a transfer on Base may land after it was signed, in seconds.
+/// Validity of a transfer on Base after it was signed, in seconds.
 pub const VALIDITY_S: u64 = 300;
 
-/// What a signature needs to know of the chains.
+/// Chain state needed for a signature.
 pub struct SigningContext<'a> {
     /// The token on Base.
     pub token: Token,
@@ -23,7 +24,7 @@ pub struct SigningContext<'a> {
     pub time: &'a dyn ChainTime,
     /// Blockhashes of Solana.
     pub blockhashes: &'a dyn BlockhashSource,
-    /// Who pays the fee on Solana.
+    /// Fee payers on Solana.
     pub fee_payers: &'a dyn FeePayers,
 }
 
@@ -42,7 +43,8 @@ impl<'a> From<&'a ChainParts> for SigningContext<'a> {
 /// treasury's. Sends nothing.
 ///
 /// # Errors
-/// `Permanent` for an address without a token account, `Temporary` while the chain's time or a fresh blockhash is not known.
+/// `Permanent` for an address without a token account, `Temporary` while the chain's time or a fresh blockhash is
+/// unknown.
 pub fn sign_transfer(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
@@ -62,7 +64,7 @@ pub fn sign_transfer(
     }
 }
 
-/// For want of a fresh blockhash nothing is signed on Solana; a later try may find one.
+/// Nothing is signed on Solana without a fresh blockhash; a later attempt may have one.
 pub fn no_blockhash(operation: &'static str) -> PortError {
     PortError {
         kind: ErrorKind::Temporary,
@@ -79,8 +81,8 @@ fn no_fee_payer() -> PortError {
     }
 }
 
-/// An EIP-3009 authorization of the wallet. Its nonce follows from the key, so however often it is signed, the chain
-/// takes one.
+/// An EIP-3009 authorization of the wallet. Its nonce is derived from the key, so the chain accepts only one, however
+/// often it is signed.
 fn base_authorization(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
@@ -104,7 +106,7 @@ fn base_authorization(
     Authorization::Evm(authorization)
 }
 
-/// A transaction of the wallet with a recent block hash; the memo is the transfer's key.
+/// A transaction of the wallet with a recent block hash. The memo contains the transfer's key.
 fn solana_authorization(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
@@ -196,7 +198,7 @@ mod tests {
         sign_transfer(&wallet, &OutgoingTransferRequest { key: 1, to, amount }, &chains)
     }
 
-    // The chain's own time bounds what is signed for Base, the blockhash and the fee payer are ours on Solana.
+    // On Base the chain's own time limits the validity; on Solana the blockhash and the fee payer are ours.
     #[test]
     fn a_transfer_is_signed_by_what_the_chains_say() {
         let fixed = FixedChains(Some(Timestamp(1_000_000)), Some(FRESH));
@@ -215,7 +217,7 @@ mod tests {
         assert_eq!(wire.keys.first(), Some(&&FEE_PAYER).copied());
     }
 
-    // Nothing is signed that could land later than anybody knows, or not at all.
+    // Nothing is signed without a known expiry, or if it could not settle.
     #[test]
     fn without_time_or_a_fresh_blockhash_nothing_is_signed() {
         let old = Blockhash {

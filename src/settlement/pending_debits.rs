@@ -1,26 +1,28 @@
-//! What payments of a wallet take that are under way, though the chain does not show it yet. Else a wallet with one payment's money
-//! has several claimed by presenting them together: each would settle alone, one does, and what the others have cost is lost.
+//! Debits of a wallet's pending payments that the chain does not show yet. Without them, a wallet with funds for one
+//! payment could have several claimed by presenting them together. Each would settle alone, but only one does, and the
+//! cost of the others is lost.
 //!
-//! Both networks' ports keep them: by what pays (a token account, an address), and with names of their own for what is under way.
+//! The ports of both networks use this. Each has its own type of source (a token account or an address) and of pending
+//! entries.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Payers with payments that were checked before those that have run out are dropped.
+/// Above this number of payers with checked payments, expired entries are dropped.
 const MAX_SOURCES: usize = 10_000;
 
-/// What a payment takes, and from whom.
+/// The amount that a payment debits, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Debit<S, P> {
-    /// What pays.
+    /// The debited token account or address.
     pub source: S,
-    /// Which payment it is.
+    /// Identifies the payment.
     pub payment: P,
-    /// In base units of the token.
+    /// Amount in base units of the token.
     pub atomic: u64,
 }
 
-/// A payment that was checked and is not under way yet.
+/// A payment that was checked and is not in flight yet.
 #[derive(Debug)]
 struct CheckedDebit<P> {
     payment: P,
@@ -28,7 +30,7 @@ struct CheckedDebit<P> {
     until_ms: u64,
 }
 
-/// Payments by what pays. `U` is what is kept of one that is under way.
+/// Pending debits by source. `U` is the entry of a payment in flight.
 #[derive(Debug)]
 pub struct PendingDebits<S, P, U> {
     in_flight: HashMap<S, Vec<U>>,
@@ -45,7 +47,7 @@ impl<S, P, U> Default for PendingDebits<S, P, U> {
 }
 
 impl<S: Copy + Eq + Hash, P: Copy + Eq, U> PendingDebits<S, P, U> {
-    /// A payment is under way from now on, whether or not it was checked.
+    /// Adds a payment in flight, whether or not it was checked.
     pub fn add_in_flight(&mut self, taking: &Debit<S, P>, under_way: U) {
         self.in_flight.entry(taking.source).or_default().push(under_way);
         if let Some(checked) = self.checked.get_mut(&taking.source) {
@@ -56,7 +58,7 @@ impl<S: Copy + Eq + Hash, P: Copy + Eq, U> PendingDebits<S, P, U> {
         }
     }
 
-    /// These are no longer under way.
+    /// Removes payments that are no longer in flight.
     pub fn remove_in_flight(&mut self, source: &S, is_ended: impl Fn(&U) -> bool) {
         if let Some(under_way) = self.in_flight.get_mut(source) {
             under_way.retain(|one| !is_ended(one));
@@ -66,12 +68,12 @@ impl<S: Copy + Eq + Hash, P: Copy + Eq, U> PendingDebits<S, P, U> {
         }
     }
 
-    /// All of this source that are under way.
+    /// All payments of this source that are in flight.
     pub fn in_flight(&self, source: &S) -> &[U] {
         self.in_flight.get(source).map_or(&[], Vec::as_slice)
     }
 
-    /// A payment was checked: it counts for so many milliseconds, or until it is under way.
+    /// Adds a checked payment: it counts for this number of milliseconds, or until it is in flight.
     pub fn check(&mut self, taking: &Debit<S, P>, now_ms: u64, for_ms: u64) {
         if self.checked.len() >= MAX_SOURCES {
             self.checked.retain(|_, checked| {
@@ -89,7 +91,8 @@ impl<S: Copy + Eq + Hash, P: Copy + Eq, U> PendingDebits<S, P, U> {
         });
     }
 
-    /// What others take that were checked; `None` if this payment was: whatever came since had to leave room for it.
+    /// The sum of other checked payments' debits. `None` if this payment was checked itself: later checks have already
+    /// allowed for it.
     pub fn checked(&self, taking: &Debit<S, P>, now_ms: u64) -> Option<u64> {
         let checked = self.checked.get(&taking.source).into_iter().flatten();
         let mut valid = checked.filter(|checked| now_ms < checked.until_ms);
@@ -98,7 +101,7 @@ impl<S: Copy + Eq + Hash, P: Copy + Eq, U> PendingDebits<S, P, U> {
         })
     }
 
-    /// Nothing that was checked counts any more.
+    /// Drops all checked payments.
     #[cfg(test)]
     pub(super) fn clear_checked(&mut self) {
         self.checked.clear();
@@ -122,8 +125,8 @@ mod tests {
         }
     }
 
-    // Checks: a payment that was checked counts for its time against others of its source, not against itself; from when it is under
-    // way it is listed as that, until it ends.
+    // Checks: a checked payment counts for its time against others of its source, not against itself. Once in flight,
+    // it is listed as such until it ends.
     #[test]
     fn payments_count_from_their_check_to_their_end() {
         let mut all: PendingDebits<u8, u8, u8> = PendingDebits::default();
@@ -146,7 +149,7 @@ mod tests {
         assert!(all.is_empty());
     }
 
-    // Checks: entries of many payers do not pile up.
+    // Checks: expired entries of many payers do not accumulate.
     #[test]
     fn what_has_run_out_is_dropped() {
         let mut all: PendingDebits<usize, u8, u8> = PendingDebits::default();

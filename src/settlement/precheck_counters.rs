@@ -1,4 +1,4 @@
-//! What ports were asked and have answered, counted since the start of the process for the operator's monitoring.
+//! Counters of prechecks by outcome since the start of the process, for monitoring.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use purser_actors::port::Decline;
 
-/// The most common reason, shown from the start.
+/// The most common reason, listed from the start.
 const INSUFFICIENT_FUNDS: &str = "insufficient_funds";
-/// Reasons that are told apart; others count as `other`.
+/// Maximum number of distinct reasons; others count as `other`.
 const MAX_REASONS: usize = 50;
-/// Transactions that are remembered.
+/// Maximum number of stored transactions.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// The chain gave no answer in time.
+/// The chain did not respond in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable;
 
-/// Checks of payments before their claims.
+/// Counters of payment checks before claims.
 #[derive(Debug)]
 pub struct PrecheckCounters {
     requests: AtomicU64,
@@ -26,16 +26,16 @@ pub struct PrecheckCounters {
     declined: Mutex<BTreeMap<String, u64>>,
 }
 
-/// The same at one moment.
+/// Values of [`PrecheckCounters`] at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrecheckStats {
-    /// How often one was asked for.
+    /// Number of requested checks.
     pub requests: u64,
-    /// Reads of the chain for such checks, and for those when payments are prepared: payments that come together share one.
+    /// Chain reads for these checks and for preparation. Payments that arrive together share one read.
     pub reads: u64,
-    /// Of these, those that the chain did not answer in time.
+    /// Reads that the chain did not answer in time.
     pub unavailable: u64,
-    /// Of these, declines by reason.
+    /// Declines by reason.
     pub declined: Vec<(String, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl PrecheckCounters {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an answer. What is not available declines nothing.
+    /// Counts a result. An unavailable chain declines nothing.
     pub fn record_result(&self, answer: Result<Option<Decline>, Unavailable>) -> Option<Decline> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let Ok(answer) = answer else {
@@ -74,7 +74,7 @@ impl PrecheckCounters {
         answer
     }
 
-    /// As it is now.
+    /// The current values.
     pub fn stats(&self) -> PrecheckStats {
         PrecheckStats {
             requests: self.requests.load(Ordering::Relaxed),
@@ -85,7 +85,7 @@ impl PrecheckCounters {
     }
 }
 
-/// Counts each transaction once, among the last ones.
+/// Counts each transaction once, among the most recent ones.
 #[derive(Debug, Default)]
 pub struct UniqueCounter {
     count: AtomicU64,
@@ -93,7 +93,7 @@ pub struct UniqueCounter {
 }
 
 impl UniqueCounter {
-    /// It has happened; it may be told again.
+    /// Records an occurrence; repeated calls for one transaction count once.
     pub fn record(&self, transaction: &str) {
         let mut lately = self.recent.lock();
         if lately.len() >= MAX_REMEMBERED {
@@ -104,7 +104,7 @@ impl UniqueCounter {
         }
     }
 
-    /// How many.
+    /// Number of distinct transactions.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
@@ -121,7 +121,7 @@ mod tests {
         })
     }
 
-    // Checks: each answer is counted by what it is and handed on; the number of reasons is limited.
+    // Checks: each result is counted by kind and returned; the number of reasons is limited.
     #[test]
     fn prechecks_are_counted_by_their_answer() {
         let tally = PrecheckCounters::default();
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((of(INSUFFICIENT_FUNDS), of("other")), (Some(2), Some(6)));
     }
 
-    // Checks: what is told twice has happened once.
+    // Checks: a repeated report counts once.
     #[test]
     fn a_transaction_is_counted_once() {
         let burns = UniqueCounter::default();

@@ -1,4 +1,4 @@
-//! Reads of a chain while a client waits, limited in number and time, and a cache of their results, limited in size and age.
+//! Limits for chain reads while a client waits (number and time), and a cache of their results (size and age).
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,7 +19,7 @@ pub struct ReadLimiter {
 }
 
 impl ReadLimiter {
-    /// At most `most` at the same time, each within [`DEADLINE`].
+    /// At most `most` reads at the same time, each within [`DEADLINE`].
     pub const fn with_limit(most: usize) -> Self {
         Self::with_limit_and_deadline(most, DEADLINE)
     }
@@ -31,7 +31,7 @@ impl ReadLimiter {
         }
     }
 
-    /// The result of a read; `None` if the limit is reached or the read takes too long, and is dropped then.
+    /// The result of a read; `None` if the limit is reached or the read takes too long and is dropped.
     pub async fn run<T>(&self, read: impl Future<Output = T>) -> Option<T> {
         let _permit = self.permits.try_acquire().ok()?;
         tokio::time::timeout(self.deadline, read).await.ok()
@@ -47,7 +47,7 @@ pub struct RecentCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
-    /// Each entry is valid for `kept_ms` milliseconds; at most `most` entries.
+    /// Each entry is valid for `ttl_ms` milliseconds; at most `max_entries` entries.
     pub fn new(ttl_ms: u64, max_entries: usize) -> Self {
         Self {
             ttl_ms,
@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
         }
     }
 
-    /// Inserts a result. At the limit expired entries are removed first; if none has expired, all are, and are read again.
+    /// Inserts a result. At the limit, expired entries are removed; if there are none, all entries are.
     pub fn insert(&self, key: K, value: V, now_ms: u64) {
         let mut found = self.entries.lock();
         if found.len() >= self.max_entries {
@@ -77,7 +77,7 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
             .cloned()
     }
 
-    /// The same, and removes it.
+    /// Like [`Self::get`], and removes the entry.
     pub fn take(&self, key: &K, now_ms: u64) -> Option<(V, u64)> {
         let found = self.entries.lock().remove(key);
         found.filter(|(_, at_ms)| self.is_fresh(*at_ms, now_ms))
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(one.run(async { 9 }).await, Some(9));
     }
 
-    // Checks: entries expire, their number is limited, and what is taken is removed.
+    // Checks: entries expire, their number is limited, and a taken entry is removed.
     #[test]
     fn results_are_cached_for_a_limited_time() {
         let recent = RecentCache::new(100, 2);

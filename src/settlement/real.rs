@@ -1,4 +1,4 @@
-//! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
+//! Settlement ports of Base and Solana, opened from the settings before the engine and closed after it.
 
 mod adapters;
 mod availability;
@@ -37,16 +37,16 @@ use crate::payment::Chains;
 
 /// How long the start waits until both chains were read once.
 const FIRST_READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often each endpoint is asked how far it is: one that is behind is used last.
+/// How often each endpoint's height is polled: one that lags is used last.
 const HEIGHT_POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// How long the start waits after that until a gas key knows its next nonce.
+/// How long the start then waits until a gas key knows its next nonce.
 const FIRST_NONCE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Between two looks.
+/// Interval between checks of these conditions.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What the ports need beside their settings.
+/// Dependencies of the ports in addition to their settings.
 pub struct RealPortDeps {
-    /// The engine's store: the ports' rows are in it.
+    /// The engine's store, which also contains the ports' rows.
     pub store: Arc<dyn Store>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
@@ -54,9 +54,9 @@ pub struct RealPortDeps {
     pub transport: Arc<dyn Transport>,
     /// Time for intervals and rate limits.
     pub timer: Arc<dyn rpc::Clock>,
-    /// Managed wallets, whose transfers are kept from the first block that is read.
+    /// Managed wallets, whose transfers are recorded from the first block that is read.
     pub wallets: Vec<Wallet>,
-    /// Chains that could not be checked: their ports open from their rows alone.
+    /// Chains that could not be verified: their ports open from their rows alone.
     pub unreachable: UnreachableChains,
 }
 
@@ -94,7 +94,7 @@ fn gate(is_unread: bool) -> Arc<Gate> {
     }
 }
 
-/// Each network needs somebody to pay for transactions.
+/// Each network needs a key or a facilitator that pays for transactions.
 fn unpaid(chains: &RealChains) -> Result<(), InvalidSetting> {
     const NOBODY: &str = "set at least one key or one facilitator to pay for transactions";
     let (base, solana) = (&chains.base, &chains.solana);
@@ -116,7 +116,7 @@ fn unpaid(chains: &RealChains) -> Result<(), InvalidSetting> {
     }
 }
 
-/// The facilitators of a network. What they offer is not known yet: nobody is asked here.
+/// The facilitators of a network. They are not queried here, so what they support is not known yet.
 async fn facilitators(
     chain: Presented,
     settings: &[FacilitatorSettings],
@@ -184,7 +184,7 @@ fn solana_settings(parts: SolanaConfig) -> SolanaSettings {
     let depth = |depth| match depth {
         AnyDepth::Confirmed => Depth::Confirmed,
         AnyDepth::Blocks(slots) => Depth::Slots(slots),
-        // Solana has no level `safe`: the settings refuse it.
+        // Solana has no level `safe`; the settings reject it.
         AnyDepth::Safe | AnyDepth::Finalized => Depth::Finalized,
     };
     let steps = parts.finality.into_iter().map(|(up_to, deep)| (up_to, depth(deep)));
@@ -193,10 +193,10 @@ fn solana_settings(parts: SolanaConfig) -> SolanaSettings {
 }
 
 impl RealPorts {
-    /// Opens both ports. What was under way goes on at once: they send what a port before them had begun.
+    /// Opens both ports. They immediately continue to send what an earlier process had started.
     ///
     /// # Errors
-    /// What does not fit, by the name of its setting. Nothing was sent then.
+    /// The name of the first setting that does not match. Nothing was sent then.
     pub async fn open(chains: RealChains, around: RealPortDeps) -> Result<Arc<Self>, InvalidSetting> {
         unpaid(&chains)?;
         let names = chains.names();
@@ -230,7 +230,7 @@ impl RealPorts {
         let workers = Workers::start(solana.clone(), None).await;
         let workers = workers.map_err(|error| one("chains.solana", error))?;
         let lists = on_base.iter().chain(&on_solana);
-        // The first challenge on Solana names a fee payer of theirs.
+        // The first challenge on Solana names one of their fee payers.
         let refreshing = lists.clone().map(|list| list.refresh());
         let _ = tokio::time::timeout(FIRST_READ_TIMEOUT, futures_util::future::join_all(refreshing)).await;
         let tend = |list: Arc<FacilitatorList>| {
@@ -260,15 +260,15 @@ impl RealPorts {
         {
             tracing::warn!("the chains could not be read yet; what needs them fails until they can");
         }
-        // Without a second endpoint they wait for longer.
+        // Without a second endpoint the gas keys wait for longer.
         let _ = tokio::time::timeout(FIRST_NONCE_TIMEOUT, ports.wait_for_first_nonce(unread)).await;
         let ports = Arc::new(ports);
         ports.log_changes();
         Ok(ports)
     }
 
-    /// Until each chain's time and a blockhash are known, of those that answer, and Solana is followed: before that no payment is
-    /// taken there.
+    /// Waits for each responding chain's time, for a blockhash, and until Solana is followed. Before that the network
+    /// accepts no payment.
     async fn wait_for_first_read(&self, unread: UnreachableChains) {
         let on_base = || unread.base || self.base.now().is_ok();
         let on_solana = || unread.solana || (self.solana.newest().is_some() && self.solana.has_started());
@@ -277,14 +277,14 @@ impl RealPorts {
         }
     }
 
-    /// Until a gas key can send.
+    /// Waits until a gas key can send.
     async fn wait_for_first_nonce(&self, unread: UnreachableChains) {
         while !unread.base && self.base.are_keys_waiting() {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// A chain's own port, with its facilitators before it if it has any.
+    /// A chain's own port, behind its facilitators if there are any.
     fn settling<C: ChainReader + 'static>(&self, chain: Arc<C>, list: Option<Arc<FacilitatorList>>) -> Arc<dyn Chain> {
         match list {
             None => chain,
@@ -323,10 +323,10 @@ impl RealPorts {
         }
     }
 
-    /// The built-in bridge between them. `http` asks Iris.
+    /// The built-in bridge between the chains. `http` sends the requests to Iris.
     ///
     /// # Errors
-    /// When the URL of Iris takes no path.
+    /// When the URL of Iris cannot have a path.
     pub fn bridge(&self, http: reqwest::Client, entropy: Arc<dyn Entropy>) -> Result<CctpBridge, InvalidSetting> {
         let BridgeConfig {
             cctp, iris, timeout, ..
@@ -335,12 +335,12 @@ impl RealPorts {
         let iris = iris.ok_or_else(|| one("chains.bridge.iris_url", "is not a URL to which paths can be added"))?;
         let ports = (self.solana.clone(), self.base.clone());
         let bridge = CctpBridge::new(*cctp, ports, iris, entropy, self.timer.clone());
-        // Metrics show the first; the service makes one.
+        // Metrics show the first bridge; the service creates only one.
         let _ = self.burns.set(bridge.burns());
         Ok(bridge)
     }
 
-    /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
+    /// Closes both ports and waits until neither writes any more. Durable work continues when they are opened again.
     pub async fn close(&self) {
         self.heights.abort();
         self.background.lock().clear();
@@ -376,7 +376,7 @@ impl ChainControl for RealPorts {
             match (network, is_wanted) {
                 (Network::Base, true) => self.base.roll_back().await,
                 (Network::Base, false) => self.base.preview_roll_back().await,
-                // Its rows are of finalized slots alone, and no later slot is held against them.
+                // The rows contain only finalized slots, and no later slot is compared with them.
                 (Network::Solana, _) => Err(RollBackError::NotNeeded),
             }
         })
@@ -384,7 +384,7 @@ impl ChainControl for RealPorts {
 }
 
 impl OwnWallets for RealPorts {
-    /// On Solana what left a wallet is read from the chain when it is asked for.
+    /// On Solana, outgoing transfers of a wallet are read from the chain on request.
     fn track(&self, wallet: &Wallet) {
         self.base.track_wallets(base_address(wallet));
         if let Some(wallet) = solana_address(wallet) {

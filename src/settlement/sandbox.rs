@@ -1,9 +1,9 @@
 //! The sandbox's two chains behind the settlement port.
 //!
-//! Each has a file of its own in the given directory (`base.chain`, `solana.chain`, an index beside each), synced before
-//! it answers, and shares nothing with the engine. What real chains check is checked here again from the bytes sent: EIP-3009
-//! signature, window, nonce and balance on Base; both signatures, a recent block hash, the transfer in the
-//! instruction data and the balance on Solana. Each new wallet starts with test USDC.
+//! Each has its own file in the given directory (`base.chain`, `solana.chain`, and an index for each), synced before it
+//! responds. The chains share no state with the engine. The checks of real chains are repeated here on the bytes that
+//! were sent. On Base: EIP-3009 signature, window, nonce and balance. On Solana: both signatures, a recent block hash,
+//! the transfer in the instruction data, and the balance. Each new wallet starts with test USDC.
 
 mod chain;
 mod contract_wallet;
@@ -44,33 +44,33 @@ pub use crate::sandbox::record_log::LogError;
 use crate::settlement::chain::{Blockhash, FeePayers as _};
 use crate::settlement::fee_payers::FeePayerLoads;
 
-/// What a new wallet starts with unless the configuration says otherwise: 10,000 test USDC.
+/// Initial balance of a new wallet unless configured otherwise: 10,000 test USDC.
 pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
 
 /// Both sandbox chains.
 pub struct SandboxSettlement {
     base: Arc<SandboxChain>,
     solana: Arc<SandboxChain>,
-    /// How long a submission takes before the chain looks at it.
+    /// Delay of a submission before the chain processes it.
     settle: Duration,
-    /// They pay nothing here.
+    /// They pay no fees here.
     fee_payers: FeePayerLoads,
     clock: Arc<dyn Clock>,
-    /// Read from the chain once a slot, named before it.
+    /// Read from the chain once per slot, and stored with that slot.
     newest: Mutex<Option<(u64, Blockhash)>>,
 }
 
 impl SandboxSettlement {
-    /// The token on Base that it settles.
+    /// The token on Base in which payments settle.
     pub const fn token(&self) -> Token {
         Token::SANDBOX
     }
 
-    /// Opens or makes the chains' files in `directory`, which must exist. `grant` is what each new wallet starts with;
-    /// `clock` is the time of both chains.
+    /// Opens or creates the chains' files in `directory`, which must exist. `grant` is the initial balance of each new
+    /// wallet; `clock` is the time of both chains.
     ///
     /// # Errors
-    /// When the disk fails, another process has the files, or one is damaged before its tail.
+    /// When the disk fails, another process has the files open, or one is corrupt before its tail.
     pub fn open(directory: &Path, grant: Usdc, clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Result<Self, LogError> {
         let open = |name, network| {
             SandboxChain::open(&directory.join(name), network, grant, Arc::clone(&clock), entropy).map(Arc::new)
@@ -85,29 +85,29 @@ impl SandboxSettlement {
         })
     }
 
-    /// Takes so long over each settlement, as a real chain takes its time.
+    /// Delays each settlement by this time, like a real chain.
     #[must_use]
     pub const fn with_settlement_delay(mut self, settle: Duration) -> Self {
         self.settle = settle;
         self
     }
 
-    /// Takes each transfer for final only so long after it has landed, as a real chain needs blocks for it. One whose
-    /// removal is planned is not final before that has come to something, whatever this says.
+    /// Sets the time from settlement until a transfer is final, like the blocks that a real chain needs. A transfer
+    /// with a planned removal is not final before that removal has run, whatever this time is.
     #[must_use]
     pub fn finalizing(self, after: Duration) -> Self {
         self.finalize_after(after);
         self
     }
 
-    /// Changes that time, of transfers that have landed too.
+    /// Changes that time, also for transfers that have settled.
     pub fn finalize_after(&self, after: Duration) {
         for chain in [&self.base, &self.solana] {
             chain.finalize_after(after);
         }
     }
 
-    /// With so many fee payers, from 1 to [`FEE_PAYERS_MAX`](crate::sandbox::keys::FEE_PAYERS_MAX).
+    /// Sets the number of fee payers, from 1 to [`MAX_FEE_PAYERS`](crate::sandbox::keys::MAX_FEE_PAYERS).
     #[must_use]
     pub fn with_fee_payers(mut self, count: usize) -> Self {
         self.fee_payers = loads(count);
@@ -187,7 +187,7 @@ impl Settlement for SandboxSettlement {
             self.chain(authorization.network())
                 .check_reachable("prepare", &authorization.payer())?;
             let prepared = match authorization {
-                // The port sends the authorization itself; its transaction's id is the chain's to give.
+                // The port sends the authorization itself; the chain assigns the transaction's id.
                 Authorization::Evm(_) => Ok(PreparedTransaction {
                     bytes: Vec::new(),
                     transaction: String::new(),
@@ -285,7 +285,7 @@ fn evm_intent(authorization: &EvmAuthorization) -> TransferIntent {
     }
 }
 
-/// Reads and checks a fully signed transaction.
+/// Parses and verifies a fully signed transaction.
 fn solana_intent(wire: &[u8]) -> Result<TransferIntent, Decline> {
     let refused = |message: &str| decline("invalid_exact_svm_transaction_failed", message);
     let transaction = Transaction::parse(wire).map_err(|e| refused(&e.to_string()))?;
@@ -317,7 +317,7 @@ fn loads(count: usize) -> FeePayerLoads {
     FeePayerLoads::new(first, &others[..more])
 }
 
-/// Who pays the fee of a transaction.
+/// The fee payer of a transaction.
 fn fee_payer_of(wire: &[u8]) -> Option<[u8; 32]> {
     let transaction = crate::payment::solana::wire::Transaction::parse(wire).ok()?;
     transaction.keys.first().copied()
@@ -359,7 +359,7 @@ fn lookup_evm(state: &ChainState, now: Timestamp, authorization: &EvmAuthorizati
                 transaction: landed.transaction,
             }
         }
-        // The nonce went to another transfer: this one cannot come any more, unless that one is dropped.
+        // Another transfer used the nonce: this one can never settle, unless the other is dropped.
         Some(_) if !state.ledger.may_reorg(&key) => ChainStatus::Impossible,
         _ if now.seconds() >= authorization.valid_before => ChainStatus::Impossible,
         _ => ChainStatus::Pending,
@@ -376,7 +376,7 @@ fn lookup_solana(state: &ChainState, now: Timestamp, transfer: &SolanaTransfer) 
             finality: state.finality(now, &landed),
             transaction: landed.transaction,
         },
-        // Kept until dead for the life of a block hash and as long as a block takes to be final.
+        // Block hashes are stored for their validity and as long as a block takes to be final.
         None if state.hashes.slot_of(&transfer.blockhash).is_some() => ChainStatus::Pending,
         None => ChainStatus::Impossible,
     }

@@ -1,5 +1,5 @@
-//! The chains' settings with their keys read and their presets filled in: what the settlement ports of the real chains are
-//! opened with. Nothing here asks a node; [`super::check`] does.
+//! Resolved settings of the real chains, with keys read and presets filled in, for opening the settlement ports.
+//! Nothing here queries a node; [`super::check`] does.
 
 mod bridge;
 mod facilitators;
@@ -29,71 +29,71 @@ use crate::sandbox::keys::reject_outside_sandbox;
 pub use self::bridge::BridgeConfig;
 pub use self::keys::parse_evm_key;
 
-/// Least priority fee on Base: 0.001 gwei, in wei.
+/// Minimum priority fee on Base: 0.001 gwei, in wei.
 const MIN_PRIORITY_FEE: u128 = 1_000_000;
 
-/// Base, as its port is opened.
+/// Configuration of the port for Base.
 #[derive(Debug)]
 pub struct BaseConfig {
     /// Chain id and token.
     pub chain: BaseChain,
-    /// In the order of preference, at least one.
+    /// Endpoints in order of preference, at least one.
     pub endpoints: Vec<EndpointSettings>,
-    /// Signs withdrawals. Its address is where payments go.
+    /// Signs withdrawals. Its address receives the payments.
     pub treasury: EvmKey,
-    /// Sign transactions and pay for gas; may be empty where there is a facilitator.
+    /// Keys that sign transactions and pay for gas; may be empty if there is a facilitator.
     pub gas_keys: Vec<EvmKey>,
-    /// Bounds of the price of gas, in wei.
+    /// Bounds of the gas price, in wei.
     pub fees: FeePolicy,
-    /// What a gas key must have at least, in wei.
+    /// Minimum balance of a gas key, in wei.
     pub gas_floor: U256,
-    /// By rising amounts; the last one holds for all above it too.
+    /// Finality by rising amounts; the last step also applies to all larger amounts.
     pub finality: Vec<(Usdc, Finality)>,
     /// Contracts that may deploy a wallet together with its payment (ERC-6492).
     pub erc6492_factories: Vec<Address>,
-    /// In the order of preference.
+    /// Facilitators in order of preference.
     pub facilitators: Vec<FacilitatorSettings>,
 }
 
-/// Solana, as its port is opened.
+/// Configuration of the port for Solana.
 #[derive(Debug)]
 pub struct SolanaConfig {
     /// Genesis hash and token.
     pub chain: SolanaChain,
-    /// In the order of preference, at least one.
+    /// Endpoints in order of preference, at least one.
     pub endpoints: Vec<EndpointSettings>,
-    /// Signs withdrawals. Its address owns the token account that payments go to.
+    /// Signs withdrawals. Its address owns the token account that receives payments.
     pub treasury: Keypair,
-    /// Co-sign payments and pay their fees; may be empty where there is a facilitator.
+    /// Keys that co-sign payments and pay their fees; may be empty if there is a facilitator.
     pub fee_payers: Vec<Keypair>,
-    /// Most priority fee of a payment, in lamports.
+    /// Maximum priority fee of a payment, in lamports.
     pub max_priority_fee: u64,
-    /// What a fee payer must have at least, in lamports.
+    /// Minimum balance of a fee payer, in lamports.
     pub fee_payer_floor: u64,
-    /// Most rent for the token account of a withdrawal's receiver, in lamports; 0 creates none.
+    /// Maximum rent for the token account of a withdrawal's recipient, in lamports; 0 creates none.
     pub account_rent_max: u64,
-    /// By rising amounts; the last one holds for all above it too. Never [`Depth::Safe`].
+    /// Finality by rising amounts; the last step also applies to all larger amounts. Never [`Depth::Safe`].
     pub finality: Vec<(Usdc, Depth)>,
-    /// In the order of preference.
+    /// Facilitators in order of preference.
     pub facilitators: Vec<FacilitatorSettings>,
 }
 
-/// Both chains.
+/// Configuration of both chains and of the bridge.
 #[derive(Debug)]
 pub struct RealChains {
-    /// Base.
+    /// Configuration of Base.
     pub base: BaseConfig,
-    /// Solana.
+    /// Configuration of Solana.
     pub solana: SolanaConfig,
-    /// Between them.
+    /// Configuration of the bridge between them.
     pub bridge: BridgeConfig,
 }
 
 impl RealChains {
-    /// Reads the keys that the settings name. `variable` looks into the environment.
+    /// Reads the keys that the settings name. `variable` reads an environment variable.
     ///
     /// # Errors
-    /// Everything that is wrong, each with the name of its setting. No text quotes a secret.
+    /// Every invalid setting, by name. No text quotes a secret.
     pub fn resolve(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
         let mut reader = Reader {
             variable,
@@ -106,7 +106,7 @@ impl RealChains {
         }
     }
 
-    /// Their ids, names and tokens.
+    /// Ids, names and tokens of both chains.
     pub const fn names(&self) -> Chains {
         Chains {
             base: self.base.chain,
@@ -115,10 +115,10 @@ impl RealChains {
     }
 }
 
-/// Ids, names and tokens of the real chains that the settings mean. No key is read.
+/// Ids, names and tokens of the configured real chains. Reads no key.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// Every invalid one of these settings.
 pub fn names(config: &Config) -> Result<Chains, InvalidSetting> {
     let mut reader = Reader {
         variable: &|_| None,
@@ -240,7 +240,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A withdrawal is signed by whom payments go to.
+    /// The key that signs withdrawals must own the address that receives payments.
     fn check_treasury_signer(&mut self, key: &str, config: &Config, signer: Wallet) {
         let pay_to = config.payment.pay_to.wallet(signer.network());
         if pay_to != Some(signer) {
@@ -350,12 +350,12 @@ fn steps<T>(finality: &[FinalityStep], depth: impl Fn(Depth) -> T) -> Vec<(Usdc,
     finality.iter().map(step).collect()
 }
 
-/// Names of chains last as long as the process: settings are read once.
+/// Chain names live as long as the process: settings are read once.
 fn static_str(text: String) -> &'static str {
     text.leak()
 }
 
-/// The address of Base as its crate has it.
+/// Converts an address of Base to the type of its crate.
 pub const fn evm_address(bytes: [u8; 20]) -> Address {
     Address::new(bytes)
 }

@@ -1,10 +1,10 @@
-//! The settlement port for Solana, by own keys over JSON-RPC.
+//! The settlement port for Solana, with our own keys over JSON-RPC.
 //!
-//! A payment is co-signed by one of our fee payers, simulated, made durable, and only then sent: to every endpoint, again and
-//! again, until it is on the chain or its blockhash has expired. A follower reads the treasury's token account; what it has
-//! read is durable and answers look-ups, lists of departures and reconciliation. Reading the chain for one payment is the
-//! exception. That a payment is seen needs one endpoint; that it is final, or can never land, needs two. With one endpoint
-//! configured its word is final.
+//! A payment is co-signed by one of our fee payers, simulated, persisted, and only then sent. It is sent to every
+//! endpoint repeatedly until it is on the chain or its blockhash has expired. A follower reads the treasury's token
+//! account into durable rows. Look-ups, lists of outgoing transfers and reconciliation use these rows; the chain is
+//! rarely read for one payment. One endpoint is enough to show a payment as seen. Two must show that it is final or can
+//! never settle. If only one endpoint is configured, it decides.
 
 mod accounts;
 mod burning;
@@ -57,7 +57,7 @@ use self::treasury_history::TreasuryHistory;
 pub use self::workers::Workers;
 use super::gate::Gate;
 
-/// What the port needs beside its settings.
+/// Dependencies of the port in addition to its settings.
 pub struct SolanaDeps {
     /// The engine's store: the port's rows are in the table [`purser_actors::kernel::table::SOLANA`].
     pub store: Arc<dyn Store>,
@@ -67,38 +67,39 @@ pub struct SolanaDeps {
     pub transport: Arc<dyn Transport>,
     /// Time for intervals and rate limits.
     pub timer: Arc<dyn rpc::Clock>,
-    /// Whether the chain was found to be the one of the settings: until then no endpoint is asked.
+    /// Whether the chain was verified to be the one in the settings: before that no endpoint is queried.
     pub gate: Arc<Gate>,
 }
 
-/// Why the port cannot be opened. Nothing was asked of the chain yet.
+/// Why the port cannot be opened. The chain was not queried yet.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// An endpoint's settings.
+    /// The settings of an endpoint are invalid.
     #[error(transparent)]
     Endpoints(#[from] SettingsError),
-    /// No key that pays fees.
+    /// There is no key that pays fees.
     #[error("no fee payer is configured")]
     NoFeePayer,
-    /// One key for two purposes: what a fee payer signs must move no treasury money.
+    /// One key has two purposes: a fee payer's signature must not move treasury funds.
     #[error("the treasury's key is also a fee payer's")]
     SharedKey,
     /// No token account can be derived for the treasury.
     #[error("the treasury has no token account address")]
     Treasury,
-    /// The rows of the store.
+    /// The rows of the store could not be read.
     #[error(transparent)]
     Rows(#[from] RowError),
 }
 
-/// The port. [`Workers::start`] starts what sends, follows and refreshes; without it nothing ends.
+/// The port. [`Workers::start`] starts the tasks that send, follow and refresh; without it no transaction gets an
+/// outcome.
 pub struct SolanaSettlement {
     mint: Pubkey,
     treasury: Keypair,
     treasury_account: Pubkey,
     fee_payers: Vec<Keypair>,
     fee_payer_addresses: Vec<Pubkey>,
-    /// Of facilitators, as payments have named them: what they have signed can be a payment to us.
+    /// Fee payers of facilitators, as named in payments. Transactions that they sign can be payments to us.
     facilitator_fee_payers: DashSet<Pubkey>,
     floor_lamports: u64,
     account_rent_cap: u64,
@@ -121,12 +122,12 @@ pub struct SolanaSettlement {
     searches: Mutex<Searches>,
     prechecks: prechecking::Prechecks,
     own_wallets: wallets::OwnWallets,
-    /// Of each endpoint: a status query is under way.
+    /// Per endpoint: whether a status query is in progress.
     polled: Vec<AtomicBool>,
     alarms: Alarms,
 }
 
-/// Counts of what an operator must look at.
+/// Counters of events that need an operator.
 #[derive(Debug, Default)]
 struct Alarms {
     contradictions: AtomicU64,
@@ -134,29 +135,29 @@ struct Alarms {
     follower_failures: AtomicU64,
 }
 
-/// The port at a glance, for metrics.
+/// Status of the port, for metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SolanaStatus {
-    /// Each fee payer.
+    /// Status of each fee payer.
     pub fee_payers: Vec<PayerStatus>,
-    /// Transactions that are prepared or sent and have no end yet.
+    /// Transactions that are prepared or sent and have no outcome yet.
     pub in_flight: usize,
-    /// Of these, expired ones without a proof.
+    /// The expired ones among them that have no proof.
     pub unproven: usize,
-    /// The newest slot that is known.
+    /// The newest known slot.
     pub slot: u64,
     /// Everything up to this final slot is listed.
     pub covered_slot: u64,
     /// Proofs that turned out wrong since the start.
     pub contradictions: u64,
-    /// Transactions of the treasury that could not be read since the start.
+    /// Transactions of the treasury that could not be parsed since the start.
     pub unreadable: u64,
-    /// Readings of the treasury's transactions that failed since the start.
+    /// Failed reads of the treasury's transactions since the start.
     pub follower_failures: u64,
 }
 
 impl SolanaSettlement {
-    /// Reads what is durable. Asks nothing of the chain.
+    /// Opens the port from its durable rows. Does not query the chain.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -180,12 +181,12 @@ impl SolanaSettlement {
         let mut payers = Payers::new(&addresses, settings.payer_limits);
         let mut flights = InFlightTransactions::new(node.endpoints(), settings.pace.pacing);
         for (id, open) in rows.open().await? {
-            // A fee payer that is not configured any more pays all the same; there is nothing to reserve then.
+            // A fee payer that is no longer configured still pays; nothing can be reserved for it.
             let reservation = payers.resume(&open.fee_payer, open.fees()).ok();
             flights.start(id, open, true, reservation);
         }
         let followed = TreasuryHistory::load(&rows).await?;
-        // One endpoint's word is no progress where two are needed.
+        // If two endpoints are needed, progress made with one does not count.
         let crossed = rows.cross_checked().await?.filter(|_| node.endpoints() > 1);
         let progress = Progress::start(around.timer.now_ms(), crossed.unwrap_or(0));
         let mut losses = LostFees::new(settings.loss_limits);
@@ -231,22 +232,22 @@ impl SolanaSettlement {
         }))
     }
 
-    /// Owner of the token account that is paid.
+    /// Owner of the token account that receives payments.
     pub fn treasury(&self) -> Pubkey {
         self.treasury.address()
     }
 
-    /// Whether the chain was checked; see [`Surroundings::gate`].
+    /// Whether the chain was verified; see [`SolanaDeps::gate`].
     pub(in crate::settlement) const fn gate(&self) -> &Arc<Gate> {
         &self.gate
     }
 
-    /// The endpoints.
+    /// The RPC endpoints.
     pub const fn node(&self) -> &Node {
         &self.node
     }
 
-    /// For metrics.
+    /// Status for metrics.
     pub fn status(&self) -> SolanaStatus {
         use std::sync::atomic::Ordering::Relaxed;
         let flights = self.in_flight.lock();

@@ -1,17 +1,17 @@
-//! Work in the background that begins again after a panic.
+//! Background tasks that restart after a panic.
 
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-/// Before work that ended by a panic begins again.
+/// Delay before a task restarts after a panic.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// Runs until its work returns, or until this is dropped.
+/// Runs until the task returns, or until this is dropped.
 pub struct Supervised(JoinHandle<()>);
 
 impl Supervised {
-    /// Starts at once. `what` it does is for the log.
+    /// Starts at once. `what` names the task in the log.
     pub fn start<F: Future<Output = ()> + Send + 'static>(
         what: &'static str,
         work: impl Fn() -> F + Send + 'static,
@@ -35,7 +35,7 @@ impl Drop for Supervised {
     }
 }
 
-/// Ends with whoever waits for it.
+/// Aborts the task when the future that waits for it is dropped.
 struct Aborting(JoinHandle<()>);
 
 impl Drop for Aborting {
@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    // Aim: work that panics begins again, work that returns does not.
+    // Checks: a task that panics restarts, a task that returns does not.
     #[tokio::test(start_paused = true)]
     async fn work_that_panics_begins_again() {
         let begun = Arc::new(AtomicU32::new(0));

@@ -1,4 +1,4 @@
-//! The JSON of the stream, both ways.
+//! JSON frames of the stream, in both directions.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,38 +8,35 @@ use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a client may say.
+/// A message from the client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ClientMessage {
-    /// Its credential, as the first message.
-    Auth {
-        /// An `id_token`.
-        token: String,
-    },
-    /// What it wants; again to want something else.
+    /// The credential, as the first message.
+    Auth { token: String },
+    /// Starts a subscription; sent again, replaces it.
     Subscribe {
-        /// The last sequence it has; absent for everything from now on.
+        /// The last sequence that the client has; absent to receive only new events.
         after: Option<Cursor>,
         /// Event types; absent or empty for all.
         #[serde(default)]
         types: Vec<String>,
     },
-    /// Answer to our ping; needs nothing.
+    /// Response to our ping; not required.
     Pong {},
 }
 
 impl ClientMessage {
-    /// What a client said.
+    /// Parses a client message.
     ///
     /// # Errors
-    /// What was wrong with it, in words for the client.
+    /// What is wrong with it, in words for the client.
     pub fn read(text: &str) -> Result<Self, ProtocolError> {
         serde_json::from_str(text).map_err(|_| ProtocolError::about(text))
     }
 }
 
-/// Tells a client that its message was not followed; what it asked for before goes on.
+/// Reports to a client that its message was ignored; its subscription continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename = "error")]
 pub struct ProtocolError {
@@ -55,7 +52,7 @@ impl ProtocolError {
         Self { code, param, error }
     }
 
-    /// What is wrong with a message that could not be read.
+    /// Explains why a message could not be parsed.
     fn about(text: &str) -> Self {
         let Ok(Value::Object(said)) = serde_json::from_str(text) else {
             return Self::new("message_malformed", None, "A message is a JSON object, sent as text.");
@@ -89,56 +86,56 @@ impl ProtocolError {
         }
     }
 
-    /// The credential came already.
+    /// The client has already authenticated.
     pub(super) fn already_authenticated() -> Self {
         Self::new("already_authenticated", None, "This stream has its credential.")
     }
 
-    /// The filter is none.
+    /// The filter is invalid.
     pub(super) fn of_types(why: &FilterError) -> Self {
         Self::new("types_invalid", Some("types"), why.to_string())
     }
 
-    /// Nobody can have events that have not happened.
+    /// The cursor is ahead of all events.
     pub(super) fn cursor_ahead() -> Self {
         Self::new("cursor_ahead", Some("after"), AHEAD)
     }
 
-    /// As it is sent.
     pub(super) fn to_json(&self) -> String {
-        // Texts always serialise.
+        // Text always serializes.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// In words, for a cursor that no event of the account can have had.
+/// Message for a cursor that no event of the account can have had.
 pub const AHEAD: &str = "No event of this account is as new as that: the cursor is of another service.";
 
-/// Which event types are wanted: names, in which `*` stands for any characters.
+/// The event types to deliver: names, in which `*` stands for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter(Vec<String>);
 
-/// Names in one filter, at most.
+/// Most names in one filter.
 const MAX_TYPES: usize = 64;
 
-/// Why a list is no filter.
+/// Why a list is not a filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// There are more than 64 names, or one is longer than 64 characters or has others than `a-z 0-9 _ . - *`.
+    /// There are more than 64 names, or one is longer than 64 characters or has characters other than `a-z 0-9 _ . -
+    /// *`.
     #[error(
         "`types` is a list of at most 64 names such as card.ready, of at most 64 characters; * stands for any part of one."
     )]
     Malformed,
-    /// A name that fits no type there is: what was meant would be waited for in vain.
+    /// A name that matches no existing type: the client would wait in vain.
     #[error("`types`: no event has a type like {0}; /asyncapi.json lists them all.")]
     Unknown(String),
 }
 
 impl EventFilter {
-    /// From a list of names, each of which fits a type that there is.
+    /// From a list of names, each of which must match an existing type.
     ///
     /// # Errors
-    /// [`NoFilter`].
+    /// [`FilterError`].
     pub fn new(types: Vec<String>) -> Result<Self, FilterError> {
         static KNOWN: LazyLock<Vec<String>> = LazyLock::new(purser_actors::engine::event_types);
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-' | b'*');
@@ -161,27 +158,27 @@ impl EventFilter {
     /// From the comma-separated form of the query.
     ///
     /// # Errors
-    /// [`NoFilter`].
+    /// [`FilterError`].
     pub fn from_query(text: &str) -> Result<Self, FilterError> {
         Self::new(text.split(',').filter(|t| !t.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Whether events of a type are wanted.
+    /// Whether events of a type are delivered.
     pub fn matches(&self, kind: &str) -> bool {
         purser_actors::webhook::matches_filter(&self.0, kind)
     }
 }
 
-/// An event that its account's subscribers are told of.
+/// An event that is delivered to its account's subscribers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamEvent {
-    /// Its cursor, to resume from.
+    /// Cursor to resume from.
     pub seq: Cursor,
     announcement: PublicEvent,
 }
 
 impl StreamEvent {
-    /// What a stored event announces; `None` for the steps on the way that nobody is told of.
+    /// The public form of a stored event; `None` for internal steps.
     pub fn read(event: &StoredEvent) -> Option<Self> {
         match EventRecord::read(&event.payload) {
             Ok(record) => record.announcement.map(|announcement| Self {
@@ -195,7 +192,7 @@ impl StreamEvent {
         }
     }
 
-    /// Its type, for filters.
+    /// Event type, for filters.
     pub fn kind(&self) -> &str {
         &self.announcement.kind
     }
@@ -206,13 +203,12 @@ impl StreamEvent {
     }
 }
 
-/// A frame around an envelope.
 pub(super) fn event_frame(event: &StreamEvent) -> String {
     format!("{{\"type\":\"event\",\"event\":{}}}", event.to_json())
 }
 
-/// Tells the client to go on waiting, and, once it has subscribed, that there is nothing for it up to `cursor` that it has
-/// not got: where to resume even if nothing has happened to it yet, or nothing that its filter lets through.
+/// Keeps the connection alive. After a subscription, `cursor` confirms that the client has received all its events up
+/// to there. The client can resume from it even if no event matched its filter.
 pub(super) fn ping_frame(cursor: Option<Cursor>) -> String {
     match cursor {
         Some(cursor) => format!("{{\"type\":\"ping\",\"cursor\":{cursor}}}"),
@@ -225,7 +221,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: the sequence enters the stored envelope without touching a byte of it.
+    // Checks: the sequence is added to the stored envelope without changing any other byte.
     #[test]
     fn the_sequence_enters_the_envelope() {
         let announcement = PublicEvent {
@@ -236,7 +232,7 @@ mod tests {
         assert_eq!(event.to_json(), r#"{"seq":7,"id":"evt_1"}"#);
     }
 
-    // Aim: a filter is a list of exact types or whole resources; none means all.
+    // Checks: a filter is a list of exact types or whole resources; an empty filter means all.
     #[test]
     fn a_filter_names_types_or_resources() {
         let wants = |types: &str, event: &str| EventFilter::from_query(types).unwrap().matches(event);
@@ -259,7 +255,7 @@ mod tests {
         }
     }
 
-    // Aim: client messages are read strictly.
+    // Checks: client messages are parsed strictly.
     #[test]
     fn client_messages_are_strict() {
         let read = |text| serde_json::from_str::<ClientMessage>(text).ok();
@@ -277,7 +273,7 @@ mod tests {
         assert_eq!(read(r#"{"type":"shout"}"#), None);
     }
 
-    // Aim: whoever sends something else is told which part of it was wrong.
+    // Checks: a client that sends an invalid message is told which part was wrong.
     #[test]
     fn a_complaint_names_what_was_wrong() {
         for (text, code, param) in [

@@ -1,4 +1,4 @@
-//! Where the committer hands over events, and where subscribers wait for them.
+//! Passes events from the committer to the subscribers that wait for them.
 
 #[cfg(test)]
 mod tests;
@@ -15,18 +15,18 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{EventSink, Seq, StoredEvent};
 use tokio::sync::Notify;
 
-/// What one subscriber has not taken yet.
+/// Events that one subscriber has not taken yet.
 #[derive(Default)]
 struct SubscriberBuffer {
     queue: VecDeque<StoredEvent>,
     bytes: usize,
-    /// The queue overflowed and was thrown away: the store knows what is missing.
+    /// The queue overflowed and was discarded: the missing events are in the store.
     lagged: bool,
 }
 
 struct Subscriber {
     id: u64,
-    /// The names under which it may be revoked.
+    /// The ids under which it may be revoked.
     revocation_ids: [Option<SessionId>; 2],
     buffer: Mutex<SubscriberBuffer>,
     notify: Notify,
@@ -37,35 +37,31 @@ struct Subscriber {
     frozen_at: AtomicU64,
 }
 
-/// Whether a stream is to end because its account is frozen.
+/// Whether a stream must end because its account is frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreezeState {
-    /// No.
     None,
-    /// Yes, and the event that says so is on its way here.
+    /// Frozen; the freeze event has not been taken yet.
     EventPending,
-    /// Yes, and the event has been here.
+    /// Frozen; the freeze event has been taken.
     EventDelivered,
 }
 
-/// What waits for a subscriber.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BufferContents {
-    /// Nothing.
     Nothing,
-    /// Events, in order.
+    /// In order.
     Events(Vec<StoredEvent>),
     /// Events were dropped here: read the store, then take again.
     Lagged,
 }
 
-/// Fans durable events out to the subscribers of their subject. Publishing costs one look-up an event and never
-/// waits: each subscriber's queue has a lock of its own, held for a push.
+/// Fans durable events out to the subscribers of their subject. Publishing costs one lookup per event and never waits:
+/// each subscriber's queue has its own lock, held for one push.
 pub struct Hub {
     by_subject: DashMap<Vec<u8>, Vec<Arc<Subscriber>>>,
     /// Connections, with or without a credential.
     connections_per_subject: AtomicUsize,
-    /// Subscriptions.
     subscribed: AtomicUsize,
     next_id: AtomicU64,
     overflows: AtomicU64,
@@ -77,19 +73,18 @@ pub struct Hub {
     stopped: Notify,
 }
 
-/// A subscription is refused: too many.
+/// The subscription limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubscribeError {
-    /// Of this account.
+    /// Limit per account.
     #[error("too many streams of this account")]
     Account,
-    /// In all.
+    /// Limit of the service.
     #[error("too many streams")]
     Service,
 }
 
 impl Hub {
-    /// With the limits of the settings.
     pub fn new(config: &crate::config::Stream) -> Arc<Self> {
         Arc::new(Self {
             by_subject: DashMap::new(),
@@ -106,11 +101,11 @@ impl Hub {
         })
     }
 
-    /// A place for one connection, whoever it turns out to be. Taken before the upgrade and kept until the socket is
-    /// gone, so that connections without a credential, and those that are being closed, count too.
+    /// A slot for one connection of any account. It is taken before the upgrade and held until the socket is closed.
+    /// Connections without a credential, and those that are closing, therefore count too.
     ///
     /// # Errors
-    /// [`Full::Service`] at the limit.
+    /// [`SubscribeError::Service`] at the limit.
     pub fn acquire_slot(self: &Arc<Self>) -> Result<ConnectionSlot, SubscribeError> {
         let seat = ConnectionSlot(self.clone());
         if self.connections_per_subject.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
@@ -123,7 +118,7 @@ impl Hub {
     /// Starts collecting events of this wallet's account.
     ///
     /// # Errors
-    /// [`Full::Account`] at the limit.
+    /// [`SubscribeError::Account`] at the limit.
     pub fn subscribe(
         self: &Arc<Self>,
         wallet: Wallet,
@@ -153,8 +148,7 @@ impl Hub {
         })
     }
 
-    /// Closes the streams of an account's session or API key: its refresh family or the key was revoked, or its person signed
-    /// out.
+    /// Closes the streams of an account's session or API key: it was revoked, or its user signed out.
     pub fn revoke(&self, wallet: &Wallet, session: SessionId) {
         let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
             return;
@@ -176,7 +170,7 @@ impl Hub {
         }
     }
 
-    /// Until the service stops, for others that hold connections open.
+    /// Resolves when the service stops, for other code that has open connections.
     pub async fn stopped(&self) {
         let told = self.stopped.notified();
         if !self.stopping.load(Ordering::Acquire) {
@@ -184,7 +178,7 @@ impl Hub {
         }
     }
 
-    /// Closes every stream: the service stops.
+    /// Closes every stream when the service stops.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.stopped.notify_waiters();
@@ -193,12 +187,12 @@ impl Hub {
         }
     }
 
-    /// Connections open now.
+    /// Open connections.
     pub fn connections(&self) -> usize {
         self.connections_per_subject.load(Ordering::Acquire)
     }
 
-    /// Queues that were thrown away since the start: their subscribers read the store again.
+    /// Queues discarded since the start: their subscribers read the store again.
     pub fn overflows(&self) -> u64 {
         self.overflows.load(Ordering::Relaxed)
     }
@@ -207,18 +201,18 @@ impl Hub {
         self.rate_limited.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Clients that were closed since the start because they sent too many messages.
+    /// Clients closed since the start because they sent too many messages.
     pub fn rate_limited(&self) -> u64 {
         self.rate_limited.load(Ordering::Relaxed)
     }
 
-    /// Subscriptions now.
+    /// Current subscriptions.
     pub fn subscriptions(&self) -> usize {
         self.subscribed.load(Ordering::Acquire)
     }
 }
 
-/// See [`Hub::seat`].
+/// See [`Hub::acquire_slot`].
 pub struct ConnectionSlot(Arc<Hub>);
 
 impl Drop for ConnectionSlot {
@@ -248,7 +242,7 @@ impl EventSink for Hub {
 #[derive(PartialEq, Eq)]
 enum PushResult {
     Buffered,
-    /// The queue went beyond its bytes with this event.
+    /// The queue exceeded its byte limit with this event.
     Overflowed,
 }
 
@@ -286,12 +280,12 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The subject whose events these are.
+    /// The subject of its events.
     pub fn subject(&self) -> &[u8] {
         &self.subject
     }
 
-    /// What has come since the last call.
+    /// Events since the last call.
     pub fn take(&self) -> BufferContents {
         let live = std::mem::take(&mut *self.subscriber.buffer.lock());
         match live {
@@ -301,26 +295,26 @@ impl Subscription {
         }
     }
 
-    /// Where in a period this subscriber has its turn: clients that come all at once, after a restart, are spread over it.
+    /// This subscriber's offset within a period, so that clients that reconnect together after a restart are spread
+    /// over it.
     pub(super) fn phase(&self, period: Duration) -> Duration {
-        // Multiples of the golden ratio, modulo one: any few that follow each other lie far apart.
+        // Multiples of the golden ratio, modulo one: consecutive ones lie far apart.
         let turn = self.subscriber.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let millis = u64::try_from(period.as_millis()).unwrap_or(u64::MAX);
         Duration::from_millis(1 + (millis.saturating_mul(turn) >> 32))
     }
 
-    /// Until something has come, the session was revoked or the service stops. May wake early.
+    /// Resolves when events have arrived, the session was revoked or the service stops. May wake early.
     pub async fn notified(&self) {
         self.subscriber.notify.notified().await;
     }
 
-    /// Whether the session was revoked.
     pub fn is_revoked(&self) -> bool {
         self.subscriber.revoked.load(Ordering::Acquire)
     }
 
-    /// Whether the account is frozen. Asked before [`Subscription::take`]: after [`Freeze::Here`] nothing more comes once the
-    /// feed has caught up.
+    /// Whether the account is frozen. Call before [`Subscription::take`]: after [`FreezeState::EventDelivered`] no
+    /// further event follows once the feed has caught up.
     pub fn freeze(&self) -> FreezeState {
         match self.subscriber.frozen_at.load(Ordering::Acquire) {
             0 => FreezeState::None,
@@ -329,7 +323,6 @@ impl Subscription {
         }
     }
 
-    /// Whether the service stops.
     pub fn is_stopping(&self) -> bool {
         self.hub.stopping.load(Ordering::Acquire)
     }

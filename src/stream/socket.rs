@@ -19,37 +19,35 @@ use super::subscriber_feed::{self, SubscriberFeed};
 use crate::config;
 use crate::http::auth::{AccountStatus, AuthClaims, Authenticator};
 
-/// Read from a client's socket at a time; a longer message takes several reads. Each subscriber keeps it.
+/// Bytes per read of a client's socket; a longer message takes several reads. Each subscriber has such a buffer.
 const READ_BUFFER_BYTES: usize = 256;
-/// Frames are collected up to here before they are written; all are when no more are queued. Whoever was sent so much at
-/// once keeps it.
+/// Frames are collected up to this size before they are written; all are written when the queue is empty. The buffer of
+/// a client that received this much at once is not shrunk.
 const WRITE_BUFFER_BYTES: usize = 4 * 1024;
 
-/// What every stream needs.
 pub struct StreamContext {
-    /// Where live events come from.
+    /// Source of live events.
     pub hub: Arc<Hub>,
-    /// Where older events come from.
+    /// Source of older events.
     pub store: Arc<dyn Store>,
-    /// Judges the token of a first message.
+    /// Validates the token of a first message.
     pub authenticator: Arc<dyn Authenticator>,
     /// Knows frozen accounts.
     pub gate: Arc<dyn AccountStatus>,
-    /// Wall clock, for the end of tokens.
+    /// Wall clock, for token expiry.
     pub clock: Arc<dyn Clock>,
-    /// Times and sizes.
     pub config: config::Stream,
 }
 
-/// How a client was let in.
+/// How a client authenticates.
 pub enum ClientAccess {
-    /// By header or cookie; it is a subscriber before the upgrade, so that one too many is refused in words of HTTP.
+    /// By header or cookie. Subscribed before the upgrade, so that exceeding the limit is reported as an HTTP error.
     Granted(AuthClaims, Subscription),
-    /// Not yet: its first message must hold a token.
+    /// Not yet: its first message must contain a token.
     FirstMessage,
 }
 
-/// Answers the upgrade and serves the client, who keeps the seat to the end.
+/// Answers the upgrade and serves the client, which occupies its slot to the end.
 pub fn upgrade(
     socket: WebSocketUpgrade,
     state: Arc<StreamContext>,
@@ -60,9 +58,9 @@ pub fn upgrade(
     socket
         .max_message_size(most)
         .max_frame_size(most)
-        // It is filled with zeros at every look for a message, and clients say little.
+        // The buffer is zeroed at each read, and clients send little.
         .read_buffer_size(READ_BUFFER_BYTES)
-        // What is queued together leaves together.
+        // Frames that are queued together are sent together.
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_write_buffer_size(state.config.buffer_bytes.saturating_mul(4).max(1 << 20))
         .on_upgrade(move |socket| async move {
@@ -81,11 +79,10 @@ pub fn upgrade(
         })
 }
 
-/// Why a stream ends.
 enum StreamEnd {
-    /// The connection is of no more use: the client vanished.
+    /// The connection is unusable: the client vanished.
     Disconnected,
-    /// The client closes, and is answered with its own code.
+    /// The client closes, and gets its own code in response.
     Closed,
     /// We close, with a code and a reason of at most 123 bytes.
     Close(u16, String),
@@ -95,7 +92,7 @@ fn close_with(code: u16, reason: &str) -> StreamEnd {
     StreamEnd::Close(code, reason.to_owned())
 }
 
-/// What the client sent cannot be read. If the connection has ended instead, the close goes nowhere.
+/// The client's bytes cannot be parsed. If the connection has ended instead, the close frame is not delivered.
 fn broken() -> StreamEnd {
     close_with(close::PROTOCOL_ERROR, "this is no frame that can be read")
 }
@@ -103,12 +100,12 @@ fn broken() -> StreamEnd {
 struct Client {
     socket: WebSocket,
     send_timeout: Duration,
-    /// The cursor of the newest event handed over: what was accepted still goes out ahead of a close.
+    /// The cursor of the newest event passed to the socket: accepted events are sent before a close.
     handed: Cursor,
 }
 
 impl Client {
-    /// Hands over a frame; it leaves with the next flush at the latest.
+    /// Passes a frame to the socket; it is sent with the next flush at the latest.
     async fn feed(&mut self, text: String, seq: Cursor) -> ControlFlow<StreamEnd> {
         let fed = timeout(self.send_timeout, self.socket.feed(Message::text(text))).await;
         self.check_send(fed)?;
@@ -116,13 +113,13 @@ impl Client {
         ControlFlow::Continue(())
     }
 
-    /// Until everything handed over is on its way, or the client is found too slow.
+    /// Waits until all frames are sent, or the client is found too slow.
     async fn flush(&mut self) -> ControlFlow<StreamEnd> {
         let flushed = timeout(self.send_timeout, self.socket.flush()).await;
         self.check_send(flushed)
     }
 
-    /// Sends a frame that is no event.
+    /// Sends a frame that is not an event.
     async fn send(&mut self, text: String) -> ControlFlow<StreamEnd> {
         self.feed(text, self.handed).await?;
         self.flush().await
@@ -139,12 +136,12 @@ impl Client {
         }
     }
 
-    /// The closing handshake (RFC 6455, 7.1.2), however it began, within `grace`; then the connection ends.
+    /// The closing handshake (RFC 6455, 7.1.2), started by either side, within `grace`; then the connection ends.
     async fn close(mut self, end: StreamEnd, grace: Duration) {
         let goodbye = async {
             match end {
                 StreamEnd::Disconnected => return,
-                // The answer was made ready when the client's frame was read, and leaves with this.
+                // The response was prepared when the client's frame was read, and is sent with this flush.
                 StreamEnd::Closed => {
                     if self.socket.flush().await.is_err() {
                         return;
@@ -158,8 +155,8 @@ impl Client {
                     }
                 }
             }
-            // Until the client has closed too: hanging up on bytes that are still unread resets the connection, and what the
-            // client had not read of ours, the close among it, is lost with it.
+            // Wait until the client has closed too. Closing with unread bytes resets the connection, and frames the
+            // client has not read yet, the close frame included, would be lost.
             while let Some(Ok(_)) = self.socket.next().await {}
         };
         let _ = timeout(grace, goodbye).await;
@@ -177,7 +174,7 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
             }
         }
     };
-    // A revocation or a freeze before the subscription found nothing to close; one after it does.
+    // A revocation or freeze before the subscription had nothing to close. A later one does.
     if state.gate.is_revoked(&claims) {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
@@ -204,7 +201,7 @@ fn frozen<T>() -> ControlFlow<StreamEnd, T> {
     ControlFlow::Break(close_with(close::FROZEN, "the account is frozen"))
 }
 
-/// The token must come as the first message, in time.
+/// The token must arrive as the first message, in time.
 async fn first_message(client: &mut Client, state: &StreamContext) -> ControlFlow<StreamEnd, AuthClaims> {
     let refused = |why: &str| ControlFlow::Break(close_with(close::UNAUTHORIZED, why));
     let within = Duration::from_millis(state.config.auth_timeout_ms);
@@ -228,13 +225,13 @@ async fn first_message(client: &mut Client, state: &StreamContext) -> ControlFlo
 
 struct Session {
     feed: SubscriberFeed,
-    /// Nothing is sent before the client has said from where.
+    /// Nothing is sent before the client has sent its start position.
     subscribed: bool,
-    /// The minute of the wall clock that `heard` is about.
+    /// The minute of the wall clock that `messages_received` counts.
     minute: u64,
-    /// Messages heard in it.
+    /// Messages received in it.
     messages_received: u32,
-    /// When it was seen that the account is frozen.
+    /// When the freeze of the account was noticed.
     frozen_since: Option<Instant>,
 }
 
@@ -254,7 +251,7 @@ impl Session {
             }
             let freeze = self.frozen(grace)?;
             if self.subscribed {
-                // One event a turn: what the client says, and signals, are heard between any two.
+                // One event per turn: client messages and signals are handled between any two events.
                 match self.feed.next().await {
                     Ok(Some(event)) => {
                         client.feed(event_frame(&event), event.seq).await?;
@@ -299,8 +296,8 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// A frozen account's stream ends when its client has received that event, or after the grace time: a client that reads old events as
-    /// slowly as it is allowed to does not stay connected.
+    /// A frozen account's stream ends when its client has received the freeze event, or after the grace time. A client
+    /// that reads old events as slowly as allowed does not stay connected.
     fn frozen(&mut self, grace: Duration) -> ControlFlow<StreamEnd, FreezeState> {
         let freeze = self.feed.subscription().freeze();
         if freeze == FreezeState::None {
@@ -313,7 +310,7 @@ impl Session {
         ControlFlow::Continue(freeze)
     }
 
-    /// A client that says more in a minute than it may is closed, whatever it says.
+    /// Closes a client that sends more messages in a minute than allowed.
     fn count(&mut self, state: &StreamContext) -> ControlFlow<StreamEnd> {
         let minute = state.clock.now().seconds() / 60;
         if minute != self.minute {
@@ -365,7 +362,7 @@ impl Session {
         client.send(answer).await
     }
 
-    /// Begins anew after a cursor; gives that cursor.
+    /// Restarts after a cursor and returns that cursor.
     async fn subscribe(
         &mut self,
         state: &StreamContext,
@@ -383,7 +380,7 @@ impl Session {
             }
             Some(after) => after,
             None if self.subscribed => self.feed.cursor(),
-            // What happens from here on is in the subscription's queue.
+            // Later events are in the subscription's queue.
             None => subscriber_feed::newest(store, subject).await?,
         };
         self.feed.restart(after, filter);

@@ -1,4 +1,4 @@
-//! One subscriber's events in order: from the store until its end, then live, back to the store after an overflow.
+//! One subscriber's events in order: from the store to its end, then live, and back to the store after an overflow.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use purser_storage::{Cursor, Span, Store, StoreError, StoredEvent};
 use super::frame::{EventFilter, StreamEvent};
 use super::hub::{BufferContents, Subscription};
 
-/// Events read from the store at once.
+/// Events per read of the store.
 const PAGE: usize = 256;
 
-/// See the module. Yields every event after its cursor exactly once, in order.
+/// Yields every event after its cursor exactly once, in order.
 pub struct SubscriberFeed {
     store: Arc<dyn Store>,
     subscription: Subscription,
@@ -24,7 +24,7 @@ pub struct SubscriberFeed {
 }
 
 impl SubscriberFeed {
-    /// Events after `after`. The subscription must be older than any read this feed makes, so it comes in made.
+    /// Events after `after`. The subscription must exist before this feed's first read, so the caller creates it.
     pub fn new(store: Arc<dyn Store>, subscription: Subscription, after: Cursor, filter: EventFilter) -> Self {
         Self {
             store,
@@ -36,7 +36,7 @@ impl SubscriberFeed {
         }
     }
 
-    /// Starts again from another place or with another filter.
+    /// Restarts from another cursor or with another filter.
     pub fn restart(&mut self, after: Cursor, filter: EventFilter) {
         self.ready.clear();
         self.cursor = after;
@@ -44,24 +44,24 @@ impl SubscriberFeed {
         self.behind = true;
     }
 
-    /// The cursor of the newest event that needs no sending again.
+    /// The cursor of the newest event that need not be sent again.
     pub fn cursor(&self) -> Cursor {
         self.cursor
     }
 
-    /// The subscription below, for its signals.
+    /// The subscription, for its signals.
     pub fn subscription(&self) -> &Subscription {
         &self.subscription
     }
 
-    /// The next event that is there already, or `None` when the feed has caught up.
+    /// The next available event, or `None` when the feed has caught up.
     ///
     /// # Errors
-    /// The store's: [`StoreError::Expired`] when the cursor is older than what is kept.
+    /// The store's: [`StoreError::Expired`] when the cursor is older than the retained events.
     pub async fn next(&mut self) -> Result<Option<StreamEvent>, StoreError> {
         loop {
             while let Some(event) = self.ready.pop_front() {
-                // What the store already gave comes again from the queue once; the cursor knows.
+                // An event that was read from the store arrives once more in the queue; the cursor detects it.
                 if event.cursor <= self.cursor {
                     continue;
                 }
@@ -79,7 +79,7 @@ impl SubscriberFeed {
             }
             match self.subscription.take() {
                 BufferContents::Nothing => {
-                    // Whoever waits, perhaps for hours, keeps no empty page.
+                    // A feed may wait for hours, so it frees its empty page.
                     self.ready = VecDeque::new();
                     return Ok(None);
                 }
@@ -90,8 +90,8 @@ impl SubscriberFeed {
     }
 }
 
-/// The cursor of the account's newest event, 0 without one: where a client resumes that has seen all there is. The service's
-/// own newest would show how much other accounts do.
+/// The cursor of the account's newest event, 0 without one: the resume position of a client that has seen everything.
+/// The service's own newest cursor would reveal the activity of other accounts.
 ///
 /// # Errors
 /// The store's.
@@ -103,9 +103,9 @@ pub async fn newest(store: &dyn Store, subject: &[u8]) -> Result<Cursor, StoreEr
 /// Whether no event of the account can have had this cursor or a later one: it is another service's.
 ///
 /// # Errors
-/// The store's: [`StoreError::Expired`] when what the cursor may have been about is no longer kept.
+/// The store's: [`StoreError::Expired`] when the events that the cursor may refer to are no longer retained.
 pub async fn is_ahead(store: &dyn Store, subject: &[u8], cursor: Cursor) -> Result<bool, StoreError> {
-    // Nothing is before everything, and what has something behind it is ahead of nothing.
+    // 0 is before everything, and a cursor with an event behind it is not ahead.
     if cursor == 0 || !store.events_of(subject, Span::After(cursor), 1).await?.is_empty() {
         return Ok(false);
     }
@@ -113,7 +113,8 @@ pub async fn is_ahead(store: &dyn Store, subject: &[u8], cursor: Cursor) -> Resu
     if newest > 0 {
         return Ok(cursor > newest);
     }
-    // No event of the account is stored: it may go on from the oldest cursor, which an expired one is answered with.
+    // No event of the account is stored: it may resume from the oldest cursor, which the error for an expired one
+    // contains.
     match store.events_of(subject, Span::After(cursor - 1), 1).await {
         Err(StoreError::Expired { .. }) => Ok(false),
         read => read.map(|_| true),

@@ -1,8 +1,8 @@
-//! CVVs that operators enter: sealed records, each under a key of its own that is destroyed when the card ends.
+//! CVVs that operators enter: sealed records, each under its own key, which is destroyed when the card ends.
 //!
-//! The records lie in the store, and so in its journal and its backups. The keys lie in a directory beside it, one file
-//! each (mode 0600), and nowhere else: once such a file is gone, no copy of the record opens any more. A record is
-//! `version (1) | key id (16) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305, bound to its card.
+//! The records are in the store, and so in its journal and its backups. The keys are only in a directory beside it, one
+//! file each (mode 0600). Once such a file is destroyed, no copy of the record can be opened. A record is `version (1)
+//! | key id (16) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305, bound to its card.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -24,7 +24,7 @@ const KEY_ID: usize = 16;
 const NONCE: usize = 24;
 const KEY: usize = 32;
 
-/// Seals, opens and forgets CVVs.
+/// Seals and opens CVVs, and destroys their keys.
 #[derive(Clone, Debug)]
 pub struct CvvVault(Arc<CvvVaultInner>);
 
@@ -35,10 +35,10 @@ struct CvvVaultInner {
 }
 
 impl CvvVault {
-    /// Over a directory of keys, which is made when it is missing.
+    /// Opens the directory of keys, or creates it.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn open(keys: &Path, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
         DirBuilder::new().recursive(true).mode(0o700).create(keys)?;
         Ok(Self(Arc::new(CvvVaultInner {
@@ -47,10 +47,10 @@ impl CvvVault {
         })))
     }
 
-    /// Seals a CVV of 3 or 4 digits under a new key, which is on the disk before this returns. Blocks.
+    /// Seals a CVV of 3 or 4 digits under a new key, which is on disk before this returns. Blocks.
     ///
     /// # Errors
-    /// [`VaultError::NotACard`] for other text; when the disk fails.
+    /// [`VaultError::InvalidCardNumber`] for other text; when the disk fails.
     pub fn seal(&self, card: CardId, cvv: &Secret<String>) -> Result<Vec<u8>, VaultError> {
         let digits = cvv.expose_secret().as_bytes();
         if !(3..=4).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
@@ -75,7 +75,7 @@ impl CvvVault {
     /// Opens a card's record; `None` once its key is destroyed. Blocks.
     ///
     /// # Errors
-    /// [`VaultError::Sealed`] when it is damaged or another card's; when the disk fails.
+    /// [`VaultError::Sealed`] when it is corrupt or another card's; when the disk fails.
     pub fn open_cvv(&self, card: CardId, record: &[u8]) -> Result<Option<Secret<String>>, VaultError> {
         let id = key_id(record)?;
         let key = match std::fs::read(self.file(id)).map(Zeroizing::new) {
@@ -98,15 +98,15 @@ impl CvvVault {
         digits.map(Some)
     }
 
-    /// Whether a record's key is there. Blocks.
+    /// Whether a record's key exists. Blocks.
     ///
     /// # Errors
-    /// [`VaultError::Sealed`] for what is no record; when the disk fails.
+    /// [`VaultError::Sealed`] for a malformed record; when the disk fails.
     pub fn has_key(&self, record: &[u8]) -> Result<bool, VaultError> {
         Ok(self.file(key_id(record)?).try_exists()?)
     }
 
-    /// How many keys there are. Blocks.
+    /// Number of keys. Blocks.
     ///
     /// # Errors
     /// When the disk fails.
@@ -119,7 +119,7 @@ impl CvvVault {
         Ok(keys)
     }
 
-    /// Destroys a record's key: overwritten, unlinked, and the directory synced. Once more is no error. Blocks.
+    /// Destroys a record's key: overwritten, unlinked, and the directory synced. Repeating it is not an error. Blocks.
     ///
     /// # Errors
     /// When the disk fails.
@@ -155,7 +155,7 @@ impl KeyShredder for CvvVault {
         Box::pin(async move {
             let forgotten = tokio::task::spawn_blocking(move || vault.destroy_key(&record)).await;
             let failed = |message: String| PortError {
-                // Once more does no harm.
+                // Repeating it is harmless.
                 kind: purser_actors::port::ErrorKind::Temporary,
                 operation: "shred",
                 message,
@@ -206,7 +206,7 @@ mod tests {
         opened.map(|cvv| cvv.expose_secret().clone())
     }
 
-    // Aim: a record opens for its own card alone, unchanged alone, by whoever has the directory, which is private.
+    // Checks: a record opens only unchanged, for its own card and with its key directory, which is private.
     #[test]
     fn case_70_a_cvv_opens_for_its_own_card_and_with_its_key_alone() {
         let dir = tempfile::tempdir().unwrap();
@@ -231,7 +231,8 @@ mod tests {
         }
     }
 
-    // Aim: a destroyed key leaves no file and opens nothing, other cards' stay; destroying it again is no error.
+    // Checks: a destroyed key leaves no file and opens nothing, and other cards' keys stay. Destroying it again is not
+    // an error.
     #[test]
     fn a_destroyed_key_leaves_nothing_of_its_cvv() {
         let dir = tempfile::tempdir().unwrap();

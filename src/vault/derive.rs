@@ -1,5 +1,5 @@
-//! Secrets that follow from a key of the ring: HKDF with SHA-256 (RFC 5869). What is derived is stored nowhere, so it is there
-//! again wherever the ring is, whatever became of the store.
+//! Secrets derived from a key of the ring: HKDF with SHA-256 (RFC 5869). They are not stored, so they can be recomputed
+//! from the ring alone, even if the store is lost.
 
 use hkdf::Hkdf;
 use purser_actors::id::CardId;
@@ -8,12 +8,12 @@ use zeroize::Zeroizing;
 
 use super::{KeyId, ROOTED, Vault, VaultError, key_of};
 
-/// What everything is extracted with: other uses of a key of the ring derive nothing that is equal.
+/// Extraction salt: other uses of a key of the ring never derive an equal secret.
 const SALT: &[u8] = b"purser vault derivation 1";
 
 impl Vault {
-    /// The key that is derived from where nothing is derived yet: the oldest. A newer one never takes its place, and it cannot
-    /// be removed once a record of [`Vault::root`] names it; so the same is derived before and after a restore.
+    /// The key for a first derivation: the oldest. A newer one never replaces it, and it cannot be removed once a
+    /// record of [`Vault::root`] names it. The same secrets are therefore derived before and after a restore.
     pub fn root_key(&self) -> KeyId {
         self.keyring.read().oldest_id()
     }
@@ -32,7 +32,7 @@ impl Vault {
         Ok(derived)
     }
 
-    /// Seals under [`Vault::root_key`] what something is derived from, for good: such a record holds its key on the ring.
+    /// Seals the source of a derivation permanently under [`Vault::root_key`]: such a record pins its key on the ring.
     ///
     /// # Errors
     /// As [`Vault::seal_bytes`].
@@ -43,7 +43,7 @@ impl Vault {
         self.seal_under(ROOTED, (key, root), id, plain)
     }
 
-    /// Opens such a record: what was sealed, and the key that is derived from.
+    /// Opens such a record: the sealed bytes, and the key for derivation.
     ///
     /// # Errors
     /// As [`Vault::open_bytes`]; also for a record of another kind.
@@ -60,7 +60,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: HKDF is that of RFC 5869 (appendix A, test case 1).
+    // Checks: HKDF is that of RFC 5869 (appendix A, test case 1).
     #[test]
     fn derivation_is_hkdf_with_sha256() {
         let mut okm = [0; 42];

@@ -1,4 +1,5 @@
-//! Documents in a backup: the sealed files in one file beside the store's, which is whole or refused. Nothing is opened for it.
+//! Documents in a backup: the sealed files in one file beside the store's. An incomplete file is rejected.
+//! Nothing is decrypted for it.
 //!
 //! ```text
 //! "purser documents 1\n" | 1, id (16), length (8), the sealed bytes, SHA-256 of all four | … | 0, how many (8)
@@ -21,17 +22,17 @@ const END: u8 = 0;
 /// A sealed document is a little more than 10 MB.
 const MAX_DOCUMENT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Where the documents of the backup in this file lie.
+/// Path of the documents beside this backup file.
 pub fn documents_path(backup: &Path) -> PathBuf {
     let mut name = backup.as_os_str().to_owned();
     name.push(".documents");
     name.into()
 }
 
-/// Writes these documents of a directory into one file, and replaces one that is there. Answers which were not there.
+/// Writes these documents of a directory into one file, replacing an existing one. Returns the missing ones.
 ///
 /// # Errors
-/// When the disk fails; a file that was there stays then.
+/// When the disk fails; an existing file is then unchanged.
 pub fn save(directory: &Path, wanted: &BTreeSet<DocumentId>, file: &Path) -> io::Result<Vec<DocumentId>> {
     private_file::remove_stale_temp_files(file)?;
     private_file::replace_by(file, |out| {
@@ -65,7 +66,7 @@ fn pack(directory: &Path, wanted: &BTreeSet<DocumentId>, out: &mut impl Write) -
     Ok(missing)
 }
 
-/// Whether a file is one that [`save`] wrote, whole.
+/// Whether a file is a complete one that [`save`] wrote.
 ///
 /// # Errors
 /// When it is not, or the disk fails.
@@ -73,7 +74,7 @@ pub fn check(file: &Path) -> io::Result<()> {
     each(file, |_, _| Ok(()))
 }
 
-/// The documents in a file, which is whole.
+/// The documents in a complete file.
 ///
 /// # Errors
 /// As [`check`].
@@ -86,11 +87,11 @@ pub fn held(file: &Path) -> io::Result<BTreeSet<DocumentId>> {
     Ok(held)
 }
 
-/// Brings these documents from a file into a directory, each durably. Answers which are now in neither. Without a file there
-/// is what the directory has.
+/// Copies these documents from a file into a directory, each durably. Returns those that are in neither.
+/// Without a file, only the directory counts.
 ///
 /// # Errors
-/// When the file is damaged, or the disk fails.
+/// When the file is corrupt, or the disk fails.
 pub fn load(file: &Path, directory: &Path, wanted: &BTreeSet<DocumentId>) -> io::Result<Vec<DocumentId>> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     if file.exists() {
@@ -153,8 +154,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: what was saved comes back byte for byte, only what is wanted, and what is nowhere is named; no cut, no changed bit
-    // and nothing behind the end is taken for a whole file.
+    // Checks: saved documents are restored byte for byte, only the requested ones, and missing ones are named.
+    // A file that is truncated, has a changed bit or has extra bytes is rejected.
     #[test]
     fn saved_documents_are_whole_or_refused() {
         let root = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Documents that people upload: files, each sealed under a key of its own. The keys lie in the vault as every secret does,
-//! so a change of the vault's key touches no file, and a document whose key is gone is noise.
+//! Uploaded documents: files, each sealed under its own key. The keys are sealed in the vault like every secret. A
+//! change of the vault's key therefore touches no file, and a document without its key is unreadable.
 //!
 //! A file is `nonce (24) | ciphertext and tag`, XChaCha20-Poly1305, with the document's id authenticated.
 
@@ -17,10 +17,9 @@ use zeroize::Zeroizing;
 use super::{NONCE, Vault, VaultError, VaultRng};
 use crate::private_file;
 
-/// First byte of a document's key: no month, so a card number is never taken for it.
+/// First byte of a document's key: not a valid month, so a card number is never mistaken for it.
 const KEY_TAG: u8 = 0xF3;
 
-/// The directory of documents.
 #[derive(Clone)]
 pub struct DocumentStore {
     directory: Arc<Path>,
@@ -29,7 +28,7 @@ pub struct DocumentStore {
 }
 
 impl DocumentStore {
-    /// Opens the directory, or makes it.
+    /// Opens or creates the directory.
     ///
     /// # Errors
     /// When the disk fails.
@@ -43,7 +42,8 @@ impl DocumentStore {
         })
     }
 
-    /// Keeps a document, durably, and returns its key, sealed under its id. Nothing opens it until that is stored.
+    /// Stores a document durably and returns its key, sealed under its id. The document is unreadable until that key is
+    /// stored.
     ///
     /// # Errors
     /// When the disk fails.
@@ -72,7 +72,7 @@ impl DocumentStore {
     /// Opens a document by its sealed key.
     ///
     /// # Errors
-    /// When the file or the vault's key is not there, or either was changed.
+    /// When the file or the vault's key is missing, or either was changed.
     pub async fn read(&self, id: DocumentId, sealed_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let tagged = self.vault.open_bytes(CardId(id.0), sealed_key)?;
         let key = match tagged.split_first() {
@@ -96,7 +96,7 @@ impl DocumentStore {
             .map_err(|_| VaultError::Sealed("changed, or another document's"))
     }
 
-    /// Removes the file of a document whose key is not stored any more, as far as that is possible.
+    /// Removes the file of a document whose key is no longer stored, as far as possible.
     pub async fn delete(&self, id: DocumentId) {
         let path = self.path(id);
         let removed = tokio::task::spawn_blocking(move || std::fs::remove_file(path)).await;
@@ -122,8 +122,8 @@ mod tests {
         DocumentStore::open(root.join("documents"), Arc::new(vault), entropy).unwrap()
     }
 
-    // Aim: a document comes back as it was, over a restart; nothing of it is readable in its file; it opens for its own id and
-    // its own key only; a changed file is refused, and one that was forgotten is gone.
+    // Checks: a document is read back unchanged across a restart, and its file contains no plaintext. It opens for its
+    // own id and key only. A changed file is rejected, and a deleted one is gone.
     #[tokio::test]
     async fn a_document_opens_by_its_own_key_alone() {
         let root = tempfile::tempdir().unwrap();

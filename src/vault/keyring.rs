@@ -1,7 +1,7 @@
-//! The vault's keys, in a file of their own (mode 0600) or from a setting. The last key of the ring is the active one.
+//! The vault's keys, in their own file (mode 0600) or from a setting. The last key of the ring is the active one.
 //!
-//! The file is text: a first line that names the format, then `key-id key` in hex, one a line. An id is the beginning
-//! of the key's own hash, so a damaged line cannot pass for a key.
+//! The file is text: a first line that names the format, then `key-id key` in hex, one per line. An id is the beginning
+//! of the key's own hash, so a corrupt line is never accepted as a key.
 
 use std::fmt;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::private_file;
 use crate::secret::Secret;
 
 const FORMAT: &str = "purser vault keyring 1";
-/// Enough for hundreds of keys; a wrong file must not be read whole.
+/// Enough for hundreds of keys; bounds the read of a wrong file.
 const FILE_LIMIT: u64 = 64 * 1024;
 
 /// Names a key in every record that it sealed: the first four bytes of the key's hash.
@@ -185,7 +185,7 @@ impl Keyring {
         Ok(())
     }
 
-    /// Replaces the file whole: written beside it, synced, renamed, and the directory synced.
+    /// Replaces the file atomically: written beside it, synced, renamed, and the directory synced.
     fn save(&self) -> Result<(), VaultError> {
         let Some(path) = &self.file else {
             return Err(VaultError::ManagedInConfig);
@@ -200,7 +200,7 @@ impl Keyring {
             text.push_str(&digits);
             text.push('\n');
         }
-        // What a start that died here left may hold a key that is removed now.
+        // A temporary file of a process that died here may contain a key that is removed now.
         private_file::remove_stale_temp_files(path)?;
         Ok(private_file::replace(path, text.as_bytes())?)
     }

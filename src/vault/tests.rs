@@ -30,7 +30,7 @@ fn opens(vault: &Vault, record: &[u8]) -> bool {
     })
 }
 
-// A record opens for its own card, with every bit as it was, and for nothing else.
+// A record opens for its own card, bit for bit, and for nothing else.
 #[test]
 fn a_record_opens_for_its_own_card_alone() {
     let dir = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn a_record_opens_for_its_own_card_alone() {
     }
 }
 
-// case_71: sealing goes on while the key is rotated, everything stays readable, and across restarts.
+// case_71: sealing continues while the key is rotated, and everything stays readable, across restarts too.
 #[test]
 fn case_71_rotation_keeps_everything_readable() {
     let dir = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn case_71_rotation_keeps_everything_readable() {
     );
 }
 
-// case_71: an old key goes only when no record needs it; then its records say which key they miss.
+// case_71: an old key can only be removed when no record needs it; then its records report the missing key.
 #[test]
 fn case_71_an_old_key_goes_when_nothing_needs_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -107,7 +107,7 @@ fn case_71_an_old_key_goes_when_nothing_needs_it() {
     assert!(error.to_string().contains(&old.to_string()));
 }
 
-// case_71: another keyring, a missing file, a damaged or readable one: a clear error and no start.
+// case_71: another keyring, a missing file, a corrupt or world-readable one: a clear error and no start.
 #[test]
 fn case_71_the_wrong_keyring_does_not_start() {
     let dir = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn case_71_the_wrong_keyring_does_not_start() {
     ));
 }
 
-// Keys from a setting: the last is active, all open, and they are changed where they come from.
+// Keys from a setting: the last is active, all open, and they can only be changed in the settings.
 #[test]
 fn keys_may_come_from_a_setting() {
     let (one, two) = ("11".repeat(32), "22".repeat(32));
@@ -156,7 +156,7 @@ fn keys_may_come_from_a_setting() {
     }
 }
 
-// case_70: neither the vault, nor a number, nor an error shows anything secret.
+// case_70: no Debug output or error of the vault or a number contains a secret.
 #[test]
 fn case_70_nothing_secret_is_printed() {
     let key = "ab".repeat(32);
@@ -178,7 +178,8 @@ fn case_70_nothing_secret_is_printed() {
     }
 }
 
-// A digest is the same for the same digits, over a restart and a new key, and another's for every other digit and vault.
+// A digest is the same for the same digits, across a restart and a new key, and differs for every other digit and
+// vault.
 #[test]
 fn a_digest_is_the_vaults_own() {
     let dir = tempfile::tempdir().unwrap();
@@ -194,8 +195,8 @@ fn a_digest_is_the_vaults_own() {
     assert_ne!(other.digest(PAN.as_bytes()), first);
 }
 
-// case_82: what is derived from a key is there again with the keyring alone, rotated or not; its record keeps that key on the
-// ring, is sealed under no other, and opens for its own id only.
+// case_82: a derived secret can be recomputed from the keyring alone, rotated or not. Its record pins that key on the
+// ring, is resealed under no other, and opens for its own id only.
 #[test]
 fn case_82_what_is_derived_from_a_key_keeps_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! Managed wallets and their spends: what is reserved is what may still leave, what left a wallet's address on the chain left
-//! for one spend, and its addresses are its owner's: whatever they paid for is.
+//! Agent wallets and their wallet payments. What is reserved may still be sent, and each transfer from a wallet's
+//! address on chain belongs to one wallet payment. A wallet's addresses, and all payments from them, belong to its
+//! owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -17,12 +18,11 @@ use super::banking::BankingSnapshot;
 use super::onchain::{UnmatchedTransfers, is_exact};
 use super::{ChainTransfer, StoreContents, VerifyReport, each_row};
 
-/// Of all accounts.
 #[derive(Default)]
 pub(crate) struct AgentWallets {
     pub(crate) wallets: BTreeMap<Wallet, AgentWallet>,
     payments: BTreeMap<WalletPaymentId, WalletPayment>,
-    /// Whose each address is, by its row.
+    /// Owner of each address, by its row.
     addresses: BTreeMap<Wallet, Wallet>,
 }
 
@@ -34,17 +34,17 @@ impl AgentWallets {
 
 const fn name_of(status: &Status) -> &'static str {
     match status {
-        Status::Pending => "reserved",
+        Status::Pending => "pending",
         Status::Signed(_) => "signed",
         Status::Sent(..) => "sent",
         Status::Settled { .. } => "settled",
-        Status::Failed { .. } => "refused",
+        Status::Failed { .. } => "failed",
         Status::Unsettled { .. } => "unsettled",
     }
 }
 
 impl AgentWallets {
-    /// Takes a snapshot; `None` for another kind's.
+    /// Reads a snapshot; `None` for another kind.
     pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
         let revision = row.revision;
         if kind == EntityKind::AgentWallet as u8 {
@@ -66,7 +66,7 @@ impl AgentWallets {
         None
     }
 
-    /// Reads the rows of the addresses.
+    /// Reads the address rows.
     pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
         each_row(store, &[table::ADDRESS], |key, row| {
             match (Wallet::from_key(&key[1..]), Wallet::from_key(&row.value)) {
@@ -78,8 +78,8 @@ impl AgentWallets {
     }
 }
 
-/// The addresses of every wallet, and of nothing else, are its owner's; whose a payment is follows from who sent it, and no
-/// session is a managed wallet's.
+/// Checks that exactly the addresses of wallets belong to their owners. A payment's account follows from its sender,
+/// and no session belongs to an agent wallet.
 fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
     let AgentWallets { wallets, addresses, .. } = &contents.agent_wallets;
     let mut expected = BTreeMap::new();
@@ -105,9 +105,9 @@ fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
     for (id, (payment, _)) in &contents.payments {
         let payer = payment.claim.authorization.payer();
         let owner = expected.get(&payer);
-        // A payment that is taken over after a restore may be from a managed wallet that the lost history opened. Its owner is
-        // found only by deriving the wallet again: a payment taken over after that has the owner's account without a row for the
-        // address, and one taken over before has the address's own account, whatever is opened later.
+        // A payment that is taken over after a restore may be from an agent wallet that the lost history opened. Its
+        // owner is only found by deriving the wallet again. A payment taken over after that has the owner's account
+        // without an address row. One taken over before has the address's own account, whatever is opened later.
         if payment.claim.is_taken_over() && (owner.is_none() || payment.claim.account == payer) {
             continue;
         }
@@ -127,7 +127,7 @@ fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
     }
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::AgentWallet as u8 {
         return Some(codec::decode(event).map(|event| match event {
@@ -142,11 +142,11 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     if kind == EntityKind::WalletPayment as u8 {
         return Some(codec::decode(event).map(|event| {
             Some(match event {
-                wallet_payment::Event::Created { .. } => "reserved",
+                wallet_payment::Event::Created { .. } => "pending",
                 wallet_payment::Event::Signed(..) => "signed",
                 wallet_payment::Event::ResponseReceived(..) => "sent",
                 wallet_payment::Event::Confirmed(..) => "settled",
-                wallet_payment::Event::Failed(..) => "refused",
+                wallet_payment::Event::Failed(..) => "failed",
                 wallet_payment::Event::Unsettled(..) => "unsettled",
             })
         }));
@@ -154,7 +154,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     None
 }
 
-/// Reservations against spends, and work under way against both.
+/// Compares reservations with wallet payments, and pending jobs with both.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     check_addresses(contents, report);
     let mut moving: BTreeMap<WalletPaymentId, (usize, usize)> = BTreeMap::new();
@@ -182,26 +182,30 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         let status = name_of(&spend.status);
         if (sending, ending) != (usize::from(is_open), ending.min(usize::from(!is_open))) {
             let detail = format!("{status}: {sending} effects send it and {ending} end its reservation");
-            report.report("spend.orphan", id, detail);
+            report.report("wallet_payment.orphaned", id, detail);
         }
-        // While it is open, and then until its timer has come.
+        // While it is open, and then until its scheduled job has run.
         let spoken =
             matches!(spend.order.method, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
         if spoken != contents.http_records.contains(id) {
             let detail = format!("{status}, and what was said for it is there: {}", !spoken);
-            report.report("spend.spoken", id, detail);
+            report.report("wallet_payment.request_mismatch", id, detail);
         }
-        // At its end the wallet is being told.
+        // At its end the wallet is being notified.
         if reserved.is_some() != (is_open || ending > 0) {
             let detail = format!("{status}, and its reservation is there: {}", reserved.is_some());
-            report.report("spend.reservation", id, detail);
+            report.report("wallet_payment.hold_mismatch", id, detail);
         }
         if reserved.is_some_and(|open| open.amount != spend.order.amount || open.network != spend.from.network()) {
-            report.report("spend.reservation", id, "another amount or network is reserved for it");
+            report.report(
+                "wallet_payment.hold_mismatch",
+                id,
+                "another amount or network is reserved for it",
+            );
         }
         if wallet.is_none_or(|wallet| wallet.addresses.on(spend.from.network()) != spend.from) {
             report.report(
-                "spend.wallet",
+                "wallet_payment.wallet_mismatch",
                 id,
                 format!("{} is not its wallet's address", spend.from),
             );
@@ -212,18 +216,26 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         .union(&forgetting)
         .filter(|id| !spends.contains_key(id))
     {
-        report.report("spend.spoken", id, "something was said for it, and it does not exist");
+        report.report(
+            "wallet_payment.request_mismatch",
+            id,
+            "something was said for it, and it does not exist",
+        );
     }
     for id in moving.keys() {
-        report.report("spend.missing", id, "effects move it, and it does not exist");
+        report.report("wallet_payment.missing", id, "effects move it, and it does not exist");
     }
     for (owner, wallet) in wallets {
         for open in wallet.holds.iter().filter(|open| !spends.contains_key(&open.payment)) {
-            report.report("spend.missing", open.payment, format!("{owner} has reserved for it"));
+            report.report(
+                "wallet_payment.missing",
+                open.payment,
+                format!("{owner} has reserved for it"),
+            );
         }
         if !contents.sealed.contains(&AgentWallet::keys(owner).0) {
             report.report(
-                "agent_wallet.keys",
+                "agent_wallet.keys_missing",
                 owner,
                 "what its keys are derived from is not there",
             );
@@ -231,8 +243,9 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     }
 }
 
-/// The chains' own lists: one transfer for each settled spend, and none out of a managed wallet besides, but in a time of which a
-/// restore has lost the history: a wallet's money is its owner's and in no book of ours.
+/// Compares with the chains' own lists: one transfer for each settled wallet payment, and none other from an agent
+/// wallet. Exception: the period whose history a restore has lost, because a wallet's money belongs to its owner and is
+/// not in our ledger.
 pub(super) fn compare_with_chain<'a>(
     contents: &StoreContents,
     (chain, lost): (impl Iterator<Item = &'a ChainTransfer>, &[RangeInclusive<Timestamp>]),
@@ -251,7 +264,7 @@ pub(super) fn compare_with_chain<'a>(
     let is_of = |spend: &WalletPayment, transfer: &ChainTransfer| {
         (transfer.from, transfer.to, transfer.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic())
     };
-    // Whoever knows its place in its transaction takes it before one who does not can.
+    // Exact names take their transfers first.
     for exact in [true, false] {
         for (id, spend) in spends {
             let named = spend.transaction().filter(|name| is_exact(name) == exact);
@@ -260,13 +273,17 @@ pub(super) fn compare_with_chain<'a>(
                 Some(transfer) if is_of(spend, transfer) => {}
                 Some(transfer) => {
                     let detail = format!("{transaction} moved {} atomic USDC to {}", transfer.atomic, transfer.to);
-                    report.report("chain.differs", id, detail);
+                    report.report("chain.transfer_mismatch", id, detail);
                 }
-                None => report.report("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
+                None => report.report(
+                    "chain.sender_mismatch",
+                    id,
+                    format!("{transaction} did not leave its wallet"),
+                ),
             }
         }
     }
-    // One that the engine has not heard of yet is on its way.
+    // One that the engine has not seen yet is still in progress.
     for spend in spends.values() {
         if matches!(spend.status, Status::Signed(_) | Status::Sent(..)) {
             left.take_any(|_, transfer| is_of(spend, transfer));
@@ -278,6 +295,6 @@ pub(super) fn compare_with_chain<'a>(
             "{} atomic USDC left a managed wallet for {} without a spend",
             transfer.atomic, transfer.to
         );
-        report.report("chain.left", transaction, detail);
+        report.report("chain.untracked_transfer", transaction, detail);
     }
 }

@@ -1,4 +1,4 @@
-//! API keys: a living one takes one place of its owner's, and a place is taken by a living one.
+//! API keys: each active key occupies one slot of its owner, and each occupied slot has an active key.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,10 @@ use purser_storage::{Row, Store, StoreError};
 use super::banking::BankingSnapshot;
 use super::{StoreContents, VerifyReport, each_row};
 
-/// Of all accounts.
 #[derive(Default)]
 pub(crate) struct ApiKeys {
     keys: BTreeMap<ApiKeyId, ApiKey>,
-    /// Who takes each place, by the digest of the owner.
+    /// The key in each slot, by the digest of the owner.
     slots: Vec<(u128, ApiKeyId)>,
 }
 
@@ -28,7 +27,7 @@ const fn name_of(key: &ApiKey) -> &'static str {
 }
 
 impl ApiKeys {
-    /// Takes a snapshot; `None` for another kind's.
+    /// Reads a snapshot; `None` for another kind.
     pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
         (kind == EntityKind::ApiKey as u8).then(|| {
             codec::decode(&row.value).map(|key: ApiKey| {
@@ -40,7 +39,7 @@ impl ApiKeys {
         })
     }
 
-    /// Reads the places.
+    /// Reads the slots.
     pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         each_row(store, &[table::API_KEY_SLOT], |key, row| {
             let number = |bytes: Option<&[u8; 16]>| bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes));
@@ -50,13 +49,12 @@ impl ApiKeys {
         .await
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     (kind == EntityKind::ApiKey as u8).then(|| {
         codec::decode(event).map(|event| match event {
@@ -68,7 +66,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// Holds keys and places against each other, and sessions against the keys that they were made with.
+/// Compares keys with slots, and sessions with the keys that created them.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     let ApiKeys { keys, slots: places } = &contents.api_keys;
     let mut living: Vec<(u128, ApiKeyId)> = keys
@@ -81,16 +79,20 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     taken.sort_unstable();
     for missing in living.iter().filter(|key| taken.binary_search(key).is_err()) {
         report.report(
-            "api_key.place_missing",
+            "api_key.index_missing",
             missing.1,
             "it lives and takes no place of its owner's",
         );
     }
     for stray in taken.iter().filter(|place| living.binary_search(place).is_err()) {
-        report.report("api_key.place_stray", stray.1, "it takes a place and does not live");
+        report.report(
+            "api_key.index_unexpected",
+            stray.1,
+            "it takes a place and does not live",
+        );
     }
     for pair in taken.windows(2).filter(|pair| pair[0] == pair[1]) {
-        report.report("api_key.place_twice", pair[0].1, "it takes two places");
+        report.report("api_key.index_duplicate", pair[0].1, "it takes two places");
     }
     for (id, (session, _)) in &contents.sessions {
         let Some(named) = session.amr.key() else { continue };
@@ -99,7 +101,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             .is_none_or(|key| key.owner != session.owner || key.used_at.is_none())
         {
             report.report(
-                "api_key.session",
+                "api_key.session_unlinked",
                 id,
                 "the key that it was made with does not know of it",
             );

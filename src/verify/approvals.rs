@@ -1,4 +1,5 @@
-//! What waits for a second operator stands under the id of its act, and what operators have given alone under their names.
+//! Pending approvals are stored under the id of their operation, and the totals that operators granted alone under
+//! their names.
 
 use purser_actors::approval::{OperatorDailyTotal, PendingApproval};
 use purser_actors::id::ApprovalId;

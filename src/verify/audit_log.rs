@@ -1,5 +1,5 @@
-//! The audit log is whole: every row is there, in its place, and as the row behind it knows it. The first that is not is named;
-//! behind it nothing is proved.
+//! The audit log is complete: every row exists, in its position, and matches the hash in the next row. The first
+//! mismatch is reported; nothing after it is proved.
 
 use purser_actors::kernel::table;
 use purser_actors::operator::AuditRecord;
@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::{VerifyReport, each_row};
 
-/// A row as it is stored.
 struct StoredAuditRow {
     number: Option<u64>,
     value: Vec<u8>,
@@ -28,12 +27,12 @@ pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Resul
     let newest = store.read(&table::meta("audit")).await?;
     let newest = newest.map(|row| (row.revision, row.value.to_vec()));
     if let Err((number, what)) = chained(&rows, newest) {
-        report.report("audit.chain", number, what);
+        report.report("audit.chain_broken", number, what);
     }
     Ok(())
 }
 
-/// The number of the first row that is not as it must be, and how it is not.
+/// The number of the first wrong row, and the reason.
 fn chained(rows: &[StoredAuditRow], newest: Option<(u64, Vec<u8>)>) -> Result<(), (u64, String)> {
     let (last, newest) = newest.unwrap_or_default();
     let mut before = vec![0; 32];
@@ -50,7 +49,7 @@ fn chained(rows: &[StoredAuditRow], newest: Option<(u64, Vec<u8>)>) -> Result<()
         }
         let hash = Sha256::digest(&row.value).to_vec();
         if audit.position.previous_hash[..] != *before {
-            // One of the two was changed: this one, if whoever is behind it does not know it either.
+            // One of the two was changed: this one, if the hash in the next row does not match it either.
             let next = rows.get(n as usize);
             let behind = next.map_or(Some(newest), |next| link(&next.value));
             let broken = if behind.is_some_and(|known| known == hash) {
@@ -69,7 +68,7 @@ fn chained(rows: &[StoredAuditRow], newest: Option<(u64, Vec<u8>)>) -> Result<()
     }
 }
 
-/// What a row knows the one before by.
+/// The link in a row to the previous one.
 fn link(row: &[u8]) -> Option<Vec<u8>> {
     let audit: AuditRecord = codec::decode(row).ok()?;
     Some(audit.position.previous_hash.to_vec())

@@ -1,5 +1,5 @@
-//! What the bank side keeps of holders: snapshots agree with their events, work that is under way has its effect, and each
-//! transfer has moved what its state says.
+//! Bank records of customers: snapshots agree with their events, unfinished work has its job, and each transfer has
+//! moved what its status implies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,24 @@ use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport};
 
-/// A snapshot of any of its kinds.
+/// A snapshot of any banking kind.
 #[derive(Clone, Debug)]
 pub(crate) struct BankingSnapshot {
-    /// For people.
+    /// Human-readable.
     pub(crate) name: String,
-    /// Of the snapshot.
     pub(crate) revision: u64,
-    /// As events name it.
+    /// Status name in events.
     pub(crate) status: &'static str,
     /// Its records in the vault.
     pub(crate) sealed: Vec<u128>,
-    /// What must be at work for it.
+    /// The job that must be pending for it.
     expected_job: Option<String>,
-    /// The money of a transfer: which way, how much in atomic USDC, and how much of it came back.
+    /// A transfer's direction, its amount in atomic USDC, and the returned part of it.
     transfer: Option<(TransferDirection, i128, i128)>,
 }
 
 impl BankingSnapshot {
-    /// Of what has neither records in the vault nor money of its own.
+    /// For kinds without vault records and money.
     pub(super) const fn new(name: String, revision: u64, status: &'static str) -> Self {
         Self {
             name,
@@ -74,9 +73,9 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
         return Some(codec::decode(&row.value).map(|read: BankAccount| {
             BankingSnapshot {
                 status: match read.status {
-                    account::Status::Pending(_) => "opening",
+                    account::Status::Pending(_) => "pending",
                     account::Status::Open(_) => "open",
-                    account::Status::Rejected(_) => "refused",
+                    account::Status::Rejected(_) => "rejected",
                 },
                 expected_job: matches!(read.status, account::Status::Pending(_))
                     .then(|| format!("{:?}", Job::OpenBankAccount(BankAccountId(number)))),
@@ -113,7 +112,7 @@ fn application_snapshot(read: &BankingApplication, kept: BankingSnapshot) -> Ban
     let tax = read.tax_last4.as_ref().map(|_| read.id.0);
     BankingSnapshot {
         status: match read.status {
-            application::Status::Incomplete => "collecting",
+            application::Status::Incomplete => "incomplete",
             application::Status::Submitted(_) => "submitted",
             application::Status::Approved(_) => "approved",
             application::Status::Rejected(_) => "rejected",
@@ -128,7 +127,7 @@ fn application_snapshot(read: &BankingApplication, kept: BankingSnapshot) -> Ban
     }
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::BankingProfile as u8 {
         return Some(codec::decode(event).map(|profile::Event::Created(_)| Some("open")));
@@ -138,7 +137,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         return Some(codec::decode(event).map(|event| {
             Some(match event {
                 Event::Opened(_) | Event::Updated(..) | Event::DocumentAdded(_) | Event::InformationRequested(..) => {
-                    "collecting"
+                    "incomplete"
                 }
                 Event::Submitted(..) => "submitted",
                 Event::Approved(..) => "approved",
@@ -149,9 +148,9 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     if kind == EntityKind::BankAccount as u8 {
         return Some(codec::decode(event).map(|event| {
             Some(match event {
-                account::Event::Requested(_) => "opening",
+                account::Event::Requested(_) => "pending",
                 account::Event::Opened(..) => "open",
-                account::Event::Rejected(..) => "refused",
+                account::Event::Rejected(..) => "rejected",
             })
         }));
     }
@@ -168,7 +167,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// Work and money.
+/// Checks jobs and money.
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let at_work: BTreeSet<String> = contents.jobs.iter().map(|e| format!("{:?}", e.job)).collect();
     let crediting: BTreeSet<String> = contents
@@ -185,7 +184,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     for kept in contents.banking.values() {
         if kept.expected_job.as_ref().is_some_and(|work| !at_work.contains(work)) {
             report.report(
-                "banking.idle",
+                "banking.job_missing",
                 &kept.name,
                 format!("{}, and nothing is at work", kept.status),
             );
@@ -193,7 +192,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let Some((way, amount, back)) = kept.transfer else {
             continue;
         };
-        // What the bank owes us for it, negative where we owe the bank; and what its holder has of it.
+        // What the bank owes us for it, negative where we owe the bank; and the customer's part.
         let (owed, holder) = match (way, kept.status) {
             (TransferDirection::Incoming, _) | (TransferDirection::ToBalance, "complete") => (-amount, amount),
             (TransferDirection::ToAccount, "pending" | "complete") => (amount, -amount),
@@ -209,10 +208,10 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
                 kept.status,
                 holder - waiting
             );
-            report.report("banking.holder", &kept.name, detail);
+            report.report("banking.customer_balance_mismatch", &kept.name, detail);
         }
         if history.complete && history.net_amount(&kept.name) != booked {
-            report.report("banking.recorded", &kept.name, "ledger and events differ");
+            report.report("banking.ledger_mismatch", &kept.name, "ledger and events differ");
         }
         let owing = books
             .owed
@@ -221,7 +220,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let owing = owing.copied().unwrap_or(0);
         if owing != owed {
             let detail = format!("{}: {owing} owed to the bank, expected {owed}", kept.status);
-            report.report("banking.owed", &kept.name, detail);
+            report.report("banking.payable_mismatch", &kept.name, detail);
         }
     }
 }

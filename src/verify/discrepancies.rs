@@ -1,4 +1,4 @@
-//! Every open difference is on the operators' list under its kind, once, and nothing else is.
+//! The operators' list has exactly the open discrepancies, each once and under its kind.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use purser_storage::{Row, Store, StoreError};
 
 use super::{VerifyReport, each_row, take};
 
-/// Differences, and the list of those that are open: when and of which kind.
+/// Discrepancies, and the list of open ones with their time and kind.
 #[derive(Default)]
 pub(super) struct Discrepancies {
     pub(super) all: BTreeMap<DiscrepancyId, (Discrepancy, u64)>,
@@ -35,7 +35,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 impl Discrepancies {
-    /// Takes a row of the kind; `None` for another.
+    /// Reads a row of the kind; `None` for another.
     pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
         (kind == EntityKind::Discrepancy as u8).then(|| {
             let id = DiscrepancyId(number);
@@ -65,10 +65,14 @@ pub(super) fn check(differences: &Discrepancies, report: &mut VerifyReport) {
         let has = listed.get(id).cloned().unwrap_or_default();
         if has != want {
             let detail = format!("{}: its rows in the list are {has:?}", name_of(difference.status));
-            report.report("difference.row", id, detail);
+            report.report("discrepancy.index_mismatch", id, detail);
         }
     }
     for id in listed.keys().filter(|id| !all.contains_key(id)) {
-        report.report("difference.row", id, "a row in the list, and no such difference");
+        report.report(
+            "discrepancy.index_mismatch",
+            id,
+            "a row in the list, and no such difference",
+        );
     }
 }

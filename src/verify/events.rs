@@ -1,4 +1,4 @@
-//! The journal's events, folded by rules of this file, held against the snapshots.
+//! Folds the journal's events by independent rules and compares the result with the snapshots.
 
 mod payments;
 mod status_only;
@@ -16,7 +16,7 @@ use super::{
     lines, payees, products, refunds, reloadable_cards, webhooks,
 };
 
-/// What the events say of one entity.
+/// The folded events of one entity.
 #[derive(Default)]
 struct EntityEvents {
     first: u64,
@@ -30,19 +30,19 @@ struct EntityEvents {
     generation: u32,
 }
 
-/// What the events say of money, by cause.
+/// Amounts in the events, by cause.
 #[derive(Default)]
 pub(super) struct MoneyHistory {
     /// Credits that accounts recorded, by cause.
     pub(super) credits: BTreeMap<String, Vec<u64>>,
-    /// What balances paid for, by cause.
+    /// Payments from balances, by cause.
     pub(super) paid_out: BTreeMap<String, u64>,
-    /// Whether the journal still holds every event since the beginning.
+    /// Whether the journal still has every event since the beginning.
     pub(super) complete: bool,
 }
 
 impl MoneyHistory {
-    /// What a cause brought to balances by the events, less what they paid for it; atomic USDC.
+    /// Credits of a cause to balances by the events, less payments for it; in atomic USDC.
     pub(super) fn net_amount(&self, cause: &str) -> i128 {
         let came: i128 = self
             .credits
@@ -70,7 +70,7 @@ pub(super) async fn check(
     loop {
         let page = match store.events(after, PAGE, None).await {
             Err(StoreError::Expired { oldest }) if after == 0 => {
-                // What retention has dropped is covered by a verified export; the fold begins with what is kept.
+                // Events dropped by retention are covered by a verified export; the fold starts with the retained ones.
                 history.complete = false;
                 after = oldest.saturating_sub(1);
                 continue;
@@ -82,7 +82,7 @@ pub(super) async fn check(
         for event in &page {
             report.events += 1;
             match EventRecord::read(&event.payload) {
-                Err(error) => report.report("journal.damaged", event.seq, error.to_string()),
+                Err(error) => report.report("journal.corrupt", event.seq, error.to_string()),
                 Ok(record) => fold_event(&record, &mut trails, &mut history, report),
             }
         }
@@ -102,7 +102,7 @@ fn fold_event(
         trail.first = record.revision;
     } else if record.revision != trail.revision + 1 {
         let detail = format!("revision {} follows {}", record.revision, trail.revision);
-        report.report("journal.revision", hex::encode(&record.id), detail);
+        report.report("journal.revision_gap", hex::encode(&record.id), detail);
     }
     trail.revision = record.revision;
     let read = match record.kind {
@@ -132,11 +132,11 @@ fn fold_event(
         }
     };
     if let Err(error) = read {
-        report.report("journal.event", hex::encode(&record.id), error.to_string());
+        report.report("journal.event_mismatch", hex::encode(&record.id), error.to_string());
     }
     if trail.status != record.status {
         let detail = format!("the fold says {}, the record {}", trail.status, record.status);
-        report.report("journal.status", hex::encode(&record.id), detail);
+        report.report("journal.status_mismatch", hex::encode(&record.id), detail);
     }
 }
 
@@ -186,7 +186,7 @@ fn account_event(
     Ok(())
 }
 
-/// Where retention has dropped the beginning, the status is taken from the first record that is kept.
+/// Where retention has dropped the beginning, the status is taken from the first retained record.
 fn record_event(trail: &mut EntityEvents, record: &EventRecord) {
     if trail.status.is_empty() {
         trail.status.clone_from(&record.status);
@@ -356,8 +356,8 @@ impl Snapshots<'_> {
         }
     }
 
-    /// One snapshot against its trail: revision, status, and whatever else the fold can know. Only a trail that begins
-    /// at the beginning knows sums.
+    /// Compares one snapshot with its events: revision, status, and everything else that the fold knows. Sums are only
+    /// known if the events are complete.
     #[allow(
         clippy::too_many_arguments,
         reason = "one row of a table: the snapshot's side and the fold's side"
@@ -375,17 +375,17 @@ impl Snapshots<'_> {
         let Some(trail) = self.entity_events.get(&(kind, key.to_vec())) else {
             if self.complete {
                 self.report
-                    .report("snapshot.no_history", subject, "no event tells of it");
+                    .report("snapshot.history_missing", subject, "no event tells of it");
             }
             return;
         };
         if trail.revision != revision {
             let detail = format!("snapshot at revision {revision}, events up to {}", trail.revision);
-            self.report.report("snapshot.revision", subject, detail);
+            self.report.report("snapshot.revision_mismatch", subject, detail);
         }
         if trail.status != status {
             self.report.report(
-                "snapshot.status",
+                "snapshot.status_mismatch",
                 subject,
                 format!("snapshot says {status}, events say {}", trail.status),
             );
@@ -393,7 +393,7 @@ impl Snapshots<'_> {
         let fold = folded(trail);
         if trail.first == 1 && fold != rest {
             self.report.report(
-                "snapshot.content",
+                "snapshot.content_mismatch",
                 subject,
                 format!("snapshot says {rest}, events say {fold}"),
             );

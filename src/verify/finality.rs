@@ -1,4 +1,4 @@
-//! Payments that are not final: each is asked after until it is or is gone for good, and what is held for it is released by then.
+//! Payments that are not final: each is polled until it is final or permanently gone. Its hold is released by then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) fn check(
         let asking = awaited.remove(id).unwrap_or_default();
         match status(id) {
             Some(Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. }) if asking == 1 => {}
-            // Somebody else has found it to be gone, and whoever asks is about to.
+            // It was already found to be reversed, and the polling job is about to see that.
             Some(Status::Reversed { .. }) if asking <= 1 => {}
             found => {
                 let name = found.map_or("no payment", outcomes::name_of);
@@ -58,7 +58,7 @@ pub(super) fn check(
             let detail = format!("{has} held for it, and effects end a hold of {want}");
             report.report("credit.held", id, detail);
         }
-        // What was taken back out of a balance makes the loss smaller.
+        // An amount debited from a balance makes the loss smaller.
         let taken = -booked(&books.losses);
         let gone = unfinal.contains(&id) && matches!(status(&id), Some(Status::Reversed { .. }));
         if taken < 0 || (taken > 0 && !gone) {

@@ -1,5 +1,5 @@
-//! The gate's rows: one for each frozen account and for no other, those of payments that are not final, and each transfer of a managed wallet that a restored store
-//! has recognised is the one by which its spend settled.
+//! The gate's rows: one for each frozen account and no other, and those of payments that are not final. Each agent
+//! wallet transfer that a restored store has recognised is the one by which its wallet payment settled.
 
 use std::collections::{BTreeMap, BTreeSet};
 

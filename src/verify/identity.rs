@@ -1,5 +1,5 @@
-//! What only a person brings about: identities that were checked, accounts linked at the card issuer, and the rows that
-//! purchases require, which must be there exactly while it is so.
+//! Identity verifications, issuer links, and the rows that purchases require. The rows must be present exactly while
+//! the person's verification or link is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,6 @@ use purser_storage::{Row, Store, StoreError};
 
 use super::{StoreContents, VerifyReport, each_row, take};
 
-/// Of all wallets.
 #[derive(Default)]
 pub(crate) struct IdentityRecords {
     pub(crate) identities: BTreeMap<Wallet, (IdentityVerification, u64)>,
@@ -23,18 +22,18 @@ pub(crate) struct IdentityRecords {
 }
 
 impl IdentityRecords {
-    /// How many entities there are.
+    /// Number of entities.
     pub(crate) fn len(&self) -> usize {
         self.identities.len() + self.links.len()
     }
 
-    /// Takes a snapshot; `None` for another kind's.
+    /// Reads a snapshot; `None` for another kind.
     pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row, report: &mut VerifyReport) -> Option<()> {
         let of = [EntityKind::Identity, EntityKind::IssuerLink]
             .into_iter()
             .find(|of| *of as u8 == kind)?;
         let Some(wallet) = Wallet::from_key(id) else {
-            report.report("snapshot.damaged", hex::encode(id), "not a wallet");
+            report.report("snapshot.corrupt", hex::encode(id), "not a wallet");
             return Some(());
         };
         if of == EntityKind::Identity {
@@ -49,20 +48,20 @@ impl IdentityRecords {
     pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
         each_row(store, &[table::VERIFIED], |key, _| match Wallet::from_key(&key[1..]) {
             Some(wallet) => drop(self.verified.insert(wallet)),
-            None => report.report("identity.row_damaged", hex::encode(key), "not a wallet"),
+            None => report.report("identity.index_corrupt", hex::encode(key), "not a wallet"),
         })
         .await?;
         each_row(store, &[table::ISSUER_LINKED], |key, row| {
             match Wallet::from_key(&key[1..]) {
                 Some(wallet) => drop(self.linked.insert(wallet, row.value.to_vec())),
-                None => report.report("link.row_damaged", hex::encode(key), "not a wallet"),
+                None => report.report("issuer_link.index_corrupt", hex::encode(key), "not a wallet"),
             }
         })
         .await
     }
 }
 
-/// The status after an event, where the event says it; `None` for another kind's.
+/// The status after an event that sets one; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::Identity as u8 {
         return Some(codec::decode(event).map(|event| match event {
@@ -82,7 +81,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// The status that a snapshot has by this file's rules.
+/// The status of a snapshot by this file's rules.
 pub(super) const fn identity_status(identity: &IdentityVerification) -> &'static str {
     match identity.status {
         identity_verification::Status::InReview { .. } => "in-review",
@@ -91,7 +90,7 @@ pub(super) const fn identity_status(identity: &IdentityVerification) -> &'static
     }
 }
 
-/// The same of a link.
+/// The status of a link by this file's rules.
 pub(super) const fn link_status(link: &IssuerLink) -> &'static str {
     match link.status {
         issuer_link::Status::Unlinked { .. } => "unlinked",
@@ -99,19 +98,19 @@ pub(super) const fn link_status(link: &IssuerLink) -> &'static str {
     }
 }
 
-/// Rows against entities, and work under way against both.
+/// Compares rows with entities, and pending jobs with both.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     let people = &contents.identity;
     let is_verified = |(identity, _): &(IdentityVerification, u64)| identity_status(identity) == "verified";
     for (wallet, identity) in &people.identities {
         if is_verified(identity) && !people.verified.contains(wallet) {
-            report.report("identity.row_missing", wallet, "verified, and no row says so");
+            report.report("identity.index_missing", wallet, "verified, and no row says so");
         }
     }
     for wallet in &people.verified {
         if !people.identities.get(wallet).is_some_and(is_verified) {
             report.report(
-                "identity.row_stray",
+                "identity.index_unexpected",
                 wallet,
                 "a row says verified, and the identity is not",
             );
@@ -123,22 +122,30 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     };
     for (wallet, link) in &people.links {
         match (address(link), people.linked.get(wallet)) {
-            (Some(_), None) => report.report("link.row_missing", wallet, "linked, and no row says so"),
+            (Some(_), None) => report.report("issuer_link.index_missing", wallet, "linked, and no row says so"),
             (Some(address), Some(row)) if *row != address => {
-                report.report("link.row_address", wallet, "the row has another deposit address");
+                report.report(
+                    "issuer_link.address_mismatch",
+                    wallet,
+                    "the row has another deposit address",
+                );
             }
             _ => {}
         }
     }
     for wallet in people.linked.keys() {
         if people.links.get(wallet).and_then(address).is_none() {
-            report.report("link.row_stray", wallet, "a row says linked, and the link is not");
+            report.report(
+                "issuer_link.index_unexpected",
+                wallet,
+                "a row says linked, and the link is not",
+            );
         }
     }
     check_jobs(contents, report);
 }
 
-/// What is under way has its one effect, and no effect is for what is not.
+/// Everything in progress has exactly one job, and no job exists for anything else.
 fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
     let people = &contents.identity;
     let mut open: BTreeMap<(JobId, Wallet), &'static str> = BTreeMap::new();
@@ -166,7 +173,7 @@ fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
     for (under_way, what) in checks.chain(openings) {
         if open.remove(&under_way) != Some(what) {
             report.report(
-                "people.idle",
+                "customer.job_missing",
                 under_way.1,
                 format!("its {what} is under way, and nothing is at work"),
             );
@@ -174,7 +181,7 @@ fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
     }
     for ((_, wallet), what) in open {
         report.report(
-            "people.stray_work",
+            "customer.job_unexpected",
             wallet,
             format!("something is at work for its {what}, which is not under way"),
         );

@@ -1,5 +1,5 @@
-//! Every transfer that no payment claims is on the operators' list until somebody has decided, is booked once where that was, and
-//! settles no payment besides.
+//! Every transfer that no payment claims is in the operators' list until an operator decides. It is posted once if the
+//! decision requires that, and settles no payment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::ledger::LedgerTotals;
 use super::outcomes::credits;
 use super::{StoreContents, VerifyReport, each_row, lost_orders, outgoing_transfers, take};
 
-/// Transfers, the operators' list of them, and the payments that settle by none of them any more.
+/// Transfers, the operators' list of them, and the payments that can no longer settle by any of them.
 #[derive(Default)]
 pub(super) struct IncomingTransfers {
     pub(super) all: BTreeMap<DepositId, (Incoming, u64)>,
@@ -59,7 +59,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 impl IncomingTransfers {
-    /// Takes a row of the kind; `None` for another.
+    /// Reads a row of the kind; `None` for another.
     pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
         (kind == EntityKind::Incoming as u8).then(|| {
             let id = DepositId(number);
@@ -87,13 +87,13 @@ impl IncomingTransfers {
         .await
     }
 
-    /// The names under which something of them is in the books.
+    /// Their cause names in the ledger.
     pub(super) fn posted_causes(&self) -> BTreeSet<String> {
         let booked = self.all.iter().filter(|(_, (incoming, _))| is_posted(incoming));
         booked.map(|(id, _)| id.to_string()).collect()
     }
 
-    /// What came in and was sent on by a transfer of this name, in atomic USDC.
+    /// The amount that came in and was sent on by a transfer of this name, in atomic USDC.
     pub(super) fn forwarded_amount(&self, departure: &str) -> Option<i128> {
         let own = |incoming: &Incoming| match incoming.status {
             Status::Forwarded(by) => by.to_string() == departure,
@@ -111,7 +111,6 @@ const fn is_posted(incoming: &Incoming) -> bool {
     )
 }
 
-/// What is at work for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PendingIncomingJobs {
     lookups: usize,
@@ -165,7 +164,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     }
 }
 
-/// It is in the books where its state says, once.
+/// It is posted exactly once if its status requires that.
 fn check_postings(
     id: DepositId,
     incoming: &Incoming,
@@ -209,7 +208,7 @@ fn check_postings(
     }
 }
 
-/// What was taken in settles no payment, and what a payment has was not taken in.
+/// A credited transfer settles no payment, and a payment's transfer is not credited.
 fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContents, report: &mut VerifyReport) {
     let payment = incoming.transfer.payment;
     let taken = contents.incoming.taken.contains_key(&payment);
@@ -221,7 +220,7 @@ fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContent
         report.report("deposit.payment", id, format!("there is no {payment}"));
     }
     let Some(known) = known else { return };
-    // A payment that says that it has its end by this tells where the money is.
+    // A payment whose status refers to this transfer shows where the money is.
     let told = match &known.status {
         payment::Status::Credited { .. } if taken => Some("credited"),
         payment::Status::Resolved { resolution, .. } => Some(resolution.name()),

@@ -1,5 +1,5 @@
-//! Every late return is of a payout that was paid and whose window had ended, gives back what that payout owed its rail
-//! less what the rail keeps, and is credited once.
+//! Every late return belongs to a paid payout whose return window had ended. It gives back what that payout owed its
+//! rail, less what the rail retains, and is credited once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// What is done about each: the credit that is on its way, and the word that it has arrived.
+/// Pending jobs of each: the credit, and the notification that it has arrived.
 #[derive(Clone, Copy, Default)]
 struct PendingCredits {
     credits: usize,
@@ -57,13 +57,13 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     for (id, (late, _)) in &contents.late_returns {
         let name = id.to_string();
         let Some(sold) = contents.sold.get(&(EntityKind::Payout as u8, id.0)) else {
-            report.report("late_return.payout", &name, "there is no such payout");
+            report.report("late_return.payout_mismatch", &name, "there is no such payout");
             continue;
         };
         let same = late.payout == PayoutId(id.0) && late.owner == sold.owner;
         if !same || !sold.returned_late {
             report.report(
-                "late_return.payout",
+                "late_return.payout_mismatch",
                 &name,
                 format!("{} does not know of it", late.payout),
             );
@@ -72,7 +72,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let back = amount - i128::from(late.return_fee.atomic()).min(amount);
         if amount != sold.value {
             report.report(
-                "late_return.amount",
+                "late_return.amount_mismatch",
                 &name,
                 format!("{amount} of {} came back", sold.value),
             );
@@ -89,7 +89,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let others = books.owed.get(&name).is_some_and(|owed| owed.len() > 1);
         if credited != want || -from_rail.unwrap_or(0) != back || others {
             let detail = format!("{from_rail:?} of the rail and {credited} credited, expected {back} and {want}");
-            report.report("late_return.posting", &name, detail);
+            report.report("late_return.posting_mismatch", &name, detail);
         }
         let at_work = usize::from(late.status == Status::Received);
         if crediting + telling != at_work {
@@ -97,7 +97,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
                 "{}: {crediting} credits and {telling} words of it under way",
                 name_of(late.status)
             );
-            report.report("late_return.orphan", &name, detail);
+            report.report("late_return.orphaned", &name, detail);
         }
     }
     for id in moving.keys() {
@@ -110,7 +110,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     listed(contents, report);
 }
 
-/// What an operator kept is among our costs, and a chain had taken back what paid for it.
+/// What an operator retained is among our costs, and a chain had reorged the payment for it.
 fn check_retained(
     name: &str,
     sold: &SoldProduct,
@@ -127,12 +127,12 @@ fn check_retained(
     }
 }
 
-/// The operators' list has each once, and the payouts that say so have theirs.
+/// The operators' list has each once, and payouts with a late return have theirs.
 fn listed(contents: &StoreContents, report: &mut VerifyReport) {
     let there: BTreeSet<u128> = contents.late_returns.keys().map(|id| id.0).collect();
     for id in there.symmetric_difference(&contents.late_return_index) {
         report.report(
-            "late_return.row",
+            "late_return.index_mismatch",
             LateReturnId(*id),
             "it and its row in the list are not both there",
         );

@@ -1,4 +1,4 @@
-//! The ledger, summed.
+//! Sums the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,34 +9,34 @@ use purser_storage::{Store, StoreError, codec};
 
 use super::{StoreContents, VerifyReport, each_row};
 
-/// What the postings say of holders, and of each cause.
+/// Sums of the postings by customer and by cause.
 #[derive(Default)]
 pub(super) struct LedgerTotals {
-    /// Owed to each holder, atomic USDC.
+    /// Owed to each customer, in atomic USDC.
     pub(super) customers: BTreeMap<Wallet, i128>,
     /// Received into a treasury, by cause.
     pub(super) received: BTreeMap<String, i128>,
-    /// Credited to holders, by cause.
+    /// Credited to customers, by cause.
     pub(super) credited: BTreeMap<String, i128>,
     /// Owed to each provider, by cause.
     pub(super) owed: BTreeMap<String, BTreeMap<LedgerProvider, i128>>,
-    /// Earned, by cause.
+    /// Our fees, by cause.
     pub(super) earned: BTreeMap<String, i128>,
-    /// Reserved for each holder; part of what is owed.
+    /// On hold for each customer; part of the amount owed.
     pub(super) held: BTreeMap<Wallet, i128>,
-    /// Reserved, by cause.
+    /// On hold, by cause.
     pub(super) held_for: BTreeMap<String, i128>,
-    /// What it cost us, by cause.
+    /// Our costs, by cause.
     pub(super) costs: BTreeMap<String, i128>,
-    /// What arrived beyond what was bought, by cause.
+    /// Received beyond the purchased amount, by cause.
     pub(super) surpluses: BTreeMap<String, i128>,
-    /// What a chain has taken back, by cause.
+    /// Lost in reorgs, by cause.
     pub(super) losses: BTreeMap<String, i128>,
-    /// What an operator said is the treasury's own, by cause; less what was taken out.
+    /// Treasury funds that an operator declared as ours, by cause; less withdrawals.
     pub(super) operator_funds: BTreeMap<String, i128>,
-    /// What gas and rent were bought with, by cause.
+    /// Spent on gas and rent, by cause.
     pub(super) network_fees: BTreeMap<String, i128>,
-    /// Everything that ever was a cause.
+    /// All causes.
     pub(super) causes: BTreeSet<String>,
 }
 
@@ -65,7 +65,7 @@ impl LedgerTotals {
             LedgerAccount::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
             LedgerAccount::OperatorFunds => *self.operator_funds.entry(cause.to_owned()).or_default() -= posting.atomic,
             LedgerAccount::NetworkFees => *self.network_fees.entry(cause.to_owned()).or_default() += posting.atomic,
-            // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
+            // Each transaction sums to zero, so the other accounts determine suspense.
             LedgerAccount::Suspense => {}
         }
     }
@@ -81,7 +81,7 @@ pub(super) async fn check(
     each_row(store, &[table::LEDGER], |key, row| {
         let transaction: LedgerTransaction = match codec::decode(&row.value) {
             Ok(transaction) => transaction,
-            Err(error) => return report.report("ledger.damaged", hex::encode(key), error.to_string()),
+            Err(error) => return report.report("ledger.corrupt", hex::encode(key), error.to_string()),
         };
         report.transactions += 1;
         let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
@@ -104,32 +104,36 @@ pub(super) async fn check(
     })
     .await?;
     if total != 0 {
-        report.report("ledger.sum", "all postings", format!("sum to {total}, not zero"));
+        report.report(
+            "ledger.balance_mismatch",
+            "all postings",
+            format!("sum to {total}, not zero"),
+        );
     }
     check_accounts(&books, contents, report);
     Ok(books)
 }
 
-/// Every account's snapshot says what its postings add up to.
+/// Every account's snapshot equals the sum of its postings.
 fn check_accounts(books: &LedgerTotals, contents: &StoreContents, report: &mut VerifyReport) {
     for (wallet, (account, _)) in &contents.accounts {
         let posted = books.customers.get(wallet).copied().unwrap_or(0);
         if posted != i128::from(account.balance.atomic()) {
             let detail = format!("the snapshot says {}, the postings {posted}", account.balance.atomic());
-            report.report("account.balance", wallet.address(), detail);
+            report.report("account.balance_mismatch", wallet.address(), detail);
         }
         let held = books.held.get(wallet).copied().unwrap_or(0);
         if held != i128::from(account.held.atomic()) {
             let detail = format!("the snapshot says {}, the postings {held}", account.held.atomic());
-            report.report("account.held", wallet.address(), detail);
+            report.report("account.held_mismatch", wallet.address(), detail);
         }
         if account.held > account.balance {
-            report.report("account.held", wallet.address(), "more is held than there is");
+            report.report("account.held_mismatch", wallet.address(), "more is held than there is");
         }
     }
     for wallet in books.customers.keys().filter(|w| !contents.accounts.contains_key(w)) {
         report.report(
-            "ledger.no_account",
+            "ledger.account_missing",
             wallet.address(),
             "postings to an account that does not exist",
         );
@@ -140,11 +144,11 @@ fn account_name(place: &LedgerAccount) -> String {
     match place {
         LedgerAccount::Treasury(network) => format!("treasury.{}", network.name()),
         LedgerAccount::Suspense => "suspense".into(),
-        LedgerAccount::Customer(_) => "holders".into(),
+        LedgerAccount::Customer(_) => "customers".into(),
         LedgerAccount::Provider(provider) => format!("provider.{}", provider.name()),
-        LedgerAccount::FeeRevenue => "fees".into(),
-        LedgerAccount::CustomerHeld(_) => "held".into(),
-        LedgerAccount::OperatingCosts => "costs".into(),
+        LedgerAccount::FeeRevenue => "fee_revenue".into(),
+        LedgerAccount::CustomerHeld(_) => "customers_held".into(),
+        LedgerAccount::OperatingCosts => "operating_costs".into(),
         LedgerAccount::Losses => "losses".into(),
         LedgerAccount::OperatorFunds => "operator_funds".into(),
         LedgerAccount::NetworkFees => "network_fees".into(),

@@ -1,4 +1,4 @@
-//! Lines of products: that a line is open, failing or closed is what its events say.
+//! Product lines: whether a line is open, failing or closed matches its events.
 
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::entity::LookupId as _;
@@ -20,7 +20,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// A row of the kind; `None` for another.
+/// Reads a row of the kind; `None` for another.
 pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
     (kind == EntityKind::Line as u8).then(|| {
         let selling: LineState = codec::decode(&row.value)?;
@@ -34,7 +34,6 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
     })
 }
 
-/// How many there are.
 pub(super) fn count<'a>(kept: impl Iterator<Item = &'a (u8, Vec<u8>)>) -> usize {
     kept.filter(|(kind, _)| *kind == EntityKind::Line as u8).count()
 }

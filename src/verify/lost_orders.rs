@@ -1,4 +1,5 @@
-//! An order that a restore had lost is in the books once, where an operator said who paid for it; and so is what came of it.
+//! An order that a restore had lost is posted once, where an operator attributed it to a payer. Its result is posted
+//! too.
 
 use purser_actors::kernel::EntityKind;
 use purser_actors::lost_order::{AttributedOrder, Direction, OrderPayer, ReturnEvidence};
@@ -6,25 +7,25 @@ use purser_actors::lost_order::{AttributedOrder, Direction, OrderPayer, ReturnEv
 use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport};
 
-/// The cause under which it is booked.
+/// Cause of its postings.
 pub(super) fn name_of(booked: &AttributedOrder) -> String {
     booked.order.id().to_string()
 }
 
-/// What the books say under its name, in atomic USDC.
+/// The ledger's amounts under its name, in atomic USDC.
 #[derive(Debug, PartialEq, Eq)]
 struct Posted {
     /// Owed to its provider.
     owed: i128,
-    /// In a holder's balance.
+    /// In a customer's balance.
     credited: i128,
-    /// Earned.
+    /// Our fee.
     earned: i128,
-    /// What it cost us.
+    /// Our cost.
     costs: i128,
 }
 
-/// What they should say.
+/// The amounts that the ledger should have.
 fn expected(booked: &AttributedOrder) -> Posted {
     let (charged, owed) = (i128::from(booked.charged.atomic()), i128::from(booked.owed.atomic()));
     let mut posted = Posted {
@@ -43,7 +44,7 @@ fn expected(booked: &AttributedOrder) -> Posted {
         let given = i128::from(back.amount.atomic());
         pay(&mut posted, back.to, given);
         match back.evidence {
-            // It has cost nothing.
+            // It had no cost.
             ReturnEvidence::NotExecuted => {
                 (posted.owed, posted.earned, posted.costs) = (0, 0, posted.costs - (owed - charged).max(0))
             }

@@ -1,5 +1,5 @@
-//! The chain's own list of transfers. Every ledger record takes its transfer from it; what is left has no
-//! ledger record.
+//! The chain's own list of transfers. Every ledger record takes its transfer from it; what is left has no ledger
+//! record.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::ChainTransfer;
 /// Transfers that no record has taken yet, by transaction and index in it.
 pub(super) struct UnmatchedTransfers<'a> {
     transfers: BTreeMap<(String, u32), &'a ChainTransfer>,
-    /// The transfers that used a signed authorization, by its marker.
+    /// The transfers that used a signed authorization, by its fingerprint.
     signed: BTreeMap<[u8; 32], Vec<(String, u32)>>,
 }
 
@@ -20,8 +20,7 @@ fn parts(name: &str) -> (&str, Option<u32>) {
     place.map_or((name, None), |(hash, index)| (hash, Some(index)))
 }
 
-/// Whether a name contains the index of the transfer in its transaction. Exact names take their transfers
-/// first.
+/// Whether a name contains the index of the transfer in its transaction. Exact names take their transfers first.
 pub(super) fn is_exact(name: &str) -> bool {
     parts(name).1.is_some()
 }
@@ -39,8 +38,8 @@ impl<'a> UnmatchedTransfers<'a> {
         Self { transfers: all, signed }
     }
 
-    /// Takes the transfer that used the authorization with this marker, in any transaction. The index in this
-    /// name is preferred.
+    /// Takes the transfer that used the authorization with this fingerprint, in any transaction. The index in this name
+    /// is preferred.
     pub(super) fn take_signed(
         &mut self,
         mark: &[u8; 32],
@@ -55,8 +54,7 @@ impl<'a> UnmatchedTransfers<'a> {
         self.transfers.remove(&place)
     }
 
-    /// Takes the transfer with this name. If the name has only a transaction, takes one that fits, or else any
-    /// of it.
+    /// Takes the transfer with this name. If the name has only a transaction, takes one that fits, or else any of it.
     pub(super) fn take(&mut self, name: &str, fits: impl Fn(&ChainTransfer) -> bool) -> Option<&'a ChainTransfer> {
         let (hash, index) = parts(name);
         let place = match index {
@@ -107,8 +105,8 @@ mod tests {
 
     #[test]
     fn what_came_back_in_another_transaction_is_taken_by_its_mark() {
-        // Checks: a marker takes its transfer in any transaction, once, and only if it fits. Of two under one
-        // marker, the named one is taken.
+        // Checks: a fingerprint takes its transfer in any transaction, once, and only if it fits. Of two under one
+        // fingerprint, the named one is taken.
         let of = |transfer: ChainTransfer, name: &str, mark| ChainTransfer {
             transaction: name.into(),
             mark: Some([mark; 32]),
@@ -136,9 +134,9 @@ mod tests {
 
     #[test]
     fn each_transfer_of_a_transaction_is_taken_once() {
-        // Checks three transfers of one transaction, two of them alike. Each exact name takes its own transfer
-        // and the bare name takes one that fits. A third claim on two alike finds only one that does not fit.
-        // An unclaimed transfer is returned by its name.
+        // Checks three transfers of one transaction, two of them alike. Each exact name takes its own transfer and the
+        // bare name takes one that fits. A third claim on two alike finds only one that does not fit. An unclaimed
+        // transfer is returned by its name.
         let all = [moved(1, 2, 5), moved(4, 2, 5), moved(7, 3, 9)];
         let mut chain = UnmatchedTransfers::of(all.iter());
         let five = |t: &ChainTransfer| t.atomic == 5;

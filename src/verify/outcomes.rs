@@ -13,7 +13,7 @@ use super::ledger::LedgerTotals;
 use super::products::{self, MoneyFlow, MoneyOutcome, SoldProduct};
 use super::{StoreContents, VerifyReport, lost_orders, outgoing_transfers};
 
-/// Credits that are on their way, by cause, in atomic USDC.
+/// Pending credits by cause, in atomic USDC.
 type PendingCreditAmounts = BTreeMap<String, i128>;
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
@@ -50,7 +50,7 @@ fn payments(
     under_way: &PendingCreditAmounts,
     report: &mut VerifyReport,
 ) {
-    // Looked up once: a look through all products for each payment would never end in a store of millions.
+    // Indexed once: a scan of all products for each payment would be too slow with millions.
     let mut made: BTreeMap<PaymentId, Vec<&SoldProduct>> = BTreeMap::new();
     for sold in contents.sold.values() {
         made.entry(sold.charge.payment).or_default().push(sold);
@@ -59,12 +59,12 @@ fn payments(
         let name = id.to_string();
         let paid = i128::from(payment.claim.authorization.value().atomic());
         let received = books.received.get(&name).copied().unwrap_or(0);
-        // A transfer that was taken in without its payment is booked there, under its own name.
+        // A transfer that was credited without its payment is posted under its own name.
         let as_deposit = contents.incoming.taken.contains_key(id);
         let landed = payment.transaction().is_some() && !as_deposit;
         if received != if landed { paid } else { 0 } {
             report.report(
-                "payment.received",
+                "payment.received_mismatch",
                 &name,
                 format!("the treasury booked {received} of {paid}"),
             );
@@ -73,7 +73,7 @@ fn payments(
         let reversed = matches!(payment.status, Status::Reversed { .. });
         if lost != if reversed { paid } else { 0 } {
             let detail = format!("{}: a loss of {lost} is booked of {paid}", name_of(&payment.status));
-            report.report("payment.loss", &name, detail);
+            report.report("payment.loss_mismatch", &name, detail);
         }
         let credits = credits(&name, history, books, report);
         let made = made.get(id).map_or(&[][..], Vec::as_slice);
@@ -85,7 +85,7 @@ fn payments(
             Status::Reversed { .. } => (1, 0),
             Status::Resolved { .. } => (0, 0),
             Status::Settled { .. } if under_way.contains_key(&name) => (0, 0),
-            // The credit is booked and the payment is being told.
+            // The credit is posted and the payment is being notified.
             Status::Settled { .. } => (0, paid),
             _ => (0, 0),
         };
@@ -94,13 +94,17 @@ fn payments(
                 "{}: {products} products (expected {want_products}), {credits} credited (expected {want_credits})",
                 name_of(&payment.status)
             );
-            report.report("payment.outcome", &name, detail);
+            report.report("payment.outcome_mismatch", &name, detail);
         }
         if let Some(product) = bought(&payment.status) {
             match made.iter().find(|sold| sold.product == *product) {
-                None => report.report("payment.product", &name, format!("it bought no {product}")),
+                None => report.report("payment.product_mismatch", &name, format!("it bought no {product}")),
                 Some(sold) if sold.owner != payment.account() => {
-                    report.report("payment.product", &name, format!("{product} belongs to another wallet"));
+                    report.report(
+                        "payment.product_mismatch",
+                        &name,
+                        format!("{product} belongs to another wallet"),
+                    );
                 }
                 Some(_) => {}
             }
@@ -108,7 +112,7 @@ fn payments(
     }
 }
 
-/// What was bought, also where the chain has taken the payment back.
+/// The purchased product, also where the chain has reorged the payment.
 pub(super) const fn bought(status: &Status) -> Option<&PurchasedProduct> {
     match status {
         Status::Fulfilled { product, .. } => Some(product),
@@ -117,13 +121,13 @@ pub(super) const fn bought(status: &Status) -> Option<&PurchasedProduct> {
     }
 }
 
-/// What holders were credited for a cause, by the ledger; the journal must say the same.
+/// Customer credits for a cause, by the ledger; the journal must have the same.
 pub(super) fn credits(name: &str, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
     let recorded = history.net_amount(name);
     if history.complete && booked != recorded {
         report.report(
-            "credit.recorded",
+            "credit.ledger_mismatch",
             name,
             format!("the ledger credited {booked}, the events {recorded}"),
         );
@@ -157,16 +161,16 @@ fn sold(
             && price != all
         {
             report.report(
-                "product.price",
+                "product.price_mismatch",
                 &name,
                 format!("{all} charged, and its quote says {price}"),
             );
         }
-        // What a balance paid for was taken from it under the product's own name.
+        // A purchase from a balance was debited under the product's own name.
         let by_balance = sold.charge.payment == PaymentId::NONE;
         let waiting = under_way.get(&name).copied().unwrap_or(0);
         let want = back - ours - waiting - if by_balance { all } else { 0 };
-        // A credit of what a chain has taken back is an operator's to give or to keep: it is there or among our costs.
+        // For a reorged payment an operator decides about the credit: it is given, or counts among our costs.
         let kept = match contents.payments.get(&sold.charge.payment) {
             Some((payment, _)) if matches!(payment.status, Status::Reversed { .. }) => (want - credited).max(0),
             _ => 0,
@@ -174,12 +178,16 @@ fn sold(
         check_sent(&name, (sold, ours + kept), books, report);
         let want = want - kept;
         if credited != want {
-            report.report("product.credit", &name, format!("{credited} credited, expected {want}"));
+            report.report(
+                "product.credit_mismatch",
+                &name,
+                format!("{credited} credited, expected {want}"),
+            );
         }
         posted(&name, sold, (owed, earned), books, report);
         if sold.is_in_progress && !moved.contains(&name) {
             report.report(
-                "product.orphan",
+                "product.orphaned",
                 &name,
                 format!("{}, and nothing moves it on", sold.status),
             );
@@ -188,7 +196,7 @@ fn sold(
             Some((p, _)) if bought(&p.status) == Some(&sold.product) => {}
             None if by_balance => {}
             _ => report.report(
-                "product.payment",
+                "product.payment_mismatch",
                 &name,
                 format!("{} did not buy it", sold.charge.payment),
             ),
@@ -196,7 +204,7 @@ fn sold(
     }
 }
 
-/// What is owed is booked with the payment that brought it, and taken back under the product's own name.
+/// The amount owed is posted with the payment that brought it, and reversed under the product's own name.
 fn posted(
     name: &str,
     sold: &SoldProduct,
@@ -217,11 +225,11 @@ fn posted(
     let has_earned: i128 = causes.iter().filter_map(|c| books.earned.get(c)).sum();
     if has_owed != want_owed || has_earned != earned {
         let detail = format!("{has_owed:?} owed and {has_earned} earned, expected {want_owed:?} and {earned}");
-        report.report("product.posting", name, detail);
+        report.report("product.posting_mismatch", name, detail);
     }
 }
 
-/// What left the treasury for a product, and what of that was our cost, less what we kept of what came back.
+/// What left the treasury for a product, and its cost to us, less what we retained of returned money.
 fn check_sent(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTotals, report: &mut VerifyReport) {
     let (left, cost, surplus) = match sold.money {
         MoneyOutcome::Delivered { cost, surplus } => {
@@ -238,11 +246,11 @@ fn check_sent(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTota
     if (has_left, has_cost, has_surplus) != (left, cost, surplus) {
         let has = format!("{has_left} left the treasury at a cost of {has_cost} with a surplus of {has_surplus}");
         let detail = format!("{has}, expected {left}, {cost} and {surplus}");
-        report.report("product.left", name, detail);
+        report.report("product.treasury_mismatch", name, detail);
     }
 }
 
-/// Money moves for payments, products, deposits and withdrawals only, and only those move what is theirs.
+/// Only payments, products, deposits and withdrawals move money, and only their own.
 fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
@@ -263,10 +271,10 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
     for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
             let detail = "there is no such payment, product, deposit, withdrawal or late return";
-            report.report("ledger.cause", cause, detail);
+            report.report("ledger.cause_missing", cause, detail);
         }
     }
-    // Through which product an amount is owed is held there; here, that it is owed through one at all.
+    // The amounts owed per product are checked there; here, that a product owes them at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
     let owing = owing.chain(books.surpluses.keys());
@@ -275,7 +283,7 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
         .keys()
         .filter(|c| !payments.contains(*c) && underlying_payment(c).is_none())
     {
-        report.report("ledger.cause", cause, "only a payment is taken back");
+        report.report("ledger.cause_missing", cause, "only a payment is taken back");
     }
     let known = |c: &String| {
         [&products, &bought, &departures, &late, &bank, &refunds]
@@ -283,9 +291,13 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
             .any(|ids| ids.contains(c))
     };
     for cause in owing.filter(|c| !known(c)) {
-        report.report("ledger.cause", cause, "only a product owes a provider and earns a fee");
+        report.report(
+            "ledger.cause_missing",
+            cause,
+            "only a product owes a provider and earns a fee",
+        );
     }
-    // What left for a product is held there.
+    // Outgoing transfers of products are checked there.
     let moves = |c: &String| {
         [&payments, &deposits, &withdrawals, &products, &departures]
             .iter()
@@ -293,17 +305,25 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
     };
     let own = |c: &String| deposits.contains(c) || departures.contains(c);
     for cause in books.operator_funds.keys().filter(|c| !own(c)) {
-        report.report("ledger.cause", cause, "only an operator's transfer is taken in or out");
+        report.report(
+            "ledger.cause_missing",
+            cause,
+            "only an operator's transfer is taken in or out",
+        );
     }
     for cause in books.network_fees.keys().filter(|c| !departures.contains(*c)) {
-        report.report("ledger.cause", cause, "only what an operator has booked buys gas");
+        report.report(
+            "ledger.cause_missing",
+            cause,
+            "only what an operator has booked buys gas",
+        );
     }
     for cause in books.received.keys().filter(|c| !moves(c)) {
-        report.report("ledger.cause", cause, "only a payment or a deposit is received");
+        report.report("ledger.cause_missing", cause, "only a payment or a deposit is received");
     }
 }
 
-/// Whatever is not at its end has an effect that moves it on.
+/// Everything unfinished has a job that moves it on.
 fn owners(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving = BTreeMap::new();
     for effect in &contents.jobs {
@@ -325,7 +345,7 @@ fn owners(contents: &StoreContents, report: &mut VerifyReport) {
         );
         if needs && !moving.contains_key(id) {
             report.report(
-                "payment.orphan",
+                "payment.orphaned",
                 id,
                 format!("{} and nothing moves it on", name_of(&payment.status)),
             );

@@ -1,4 +1,5 @@
-//! What left and is no withdrawal or top-up is booked where an operator said, once, and is on the chain as it was booked.
+//! An outgoing transfer that is not a withdrawal or top-up is posted once, as an operator attributed it. The chain has
+//! it with the posted amount.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use super::ledger::LedgerTotals;
 use super::onchain::UnmatchedTransfers;
 use super::{StoreContents, VerifyReport};
 
-/// The cause under which it is booked.
+/// Cause of its postings.
 pub(super) fn name_of(booked: &AttributedTransfer) -> String {
     booked.transfer.id().to_string()
 }
 
-/// What a booking adds to the books, each as it is counted there.
+/// The amounts that an attribution adds to the ledger, each as counted there.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Posted {
     treasury: i128,
@@ -30,7 +31,7 @@ impl Posted {
     fn from_ledger(books: &LedgerTotals, booked: &AttributedTransfer) -> Self {
         let name = name_of(booked);
         let posted = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
-        // All providers together, but that the one that was paid is alone in it.
+        // All providers together; the paid one must be the only one.
         let owed = books.owed.get(&name);
         let paid = match booked.outlay {
             Some(Outlay::Provider(provider)) => owed.and_then(|owed| owed.get(&provider)).copied(),
@@ -86,12 +87,16 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
         let has = Posted::from_ledger(books, booked);
         let want = Posted::expected(booked, contents.incoming.forwarded_amount(&name));
         if has != want {
-            report.report("departure.posting", &name, format!("{has:?}, expected {want:?}"));
+            report.report(
+                "untracked_transfer.posting_mismatch",
+                &name,
+                format!("{has:?}, expected {want:?}"),
+            );
         }
     }
 }
 
-/// Takes what was booked out of what the chain lists as left.
+/// Takes the attributed transfers out of the chain's list of outgoing transfers.
 pub(super) fn compare_with_chain(
     contents: &StoreContents,
     left: &mut UnmatchedTransfers<'_>,
@@ -103,11 +108,11 @@ pub(super) fn compare_with_chain(
             Some(t) if t.to == departure.to && t.atomic == departure.amount.atomic() => {}
             Some(t) => {
                 let detail = format!("{} moved {} atomic USDC to {}", departure.name(), t.atomic, t.to);
-                report.report("chain.differs", name_of(booked), detail);
+                report.report("chain.transfer_mismatch", name_of(booked), detail);
             }
             None => {
                 let detail = format!("{} did not leave the treasury", departure.name());
-                report.report("chain.not_sent", name_of(booked), detail);
+                report.report("chain.sender_mismatch", name_of(booked), detail);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Whom an account can pay: recipients of app payments and bank destinations. No money stands on them; their snapshots
-//! agree with their events, and the rows by which a destination can be paid with the destinations.
+//! Payees of an account: recipients of app payments and bank destinations. They have no balance. Their snapshots agree
+//! with their events, and the rows of payable destinations agree with the destinations.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,11 @@ use super::{StoreContents, VerifyReport, each_row};
 /// A snapshot of either kind.
 #[derive(Clone, Debug)]
 pub(crate) struct PayeeSnapshot {
-    /// Its id.
     pub(crate) name: String,
-    /// Of the snapshot.
     pub(crate) revision: u64,
-    /// As events name it.
+    /// Status name in events.
     pub(crate) status: &'static str,
-    /// Whether its number lies in the vault.
+    /// Whether its number is in the vault.
     pub(crate) sealed: bool,
     /// The row by which it can be paid, while it can.
     payable: Option<Vec<u8>>,
@@ -59,7 +57,7 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<Result<PayeeSnapshot
     None
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means another kind.
 pub(crate) fn fold(kind: u8, event: &[u8], status: &str) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::PaymentRecipient as u8 {
         return Some(codec::decode(event).map(|event| match event {
@@ -82,7 +80,7 @@ pub(crate) fn fold(kind: u8, event: &[u8], status: &str) -> Option<Result<Option
     None
 }
 
-/// Every destination that can be paid has its row, and no row is without its destination.
+/// Every payable destination has its row, and every row has its destination.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -99,13 +97,17 @@ pub(crate) async fn check(
     .await?;
     for row in there.iter().filter(|row| !wanted.contains(row)) {
         report.report(
-            "destination.row",
+            "destination.index_mismatch",
             hex::encode(row),
             "there is no such payable destination",
         );
     }
     for row in wanted.iter().filter(|row| !there.contains(**row)) {
-        report.report("destination.row", hex::encode(row), "a payable destination has no row");
+        report.report(
+            "destination.index_mismatch",
+            hex::encode(row),
+            "a payable destination has no row",
+        );
     }
     Ok(())
 }

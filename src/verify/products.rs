@@ -1,5 +1,5 @@
-//! Facts about purchased products that the ledger checks need: the cost, what the state implies for the money,
-//! and whether a job must still be pending. Each product has its own file and rules.
+//! Facts about purchased products that the ledger checks need: the cost, what the state implies for the money, and
+//! whether a job must still be pending. Each product has its own file and rules.
 
 mod card;
 mod gift_card;
@@ -33,13 +33,10 @@ pub(crate) enum MoneyOutcome {
     /// The full charge was credited to the payer's balance, or is about to be.
     Reversed,
     /// What the provider did not retain, in atomic USDC, was credited. Our fee is earned.
-    Returned {
-        retained: u64,
-    },
-    /// Delivered from our treasury: the provider is owed nothing. Delivery had an additional cost, in atomic
-    /// USDC.
+    Returned { retained: u64 },
+    /// Delivered from our treasury: the provider is owed nothing. Delivery had an additional cost, in atomic USDC.
     Delivered {
-        /// Borne by us, the surplus included.
+        /// Our cost, the surplus included.
         cost: u64,
         /// The part of the cost that the recipient received beyond what was bought.
         surplus: u64,
@@ -83,8 +80,7 @@ pub(crate) struct SoldProduct {
 pub(crate) enum Usable {
     /// Nothing, or the product has ended.
     Zero,
-    /// Amount on a card and the part that merchants paid in, in atomic USDC. Merchants may pay in after a
-    /// refund.
+    /// Amount on a card and the part that merchants paid in, in atomic USDC. Merchants may pay in after a refund.
     Remaining { now: i128, by_merchants: i128 },
     /// Its full value, from the day it can be used.
     All,
@@ -153,8 +149,7 @@ pub(crate) enum RowExpectation {
     Until(Job),
 }
 
-/// The remainder of a card that has ended belongs to the account owner, up to the amount that the provider
-/// released.
+/// The remainder of a card that has ended belongs to the account owner, up to the amount that the provider released.
 fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
     if released == Cents::ZERO {
         return MoneyOutcome::Spent;
@@ -167,8 +162,8 @@ fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
 /// USDC has six decimals, a price two.
 const ATOMIC_PER_CENT: i128 = 10_000;
 
-/// Value and cost of an amount in atomic USDC, computed from its quote alone. Both are converted exactly and
-/// rounded up to the cent once. `None` if the quote's facts are not numbers.
+/// Value and cost of an amount in atomic USDC, computed from its quote alone. Both are converted exactly and rounded up
+/// to the cent once. `None` if the quote's facts are not numbers.
 fn priced(amount: Cents, currency: Currency, quoted: &QuoteFacts) -> Option<(i128, i128)> {
     let number = |text: &str| Decimal::from_str_exact(text).ok();
     let usd_per_unit = match &quoted.exchange {
@@ -197,8 +192,7 @@ pub(crate) struct OutgoingTransfer {
     /// What is known before that: the id of the signed transaction, or else the receiver.
     pub(crate) signed: TransferMatch,
     pub(crate) atomic: u64,
-    /// Marker of the signed authorization, by which the chain shows the transfer in any transaction. `None` if
-    /// not stored.
+    /// Fingerprint by which the chain shows the transfer in any transaction. `None` if not stored.
     pub(crate) mark: Option<[u8; 32]>,
 }
 
@@ -249,8 +243,8 @@ pub(crate) fn outgoing_transfer(kind: u8, id: u128, row: &Row) -> Option<Outgoin
     (kind == EntityKind::TopUp as u8).then(|| top_up::outgoing_transfer(TopUpId(id), row))?
 }
 
-/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means that the kind is not
-/// a product.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means that the kind is not a
+/// product.
 pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::Card as u8 {
         return Some(card::fold(event));
@@ -305,7 +299,7 @@ pub(crate) fn paid_for_name(paid_for: &DebitPurpose) -> String {
     match paid_for {
         DebitPurpose::Payout(PayoutId(id)) => format!("po_{id:032x}"),
         DebitPurpose::Transfer(BankTransferId(id)) => format!("btr_{id:032x}"),
-        DebitPurpose::LostOrder(OutgoingTransferId(id)) => format!("left_{id:032x}"),
+        DebitPurpose::LostOrder(OutgoingTransferId(id)) => format!("otx_{id:032x}"),
     }
 }
 
@@ -320,6 +314,6 @@ pub(crate) fn cause_name(cause: &CreditCause) -> String {
         CreditCause::LateReturn(LateReturnId(id)) => format!("lr_{id:032x}"),
         CreditCause::BankTransfer(BankTransferId(id)) => format!("btr_{id:032x}"),
         CreditCause::Refund(RefundId(id)) => format!("rf_{id:032x}"),
-        CreditCause::LostOrder(OutgoingTransferId(id)) => format!("left_{id:032x}"),
+        CreditCause::LostOrder(OutgoingTransferId(id)) => format!("otx_{id:032x}"),
     }
 }

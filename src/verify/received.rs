@@ -1,4 +1,4 @@
-//! Every payment that counts as landed is on the chain.
+//! Every payment that counts as settled is on the chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,18 @@ use purser_actors::kernel::job::Job;
 
 use super::{ChainTransfer, StoreContents, VerifyReport};
 
-/// The chain's own list: every payment that counts as landed is there, once, for the right amount and payer.
+/// Compares with the chain's own list: every payment that counts as settled is there once, with the right amount and
+/// payer.
 pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
     let mut transfers: BTreeMap<(&str, u32), &ChainTransfer> = BTreeMap::new();
     for transfer in chain {
         let place = (transfer.transaction.as_str(), transfer.index);
         if transfers.insert(place, transfer).is_some() {
-            report.report("chain.twice", &transfer.transaction, "the chain lists it twice");
+            report.report(
+                "chain.transfer_duplicate",
+                &transfer.transaction,
+                "the chain lists it twice",
+            );
         }
     }
     let marks = chain
@@ -24,7 +29,7 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
     let mut claimed: BTreeMap<(&str, u32), String> = BTreeMap::new();
     check_operator_funds(contents, &transfers, &mut claimed, report);
     for (id, (payment, _)) in &contents.payments {
-        // One whose transfer was taken in has booked nothing itself.
+        // A payment whose transfer was credited separately has no postings itself.
         let own = payment
             .transaction()
             .filter(|_| !contents.incoming.taken.contains_key(id));
@@ -35,7 +40,7 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
         let place = match in_it().find(|(place, t)| fits(t) && !claimed.contains_key(place)) {
             Some((place, _)) => *place,
             None => match in_it().next() {
-                // A reorganisation beyond what was final may have brought it back in another transaction.
+                // A reorg deeper than the finality depth may have moved it to another transaction.
                 None if let Some(place) = marks.get(&(payment.claim.authorization.fingerprint(), from, atomic)) => {
                     *place
                 }
@@ -44,26 +49,34 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
                     continue;
                 }
                 None => {
-                    report.report("chain.missing", id, format!("{transaction} is not on the chain"));
+                    report.report(
+                        "chain.transfer_missing",
+                        id,
+                        format!("{transaction} is not on the chain"),
+                    );
                     continue;
                 }
                 Some((place, t)) => {
                     if !fits(t) {
                         let detail = format!("{transaction} moved {} atomic USDC from {}", t.atomic, t.from);
-                        report.report("chain.differs", id, detail);
+                        report.report("chain.transfer_mismatch", id, detail);
                     }
                     *place
                 }
             },
         };
         if let Some(other) = claimed.insert(place, id.to_string()) {
-            report.report("chain.shared", transaction, format!("claimed by {other} and {id}"));
+            report.report(
+                "chain.transfer_claimed_twice",
+                transaction,
+                format!("claimed by {other} and {id}"),
+            );
         }
     }
     report.unclaimed_transfers = transfers.keys().filter(|t| !claimed.contains_key(t)).count();
 }
 
-/// Payments of which it is asked whether they are final or gone.
+/// Payments that are still polled for finality.
 fn awaiting_finality(contents: &StoreContents) -> impl Iterator<Item = PaymentId> {
     contents.jobs.iter().filter_map(|effect| match &effect.job {
         Job::AwaitFinal(id) => Some(*id),
@@ -71,7 +84,7 @@ fn awaiting_finality(contents: &StoreContents) -> impl Iterator<Item = PaymentId
     })
 }
 
-/// What was taken in without a payment is on the chain as it was booked, and is nobody else's.
+/// An amount received without a payment is on the chain as posted, and no other record claims it.
 fn check_operator_funds<'a>(
     contents: &'a StoreContents,
     transfers: &BTreeMap<(&'a str, u32), &ChainTransfer>,
@@ -87,11 +100,15 @@ fn check_operator_funds<'a>(
         let place = (transfer.transaction.as_str(), transfer.index);
         match transfers.get(&place) {
             Some(t) if t.atomic == transfer.amount.atomic() && t.from == transfer.from => {}
-            _ => report.report("chain.deposit", &name, "taken in, and the chain does not show it so"),
+            _ => report.report(
+                "chain.deposit_missing",
+                &name,
+                "taken in, and the chain does not show it so",
+            ),
         }
         if let Some(other) = claimed.insert(place, name.clone()) {
             report.report(
-                "chain.shared",
+                "chain.transfer_claimed_twice",
                 &transfer.transaction,
                 format!("claimed by {other} and {name}"),
             );

@@ -1,5 +1,5 @@
-//! Every refund is of a payment that was paid for something, gives its payer at most what was charged, with all that went back
-//! by itself, and once; two operators decided it where one alone did not.
+//! Every refund belongs to a payment with a purchase. Together with all automatic credits it is at most the charge, and
+//! it is paid once. Two operators approved it where one was not enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::outcomes::credits;
 use super::products::{SoldProduct, Usable, credited_for};
 use super::{StoreContents, VerifyReport, each_row, take};
 
-/// Refunds, and the list of those that wait: since when.
+/// Refunds, and the list of pending ones with their start time.
 #[derive(Default)]
 pub(super) struct Refunds {
     pub(super) all: BTreeMap<RefundId, (Refund, u64)>,
@@ -48,7 +48,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 impl Refunds {
-    /// What a refund has given of a payment, in atomic USDC.
+    /// The refunded amount of a payment, in atomic USDC.
     pub(super) fn refunded_amount(&self, payment: PaymentId) -> i128 {
         let refund = self.all.get(&RefundId(payment.0)).map(|(refund, _)| refund);
         match refund.map(|refund| (refund.status, refund.request.amount)) {
@@ -57,7 +57,7 @@ impl Refunds {
         }
     }
 
-    /// Takes a row of the kind; `None` for another.
+    /// Reads a row of the kind; `None` for another.
     pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
         (kind == EntityKind::Refund as u8).then(|| {
             let id = RefundId(number);
@@ -76,7 +76,6 @@ impl Refunds {
     }
 }
 
-/// What is at work for a refund.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct PendingRefundJobs {
     credits: usize,
@@ -118,7 +117,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let has = contents.refunds.listed.get(id).cloned().unwrap_or_default();
         if has != want {
             let detail = format!("{}: its rows in the list are {has:?}", name_of(refund.status));
-            report.report("refund.row", id, detail);
+            report.report("refund.index_mismatch", id, detail);
         }
     }
     let listed = contents.refunds.listed.keys().copied();
@@ -128,7 +127,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     }
 }
 
-/// Of a payment that bought something, and no more than was charged for it.
+/// It belongs to a payment with a purchase, and is at most the charge.
 fn paid(
     id: RefundId,
     refund: &Refund,
@@ -138,7 +137,7 @@ fn paid(
     let asked = &refund.request;
     let payment = contents.payments.get(&asked.payment).map(|(payment, _)| payment);
     let payment = payment.filter(|payment| {
-        // Its chain may have taken it back since.
+        // The chain may have reorged it since.
         let bought = matches!(
             payment.status,
             payment::Status::Fulfilled { .. } | payment::Status::Reversed { product: Some(_), .. }
@@ -147,13 +146,13 @@ fn paid(
     });
     let (Some(_), Some(sold)) = (payment, sold.get(&asked.payment)) else {
         return report.report(
-            "refund.payment",
+            "refund.payment_mismatch",
             id,
             format!("{} did not buy anything for them", asked.payment),
         );
     };
     let charged = i128::from(sold.charge.charged.atomic());
-    // What went back by itself is what the books say, with what is on its way; a late return has a name of its own.
+    // Automatic credits are what the ledger has, plus pending ones. A late return has its own name.
     let name = sold.product.to_string();
     let waiting = contents.jobs.iter().filter_map(|effect| credited_for(&effect.job));
     let waiting: i128 = waiting.filter(|(of, _)| *of == name).map(|(_, atomic)| atomic).sum();
@@ -162,9 +161,9 @@ fn paid(
     let given = contents.refunds.refunded_amount(asked.payment);
     if given > 0 && given + back + late > charged {
         let detail = format!("{given} given and {} gone back by itself, of {charged}", back + late);
-        report.report("refund.amount", id, detail);
+        report.report("refund.amount_mismatch", id, detail);
     }
-    // What merchants have paid in may have come after the refund.
+    // Merchants may have paid in after the refund.
     let usable = match sold.usable {
         Usable::Zero => 0,
         Usable::Remaining { now, by_merchants } => (now - by_merchants).clamp(0, sold.value),
@@ -177,7 +176,7 @@ fn paid(
     }
 }
 
-/// The house has borne it, and the payer has it or is getting it.
+/// It is posted as our cost, and the payer has it or is about to.
 fn posted(
     id: RefundId,
     refund: &Refund,
@@ -196,16 +195,16 @@ fn posted(
     let want = if at_work.credits == 0 { given } else { 0 };
     if (cost, credited) != (given, want) {
         let detail = format!("{cost} of ours and {credited} credited, expected {given} and {want}");
-        report.report("refund.posting", name, detail);
+        report.report("refund.posting_mismatch", name, detail);
     }
 }
 
-/// Nobody approves their own, and whatever is not at its end is being brought there.
+/// No operator approves their own refund, and every unfinished refund has a job.
 fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &mut VerifyReport) {
     let approved = matches!(refund.status, Status::Approved | Status::Credited);
     if approved && refund.decided_by.as_ref() == Some(&refund.request.by) {
         report.report(
-            "refund.own",
+            "refund.self_approved",
             id,
             format!("{} asked for it and approved it", refund.request.by),
         );
@@ -215,7 +214,7 @@ fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &m
         Status::Requested => (0, 1),
         Status::Credited | Status::Rejected | Status::Expired => (0, 0),
     };
-    // The timer of one that was decided in time still waits.
+    // The scheduled job of a refund decided in time is still pending.
     let waiting = if refund.status == Status::Requested {
         at_work.scheduled
     } else {
@@ -223,6 +222,6 @@ fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &m
     };
     if (at_work.credits + at_work.notifications, waiting) != want {
         let detail = format!("{}: {at_work:?} under way", name_of(refund.status));
-        report.report("refund.orphan", id, detail);
+        report.report("refund.orphaned", id, detail);
     }
 }

@@ -1,6 +1,6 @@
-//! What spends a balance at the card issuer: reloadable cards, and withdrawals that operators pay. The money is in the
-//! issuer's books and not in ours; here it is proved that nothing waits for the issuer or for an operator without somebody
-//! at work for it, and that no transaction pays twice.
+//! Reloadable cards, and withdrawals that operators pay: both spend a balance at the card issuer. That money is in the
+//! issuer's records and not in our ledger. This module checks that everything waiting for the issuer or an operator has
+//! a job, and that no transaction pays twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,25 @@ use purser_storage::{Row, Store, StoreError};
 
 use super::{StoreContents, VerifyReport, each_row, take};
 
-/// Of all holders.
 #[derive(Default)]
 pub(crate) struct CardProgramRecords {
     pub(crate) cards: BTreeMap<CardId, (ReloadableCard, u64)>,
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (CardWithdrawal, u64)>,
-    /// Withdrawals that the operators' queue lists.
+    /// Withdrawals in the operators' queue.
     queue: BTreeSet<u128>,
-    /// By transaction, which withdrawal it paid.
+    /// By transaction, the withdrawal that it paid.
     paid_by: BTreeMap<String, u128>,
     /// By payment, the cards that its tokens ordered.
     funded: BTreeMap<PaymentId, Vec<CardId>>,
 }
 
 impl CardProgramRecords {
-    /// How many entities there are.
+    /// Number of entities.
     pub(crate) fn len(&self) -> usize {
         self.cards.len() + self.withdrawals.len()
     }
 
-    /// Takes a snapshot; `None` for another kind's.
+    /// Reads a snapshot; `None` for another kind.
     pub(super) fn read(&mut self, kind: u8, id: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
         if kind == EntityKind::ReloadableCard as u8 {
             let id = CardId(id);
@@ -47,7 +46,7 @@ impl CardProgramRecords {
         })
     }
 
-    /// Reads the queue, and which transactions paid.
+    /// Reads the queue and the transactions that paid withdrawals.
     pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         let number = |bytes: &[u8]| bytes.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
         each_row(store, &[table::CARD_WITHDRAWAL_QUEUE], |key, _| {
@@ -68,7 +67,7 @@ impl CardProgramRecords {
     }
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::ReloadableCard as u8 {
         use reloadable_card::Event;
@@ -95,7 +94,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-/// The status that a snapshot has by this file's rules.
+/// The status of a snapshot by this file's rules.
 pub(super) const fn card_status(card: &ReloadableCard) -> &'static str {
     match card.status {
         reloadable_card::Status::Creating => "creating",
@@ -106,7 +105,7 @@ pub(super) const fn card_status(card: &ReloadableCard) -> &'static str {
     }
 }
 
-/// The same of a withdrawal.
+/// The status of a withdrawal by this file's rules.
 pub(super) const fn withdrawal_status(asked: &CardWithdrawal) -> &'static str {
     match asked.status {
         card_withdrawal::Status::Pending => "pending",
@@ -120,12 +119,12 @@ pub(super) const fn withdrawal_status(asked: &CardWithdrawal) -> &'static str {
     }
 }
 
-/// Whether a number must lie in the vault for it.
+/// Whether its number must be in the vault.
 pub(super) fn has_number(card: &ReloadableCard) -> bool {
     matches!(card_status(card), "open" | "paused" | "closed")
 }
 
-/// Work under way against what waits for it, and rows against entities.
+/// Compares pending jobs with what waits for them, and rows with entities.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     let mut work = PendingCounts::count(contents);
     for (id, (card, _)) in &contents.reloadable_cards.cards {
@@ -140,7 +139,11 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             report,
         );
         if card.activity.available > card.amount {
-            report.report("card_program.available", id, "more is left on it than was loaded");
+            report.report(
+                "reloadable_card.balance_mismatch",
+                id,
+                "more is left on it than was loaded",
+            );
         }
     }
     for (id, (asked, _)) in &contents.reloadable_cards.withdrawals {
@@ -148,13 +151,14 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     }
     for ((what, subject), times) in work.0 {
         let detail = format!("{what} is at work {times} times too often");
-        report.report("card_program.stray_work", subject, detail);
+        report.report("reloadable_card.job_unexpected", subject, detail);
     }
     rows(&contents.reloadable_cards, report);
     funded(contents, report);
 }
 
-/// A token issued for a payment has loaded no more than its payment brought, and each card of such a token is counted once.
+/// A token issued for a payment has loaded no more than its payment brought, and each card of such a token is counted
+/// once.
 fn funded(contents: &StoreContents, report: &mut VerifyReport) {
     let program = &contents.reloadable_cards;
     for (payment, cards) in &program.funded {
@@ -212,14 +216,14 @@ fn withdrawal(
     work.check("end_reservation", &name, ending, status, report);
     if asked.hold_key.is_some() == matches!(status, "pending" | "failed") {
         report.report(
-            "card_withdrawal.reservation",
+            "card_withdrawal.hold_mismatch",
             id,
             format!("{status}, and set aside: {:?}", asked.hold_key),
         );
     }
     if asked.settled && !is_over {
         report.report(
-            "card_withdrawal.settled",
+            "card_withdrawal.hold_end_mismatch",
             id,
             format!("{status}, and its reservation has ended"),
         );
@@ -230,7 +234,11 @@ fn withdrawal(
     };
     let is_held = matches!(asked.status, card_withdrawal::Status::Claimed(Some(_)));
     if is_held && !contents.jobs.iter().any(|effect| effect.job == lease) {
-        report.report("card_withdrawal.timer", id, "somebody holds it, and no timer ends that");
+        report.report(
+            "card_withdrawal.lease_timer_missing",
+            id,
+            "somebody holds it, and no timer ends that",
+        );
     }
 }
 
@@ -240,11 +248,11 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
     for (id, (asked, _)) in &program.withdrawals {
         if is_open(asked) != program.queue.contains(&id.0) {
             let detail = format!("{}, and in the queue: {}", withdrawal_status(asked), !is_open(asked));
-            report.report("card_withdrawal.queue", id, detail);
+            report.report("card_withdrawal.queue_mismatch", id, detail);
         }
         if let Some(other) = asked.hold_key.and_then(|key| keys.insert(key, *id)) {
             report.report(
-                "card_withdrawal.reservation",
+                "card_withdrawal.hold_mismatch",
                 id,
                 format!("{other} has the same reservation"),
             );
@@ -252,13 +260,17 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
         if let card_withdrawal::Status::Complete { transaction } = &asked.status
             && program.paid_by.get(transaction) != Some(&id.0)
         {
-            report.report("card_withdrawal.paid_by", id, "no row says which transaction paid it");
+            report.report(
+                "card_withdrawal.transaction_mismatch",
+                id,
+                "no row says which transaction paid it",
+            );
         }
     }
     for id in &program.queue {
         if !program.withdrawals.contains_key(&WithdrawalId(*id)) {
             report.report(
-                "card_withdrawal.queue",
+                "card_withdrawal.queue_mismatch",
                 WithdrawalId(*id),
                 "in the queue, and it does not exist",
             );
@@ -271,7 +283,7 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
         });
         if !paid {
             report.report(
-                "card_withdrawal.paid_by",
+                "card_withdrawal.transaction_mismatch",
                 transaction,
                 "it is said to have paid what it has not",
             );
@@ -279,7 +291,7 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
     }
 }
 
-/// How often something is at work for something.
+/// Number of jobs per entity.
 struct PendingCounts(BTreeMap<(&'static str, String), usize>);
 
 impl PendingCounts {
@@ -302,7 +314,7 @@ impl PendingCounts {
         let times = self.0.remove(&(what, name.to_owned())).unwrap_or(0);
         if times != wanted {
             let detail = format!("{status}: {what} is at work {times} times (expected {wanted})");
-            report.report("card_program.work", name, detail);
+            report.report("reloadable_card.job_mismatch", name, detail);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Every sealed record belongs to something that has one, whatever should have one has it, and what waits for its time has
-//! its timer.
+//! Every sealed record belongs to an entity that needs one, every such entity has its record, and everything scheduled
+//! has its job.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,22 @@ use super::products::RowExpectation;
 use super::{StoreContents, VerifyReport, reloadable_cards};
 
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
-    // Looked up once, by what a piece of work says of itself: nothing else orders them.
+    // Indexed once by the job's Debug text: jobs have no other order.
     let under_way: BTreeSet<String> = contents.jobs.iter().map(|e| format!("{:?}", e.job)).collect();
     let mut owners = BTreeSet::new();
     for ((_, id), sold) in &contents.sold {
         owners.insert(*id);
         for (rule, has, there) in [
             (
-                "product.vault",
+                "product.vault_mismatch",
                 &sold.expected_rows.number,
                 contents.sealed.contains(id),
             ),
-            ("product.cvv", &sold.expected_rows.cvv, contents.cvvs.contains(id)),
+            (
+                "product.cvv_mismatch",
+                &sold.expected_rows.cvv,
+                contents.cvvs.contains(id),
+            ),
         ] {
             let expected = match has {
                 RowExpectation::Never => false,
@@ -37,18 +41,18 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         for timer in &sold.expected_rows.timers {
             if !under_way.contains(&format!("{timer:?}")) {
                 let detail = format!("{}, and no timer for {}", sold.status, timer.name());
-                report.report("product.timer", sold.product, detail);
+                report.report("product.timer_missing", sold.product, detail);
             }
         }
     }
     for ((_, id), saved) in &contents.payees {
         owners.insert(*id);
-        // A removed destination's number lies there for as long as a payout could need it.
+        // A removed destination's number stays while a payout could need it.
         let kept = under_way.contains(&format!("{:?}", Job::ShredAccountNumber(BankDestinationId(*id))));
         let sealed = saved.sealed || kept;
         if sealed != contents.sealed.contains(id) {
             let detail = format!("{}, and its sealed record is there: {}", saved.status, !sealed);
-            report.report("destination.vault", &saved.name, detail);
+            report.report("destination.vault_mismatch", &saved.name, detail);
         }
     }
     for (id, (card, _)) in &contents.reloadable_cards.cards {
@@ -59,7 +63,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
                 "{}, and its sealed record is there: {there}",
                 reloadable_cards::card_status(card)
             );
-            report.report("reloadable.vault", id, detail);
+            report.report("reloadable_card.vault_mismatch", id, detail);
         }
     }
     owners.extend(
@@ -73,11 +77,11 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         for id in &kept.sealed {
             owners.insert(*id);
             if !contents.sealed.contains(id) {
-                report.report("banking.vault", &kept.name, "a sealed record of it is missing");
+                report.report("banking.vault_missing", &kept.name, "a sealed record of it is missing");
             }
         }
     }
-    for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {
+    for (rule, ids) in [("vault.orphaned", &contents.sealed), ("cvv.orphaned", &contents.cvvs)] {
         for id in ids.difference(&owners) {
             report.report(rule, CardId(*id), "a sealed record of nothing that there is");
         }

@@ -1,5 +1,5 @@
-//! Endpoints and deliveries. No money stands on them: their snapshots agree with their events, each endpoint has its row and
-//! its secrets, and what is pending is at work.
+//! Endpoints and deliveries. They have no balance. Their snapshots agree with their events, each endpoint has its row
+//! and its secrets, and each pending delivery has its job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,19 +14,18 @@ use purser_storage::{Row, Store, StoreError};
 use super::banking::BankingSnapshot;
 use super::{StoreContents, VerifyReport, each_row};
 
-/// Of all accounts.
 #[derive(Default)]
 pub(crate) struct WebhookRecords {
     /// The row by which each endpoint that is not deleted is found.
     rows: BTreeMap<WebhookId, Vec<u8>>,
-    /// Deliveries that are pending, with their round.
+    /// Pending deliveries, with their round.
     pending: BTreeMap<WebhookDeliveryId, u32>,
     pub(super) deliveries: usize,
     pub(super) endpoints: usize,
 }
 
 impl WebhookRecords {
-    /// Takes a snapshot; `None` for another kind's.
+    /// Reads a snapshot; `None` for another kind.
     pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
         let (revision, number) = (row.revision, <[u8; 16]>::try_from(id).map_or(0, u128::from_be_bytes));
         if kind == EntityKind::Webhook as u8 {
@@ -65,13 +64,13 @@ impl WebhookRecords {
         None
     }
 
-    /// How many there are of both.
+    /// Number of endpoints and deliveries.
     pub(super) const fn count(&self) -> usize {
         self.endpoints + self.deliveries
     }
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::Webhook as u8 {
         return Some(codec::decode(event).map(|event| match event {
@@ -98,7 +97,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     None
 }
 
-/// Rows against endpoints, and work against deliveries.
+/// Compares rows with endpoints, and jobs with deliveries.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -115,7 +114,11 @@ pub(super) async fn check(
     .await?;
     let wanted: BTreeSet<(WebhookId, Vec<u8>)> = contents.webhooks.rows.clone().into_iter().collect();
     for (id, _) in there.symmetric_difference(&wanted) {
-        report.report("webhook.row", id, "it and its row among its owner's are not both there");
+        report.report(
+            "webhook.index_mismatch",
+            id,
+            "it and its row among its owner's are not both there",
+        );
     }
     let at_work: BTreeSet<(WebhookDeliveryId, u32)> = contents
         .jobs
@@ -127,7 +130,7 @@ pub(super) async fn check(
         .collect();
     for (id, round) in &contents.webhooks.pending {
         if !at_work.contains(&(*id, *round)) {
-            report.report("webhook.orphan", id, "pending, and nothing is at work for it");
+            report.report("webhook.orphaned", id, "pending, and nothing is at work for it");
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Every withdrawal moves what was held for it exactly once, or gives it back.
+//! Every withdrawal moves its hold exactly once, or releases it.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
         let (held, left) = (booked(&books.held_for), -booked(&books.received));
         let (want_held, want_left, want_sending) = match (&withdrawal.status, ending) {
             (Status::Pending | Status::Sent(_), _) => (amount, 0, 1),
-            // On its end the account is being told.
+            // At its end the account is being notified.
             (_, 1..) => (amount, 0, 0),
             (Status::Complete { .. } | Status::CompleteSigned { .. }, 0) => (0, amount, 0),
             (Status::Failed { .. }, 0) => (0, 0, 0),
@@ -47,11 +47,11 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
             let detail = format!(
                 "{status}: {held} held (expected {want_held}), {left} left the treasury (expected {want_left})"
             );
-            report.report("withdrawal.posting", &name, detail);
+            report.report("withdrawal.posting_mismatch", &name, detail);
         }
         if sending != want_sending || ending > 1 {
             report.report(
-                "withdrawal.orphan",
+                "withdrawal.orphaned",
                 &name,
                 format!("{status}: {sending} effects send it and {ending} end its hold"),
             );
@@ -66,8 +66,8 @@ fn fits(withdrawal: &Withdrawal, transfer: &ChainTransfer) -> bool {
     transfer.to == withdrawal.to && transfer.atomic == withdrawal.amount.atomic()
 }
 
-/// Takes what is known by its mark: what was signed is the same in whatever transaction a reorganisation has put it. Leaves what is
-/// known by its transaction alone.
+/// Takes transfers by their fingerprint: a reorg can move a signed authorization to another transaction. Leaves
+/// withdrawals that only have a transaction.
 fn take_signed<'a>(
     contents: &'a StoreContents,
     left: &mut UnmatchedTransfers<'_>,
@@ -89,10 +89,10 @@ fn take_signed<'a>(
     (withdrawals, products.collect())
 }
 
-/// The chain's own list of what left the treasury: one transfer for each completed withdrawal, and none besides.
+/// Compares with the chain's own list of outgoing transfers: one transfer for each completed withdrawal, and no other.
 pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
     let mut left = UnmatchedTransfers::of(chain.iter());
-    // Whoever knows its place in its transaction takes it before one who does not can.
+    // Exact names take their transfers first.
     outgoing_transfers::compare_with_chain(contents, &mut left, report);
     let (withdrawals, products) = take_signed(contents, &mut left);
     for exact in [true, false] {
@@ -103,11 +103,11 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
                 Some(t) if fits(withdrawal, t) => {}
                 Some(t) => {
                     let detail = format!("{transaction} moved {} atomic USDC to {}", t.atomic, t.to);
-                    report.report("chain.differs", id, detail);
+                    report.report("chain.transfer_mismatch", id, detail);
                 }
                 None => {
                     let detail = format!("{transaction} did not leave the treasury for it");
-                    report.report("chain.not_sent", id, detail);
+                    report.report("chain.sender_mismatch", id, detail);
                 }
             }
         }
@@ -118,15 +118,15 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
             Some(t) if t.atomic == sent.atomic => {}
             Some(t) => {
                 let detail = format!("{transaction} moved {} atomic USDC", t.atomic);
-                report.report("chain.differs", &sent.name, detail);
+                report.report("chain.transfer_mismatch", &sent.name, detail);
             }
             None => {
                 let detail = format!("{transaction} did not leave the treasury");
-                report.report("chain.not_sent", &sent.name, detail);
+                report.report("chain.sender_mismatch", &sent.name, detail);
             }
         }
     }
-    // One that the engine has not heard of yet is on its way through an open withdrawal.
+    // A transfer that the engine has not seen yet is in progress through an open withdrawal.
     for (id, (withdrawal, _)) in &contents.withdrawals {
         if matches!(withdrawal.status, Status::Sent(_)) {
             let own = |_: &str, t: &ChainTransfer| fits(withdrawal, t);
@@ -148,6 +148,6 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
             "{} atomic USDC left the treasury for {} without a withdrawal or a top-up",
             transfer.atomic, transfer.to
         );
-        report.report("chain.left", name, detail);
+        report.report("chain.untracked_transfer", name, detail);
     }
 }

@@ -7,7 +7,7 @@ use super::keys::TestWallet;
 use crate::payment::evm::{checksummed, keccak, transfer_digest};
 
 impl TestWallet {
-    /// Fills in the payer and its signature over the other fields.
+    /// Sets the payer and its signature over the other fields.
     pub fn sign_transfer(&self, domain_separator: &[u8; 32], authorization: &mut EvmAuthorization) {
         authorization.from = self.evm_address();
         let digest = transfer_digest(domain_separator, authorization);
@@ -23,7 +23,7 @@ impl TestWallet {
     /// r, s, v with low s and v 27 or 28; the same digest always gives the same signature (RFC 6979).
     pub fn sign_digest(&self, digest: &[u8; 32]) -> [u8; 65] {
         let (signature, id) = self.evm.sign_prehash_recoverable(digest);
-        // Taking the other s mirrors the point, and so flips the parity that v tells.
+        // The other s mirrors the point, and so flips the parity in v.
         let low = signature.normalize_s();
         let flipped = low != signature;
         let mut bytes = [0; 65];

@@ -1,4 +1,4 @@
-//! The two keys of a wallet, and the file they live in.
+//! The two keys of a wallet, and its file.
 
 use std::fmt;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::payment::evm::{address_of_point, checksummed};
 use crate::payment::solana::address::{Pubkey, base58};
 use crate::private_file;
 
-/// A wallet on both chains. Its keys never appear in its `Debug`.
+/// A wallet on both chains. Its `Debug` output never contains its keys.
 pub struct TestWallet {
     pub(super) evm: EvmKey,
     pub(super) solana: ed25519_dalek::SigningKey,
@@ -31,7 +31,7 @@ impl fmt::Debug for TestWallet {
     }
 }
 
-/// As stored. Addresses are for the reader; the keys decide.
+/// File format. Addresses are for the reader; the keys are authoritative.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 struct WalletFile {
     note: String,
@@ -65,7 +65,7 @@ impl TestWallet {
         })
     }
 
-    /// A new wallet.
+    /// Creates a wallet with random keys.
     ///
     /// # Errors
     /// [`WalletError::BadKey`] with a chance of about 2^-128.
@@ -77,8 +77,8 @@ impl TestWallet {
     /// Opens a wallet file.
     ///
     /// # Errors
-    /// [`WalletError::File`] when it cannot be read, [`WalletError::BadFile`] when it is no wallet or others may
-    /// read it.
+    /// [`WalletError::File`] when it cannot be read, [`WalletError::BadFile`] when it is not a wallet or other users
+    /// may read it.
     pub fn load(path: &Path) -> Result<Self, WalletError> {
         let failed = |source| WalletError::File {
             path: path.to_owned(),
@@ -108,8 +108,8 @@ impl TestWallet {
         Self::from_bytes(&*key(&stored.base)?, &*key(&stored.solana)?)
     }
 
-    /// Opens a wallet file, or makes a new wallet and its file (and the folder) if there is none. The flag says whether
-    /// it was made. An existing file is never written to.
+    /// Opens a wallet file, or creates a wallet with its file (and the folder) if there is none. The flag tells whether
+    /// it was created. An existing file is never written to.
     ///
     /// # Errors
     /// As [`TestWallet::load`].
@@ -121,7 +121,7 @@ impl TestWallet {
         let wallet = Self::create(entropy)?;
         match wallet.store(path) {
             Ok(true) => Ok((wallet, true)),
-            // Another process was first: its wallet is the one, and ours was never used.
+            // Another process was first: its wallet is used, and ours was never used.
             Ok(false) => Self::load(path).map(|wallet| (wallet, false)),
             Err(source) => Err(WalletError::File {
                 path: path.to_owned(),
@@ -130,7 +130,7 @@ impl TestWallet {
         }
     }
 
-    /// Says whether there is a new file now; one that is there is never replaced.
+    /// Returns whether the file was created; an existing one is never replaced.
     fn store(&self, path: &Path) -> std::io::Result<bool> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)?;
@@ -150,17 +150,14 @@ impl TestWallet {
         private_file::create(path, &text)
     }
 
-    /// The account's address on Base.
     pub const fn evm_address(&self) -> [u8; 20] {
         self.evm_address
     }
 
-    /// The account's address on Solana.
     pub fn solana_address(&self) -> Pubkey {
         self.solana.verifying_key().to_bytes()
     }
 
-    /// The account on a network.
     pub fn account(&self, network: Network) -> Wallet {
         match network {
             Network::Base => Wallet::Evm(self.evm_address),
@@ -177,7 +174,6 @@ impl TestWallet {
     }
 }
 
-/// 256 random bits.
 pub(super) fn random_32(entropy: &dyn Entropy) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes[..16].copy_from_slice(&entropy.random().to_be_bytes());

@@ -18,12 +18,12 @@ use crate::payment::terms::Token;
 /// A charge that this wallet can pay, from `WWW-Authenticate`.
 #[derive(Clone, Debug)]
 pub struct MppOffer {
-    /// How much, fees included.
+    /// Fees included.
     pub amount: Usdc,
     pay_to: [u8; 20],
     token: Token,
     expires: Timestamp,
-    /// The parameters, to be sent back as they came.
+    /// The parameters, returned to the server unchanged.
     echo: Map<String, Value>,
     nonce: [u8; 32],
 }
@@ -48,11 +48,10 @@ struct Details {
 }
 
 impl MppOffer {
-    /// The first charge of USDC on Base among the challenges of a field. What this wallet does not understand is passed
-    /// over.
+    /// The first charge of USDC on Base among the challenges of a field. Unknown challenges are skipped.
     ///
     /// # Errors
-    /// [`WalletError::BadChallenge`] when the field cannot be read, [`WalletError::NotOffered`].
+    /// [`WalletError::BadChallenge`] when the field cannot be parsed, [`WalletError::NotOffered`].
     pub fn from_header(field: &str) -> Result<Self, WalletError> {
         let all = challenges(field).ok_or(WalletError::BadChallenge("WWW-Authenticate cannot be read"))?;
         all.into_iter()
@@ -63,7 +62,7 @@ impl MppOffer {
     fn read(challenge: AuthChallenge) -> Option<Self> {
         let params = &challenge.params;
         let text = |name: &str| params.get(name).map(String::as_str);
-        // A credential in another field than `Authorization` is not written here.
+        // Credentials in another field than `Authorization` are not supported.
         let known = challenge.scheme.eq_ignore_ascii_case("payment")
             && (text("method"), text("intent"), text("header")) == (Some(METHOD), Some(INTENT), None);
         let json = URL_SAFE_NO_PAD.decode(text("request")?).ok()?;

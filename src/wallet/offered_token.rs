@@ -1,4 +1,4 @@
-//! Which USDC an offer asks for, and on which chain.
+//! The USDC token of an offer, and its chain.
 
 use purser_actors::id::Network;
 
@@ -10,7 +10,6 @@ use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BaseToken {
     pub(super) chain_id: u64,
-    /// Its contract.
     pub(super) asset: [u8; 20],
 }
 
@@ -33,7 +32,7 @@ impl OfferedToken {
         is_ours.then_some(token)
     }
 
-    /// On any chain of the two families: what is signed for one, a test network, is good on no other.
+    /// On any chain of the two families. A signature for one of them, such as a test network, is valid on no other.
     pub(super) fn anywhere(network: &str, asset: &str) -> Option<Self> {
         match network.split_once(':')? {
             ("eip155", chain_id) => Some(Self::Base(BaseToken {

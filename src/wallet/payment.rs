@@ -1,4 +1,4 @@
-//! From a challenge to a signed payment header, in x402 v2, or in v1 for servers and tests that want it.
+//! From a challenge to a signed payment header, in x402 v2, or in v1 for servers and tests that need it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
@@ -19,11 +19,11 @@ use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 use crate::payment::terms::Token;
 
-/// A decoded `PAYMENT-REQUIRED`. What a payment echoes is kept as the server wrote it.
+/// A decoded `PAYMENT-REQUIRED`. The parts that a payment echoes are stored as the server wrote them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentRequired {
-    /// Why: `Payment required`, or the reason of a refusal.
+    /// `Payment required`, or the reason of a rejection.
     #[serde(default)]
     pub error: Option<String>,
     #[serde(default)]
@@ -36,9 +36,8 @@ pub struct PaymentRequired {
 /// One payable entry of `accepts`.
 #[derive(Debug)]
 pub struct Offer<'a> {
-    /// Where.
     pub network: Network,
-    /// How much, fees included.
+    /// Fees included.
     pub amount: Usdc,
     raw: &'a RawValue,
     fields: OfferFields,
@@ -72,7 +71,6 @@ struct OfferExtra {
 /// What a payment needs besides the key.
 #[derive(Clone, Copy)]
 pub struct SigningContext<'a> {
-    /// Now.
     pub now: Timestamp,
     /// For the nonce or the memo.
     pub entropy: &'a dyn Entropy,
@@ -108,11 +106,11 @@ enum PayloadJson {
     Solana { transaction: String },
 }
 
-/// Wallets that sign v1 payments back-date them, against clocks that run ahead.
+/// Wallets back-date v1 payments, to allow for clocks that run ahead.
 const V1_BACKDATED_SECONDS: u64 = 600;
 
 impl PaymentRequired {
-    /// Reads the value of `PAYMENT-REQUIRED`.
+    /// Decodes the value of `PAYMENT-REQUIRED`.
     ///
     /// # Errors
     /// [`WalletError::BadChallenge`].
@@ -129,8 +127,8 @@ impl PaymentRequired {
         self.extensions.as_deref().map(RawValue::get)
     }
 
-    /// Gives the purchase a name, where the server takes one: under it another payment for the same request is answered
-    /// and not charged. Whether it does.
+    /// Gives the purchase a name, if the server supports it. Another payment for the same request under that name gets
+    /// the same result and is not charged. Returns whether the server supports it.
     pub fn identify(&mut self, identifier: &str) -> bool {
         let read = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
         let Some(mut extensions) = self.extensions.as_deref().and_then(read) else {
@@ -145,15 +143,15 @@ impl PaymentRequired {
         true
     }
 
-    /// Every entry that is USDC on a chain of this process, in the server's order.
+    /// Every entry that is USDC on a supported chain, in the server's order.
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.accepts
             .iter()
             .filter_map(|raw| Offer::read(raw, OfferedToken::configured))
     }
 
-    /// The first entry that is USDC on the wanted network, or on any; test networks count as the network that they test. Entries
-    /// that this wallet does not understand are passed over.
+    /// The first USDC entry on the given network, or on any; test networks count as the network that they test. Unknown
+    /// entries are skipped.
     ///
     /// # Errors
     /// [`WalletError::NotOffered`].
@@ -168,14 +166,12 @@ impl PaymentRequired {
 
 /// A payment as it was signed.
 pub enum SignedPayment {
-    /// On Base.
     Evm(EvmAuthorization),
-    /// On Solana: the wire transaction, signed by the payer alone.
+    /// The wire transaction, signed by the payer alone.
     Solana(Vec<u8>),
 }
 
 impl<'a> Offer<'a> {
-    /// Who is paid.
     pub fn pay_to(&self) -> Option<Wallet> {
         let wallet: Wallet = self.fields.pay_to.parse().ok()?;
         (wallet.network() == self.network).then_some(wallet)
@@ -186,12 +182,12 @@ impl<'a> Offer<'a> {
         &self.fields.asset
     }
 
-    /// How many seconds the server leaves for the payment.
+    /// Seconds that the server allows for the payment.
     pub const fn seconds(&self) -> u32 {
         self.fields.max_timeout_seconds
     }
 
-    /// Whether the server asks for the plain transfer that this wallet signs, and would not have it pay the fee of its own
+    /// Whether the offer is for the plain transfer that this wallet signs, and does not make it pay the fee of its own
     /// transaction.
     pub fn is_plain(&self, wallet: &Wallet) -> bool {
         let extra = &self.fields.extra;
@@ -200,14 +196,15 @@ impl<'a> Offer<'a> {
         !own_fee && method == "eip3009"
     }
 
-    /// Whether it is signed under this token's EIP-712 domain. On Solana there is none: a transaction names a block of its chain.
+    /// Whether it is signed under this token's EIP-712 domain. On Solana there is none: a transaction names a block of
+    /// its chain.
     pub fn is_signed_as(&self, token: &Token) -> bool {
         let extra = &self.fields.extra;
         let named = (extra.name.as_deref(), extra.version.as_deref());
         self.network == Network::Solana || named == (Some(token.name), Some(token.version))
     }
 
-    /// The same for no longer than so many seconds.
+    /// The same offer, valid for at most this number of seconds.
     #[must_use]
     pub fn within(mut self, seconds: u32) -> Self {
         self.fields.max_timeout_seconds = self.fields.max_timeout_seconds.min(seconds);
@@ -228,7 +225,8 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// An amount as x402 writes it: digits without a sign and without leading zeros. Others would read another spelling otherwise.
+/// An amount in x402's form: digits without a sign or leading zeros. Other implementations may parse other forms
+/// differently.
 fn atomic(text: &str) -> Option<Usdc> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain).map(Usdc::from_atomic)
@@ -249,7 +247,7 @@ impl TestWallet {
             .map(|(header, _)| header)
     }
 
-    /// As [`TestWallet::pay`], with what was signed.
+    /// As [`TestWallet::pay`], with the signed payment.
     ///
     /// # Errors
     /// As [`TestWallet::pay`].

@@ -33,13 +33,12 @@ pub struct SiwxInfo {
     /// The server's reference.
     #[serde(default)]
     pub request_id: Option<String>,
-    /// What the person is told.
+    /// Text shown to the signer.
     #[serde(default)]
     pub statement: Option<String>,
-    /// URLs.
     #[serde(default)]
     pub resources: Option<Vec<String>>,
-    /// The chains that the server takes, as CAIP-2. Empty: those of this process.
+    /// The chains that the server accepts, as CAIP-2. Empty: those of this process.
     #[serde(skip)]
     pub chains: Vec<String>,
 }
@@ -89,7 +88,7 @@ struct SiwxProof<'a> {
 }
 
 impl PaymentRequired {
-    /// The sign-in challenge that came with this answer.
+    /// The sign-in challenge that came with this response.
     ///
     /// # Errors
     /// [`WalletError::BadChallenge`] when there is none or it is incomplete.
@@ -109,7 +108,7 @@ impl PaymentRequired {
 }
 
 impl SiwxInfo {
-    /// Refuses to sign for another site: the domain must be the host and port that was called, the URI of its origin,
+    /// Rejects a challenge for another site. The domain must be the called host and port, the URI must have its origin,
     /// and no field may break out of its line.
     ///
     /// # Errors
@@ -142,7 +141,7 @@ impl SiwxInfo {
         Ok(())
     }
 
-    /// CAIP-2 of the chain that is signed in on: that of this process, or the server's of the same family, a test network.
+    /// CAIP-2 of the sign-in chain: that of this process, or the server's chain of the same family, a test network.
     fn chain(&self, network: Network) -> &str {
         let own = network.caip2();
         let family = own.split_once(':').map_or(own, |(family, _)| family);
@@ -153,7 +152,7 @@ impl SiwxInfo {
         }
     }
 
-    /// The text to sign: lines joined by LF, none at the end. Without a statement, Ethereum's form keeps one more empty
+    /// The text to sign: lines joined by LF, none at the end. Without a statement, Ethereum's form has one more empty
     /// line than Solana's.
     pub fn message(&self, network: Network, address: &str) -> String {
         let (name, chain, without_statement) = match network {
@@ -198,7 +197,7 @@ impl TestWallet {
     /// The value of `SIGN-IN-WITH-X` that answers this challenge. Check its origin first.
     ///
     /// # Errors
-    /// [`WalletError::BadChallenge`] should the proof not serialize.
+    /// [`WalletError::BadChallenge`] if the proof does not serialize.
     pub fn sign_in(&self, info: &SiwxInfo, network: Network) -> Result<String, WalletError> {
         let address = self.address(network);
         let message = info.message(network, &address);

@@ -1,4 +1,4 @@
-//! Building and signing a Solana payment: the transaction that the stock client builds.
+//! Builds and signs a Solana payment: the transaction that the stock client builds.
 
 use ed25519_dalek::Signer as _;
 
@@ -6,24 +6,19 @@ use super::keys::TestWallet;
 use crate::payment::solana::USDC_DECIMALS;
 use crate::payment::solana::address::{COMPUTE_BUDGET, MEMO, Pubkey, TOKEN, associated_token_account, base58};
 
-/// What the stock client asks for.
+/// Unit limit of the stock client.
 pub const UNIT_LIMIT: u32 = 20_000;
-/// What the stock client pays, in millionths of a lamport.
+/// Unit price of the stock client, in millionths of a lamport.
 pub const UNIT_PRICE: u64 = 1;
 
-/// An account of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountMeta {
-    /// Which.
     pub key: Pubkey,
-    /// Whether it must sign.
     pub signer: bool,
-    /// Whether it may be written to.
     pub writable: bool,
 }
 
 impl AccountMeta {
-    /// An account that does not sign.
     pub const fn plain(key: Pubkey, writable: bool) -> Self {
         Self {
             key,
@@ -45,39 +40,33 @@ impl AccountMeta {
 /// A call of a program, before the accounts are numbered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftInstruction {
-    /// Which program.
     pub program: Pubkey,
-    /// Its accounts, in its order.
+    /// In the program's order.
     pub accounts: Vec<AccountMeta>,
-    /// Its arguments.
     pub data: Vec<u8>,
 }
 
 /// A message before compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Key 0.
+    /// Account key 0.
     pub fee_payer: Pubkey,
-    /// A recent blockhash.
     pub blockhash: [u8; 32],
     /// In order.
     pub instructions: Vec<DraftInstruction>,
-    /// Version 0 if set, else a legacy message.
+    /// Version 0 if set, otherwise a legacy message.
     pub versioned: bool,
 }
 
-/// A USDC payment.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'a> {
     /// The seller's key that pays the fee.
     pub fee_payer: Pubkey,
     /// Owner of the token account to be paid.
     pub pay_to: Pubkey,
-    /// The token.
     pub mint: Pubkey,
     /// Atomic units.
     pub amount: u64,
-    /// A recent blockhash.
     pub blockhash: [u8; 32],
     /// Text of the memo that makes the transaction unique.
     pub memo: &'a str,
@@ -136,23 +125,22 @@ impl TestWallet {
         wire
     }
 
-    /// Signs bytes with the Solana key.
     pub fn sign_message(&self, message: &[u8]) -> [u8; 64] {
         self.solana.sign(message).to_bytes()
     }
 }
 
-/// A compiled message with the keys that must sign it, in the order of their slots.
+/// A compiled message with its required signers, in the order of their slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// What is signed.
+    /// The bytes to sign.
     pub message: Vec<u8>,
-    /// Slots.
+    /// In slot order.
     pub signers: Vec<Pubkey>,
 }
 
 impl Draft {
-    /// Numbers the accounts and writes the message.
+    /// Numbers the accounts and serializes the message.
     pub fn compile(&self) -> Compiled {
         let accounts = self.accounts();
         let signers: Vec<Pubkey> = accounts
@@ -192,8 +180,8 @@ impl Draft {
         Compiled { message, signers }
     }
 
-    /// Every account once, with all the rights that any use asks for: the fee payer, then signers before the others,
-    /// writable before read-only, and inside each class by address as @solana/kit sorts them.
+    /// Every account once, with the union of the rights that its uses need. Order: the fee payer, then signers before
+    /// the others, writable before read-only, and within each class by address as @solana/kit sorts them.
     fn accounts(&self) -> Vec<AccountMeta> {
         let mut all: Vec<AccountMeta> = Vec::new();
         let mut add = |meta: AccountMeta| match all.iter_mut().find(|account| account.key == meta.key) {
@@ -214,7 +202,7 @@ impl Draft {
         }
         all[1..].sort_by_cached_key(|account| {
             let text = base58(&account.key);
-            // A language-aware order: letters regardless of case first, then lower case before upper.
+            // A locale-aware order: letters regardless of case first, then lower case before upper.
             let swapped: String = text
                 .chars()
                 .map(|c| {

@@ -1,23 +1,23 @@
-//! The one place that knows how values become bytes.
+//! Encoding of stored values.
 //!
-//! A value is `version (1) | schema (2, LE) | crc32c (4, LE) | bincode`. The schema names the type and its
-//! shape, so that a reader never takes one type's bytes for another's; the checksum covers everything else.
+//! A value is `version (1) | schema (2, LE) | crc32c (4, LE) | bincode`. The schema names the type and its format, so
+//! that a reader never takes one type's bytes for another's; the checksum covers everything else.
 
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian, NoLimit};
 
-/// The only format so far.
+/// The only format version so far.
 const VERSION: u8 = 1;
 const HEADER: usize = 7;
-/// No stored value is larger; a damaged length must not allocate more.
+/// No stored value is larger; a corrupt length must not allocate more.
 const DECODE_LIMIT: usize = 1 << 20;
 
-/// A type that is stored, with the number of its shape. A changed shape takes a new number and keeps a reader of the old.
+/// A stored type with the number of its schema. A changed schema gets a new number and keeps a reader of the old one.
 pub trait Stored: bincode::Encode + bincode::Decode<()> {
-    /// Unique among all stored types, for ever.
+    /// Unique among all stored types, permanently.
     const SCHEMA: u16;
 }
 
-/// Bytes that are not a value of the wanted type.
+/// Reason why bytes are not a value of the expected type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Shorter than the header.
@@ -29,9 +29,9 @@ pub enum DecodeError {
     /// Another type's bytes.
     #[error("schema {found}, expected {expected}")]
     Schema {
-        /// In the bytes.
+        /// Schema in the bytes.
         found: u16,
-        /// Wanted.
+        /// Schema of the expected type.
         expected: u16,
     },
     /// The bytes changed since they were written.
@@ -67,10 +67,10 @@ pub fn encode<T: Stored>(value: &T) -> Vec<u8> {
     out
 }
 
-/// Decodes a value and checks that it is one of the wanted type.
+/// Decodes a value and checks its type.
 ///
 /// # Errors
-/// When the bytes are truncated, damaged, of another type or of a later version.
+/// When the bytes are truncated, corrupt, of another type or of a later version.
 pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     if bytes.len() < HEADER {
         return Err(DecodeError::Truncated);

@@ -1,7 +1,7 @@
-//! The port through which everything but sled reaches the disk.
+//! The port through which all code except sled accesses the disk.
 //!
-//! One `Disk` is one flat directory. The journal, its indexes and the exports live in it, so that a
-//! simulation runs the real code on [`crate::fault::SimDisk`].
+//! One `Disk` is one flat directory. It contains the journal, its indexes and the exports, so a simulation runs the
+//! real code on [`crate::fault::SimDisk`].
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -73,20 +73,20 @@ pub trait Disk: Send + Sync + 'static {
     /// Whatever the device reports.
     fn sync_dir(&self) -> io::Result<()>;
 
-    /// A number that nobody outside the process can guess, another one at every call. Each journal segment
-    /// takes one into its checksums, so that a caller's bytes cannot be shaped like the journal's own.
+    /// A number that cannot be predicted outside the process, different at every call. Each journal segment includes
+    /// one in its checksums, so that a caller's bytes cannot imitate the journal's own.
     ///
     /// # Errors
-    /// When the system has no randomness to give.
+    /// When the system has no randomness available.
     fn salt(&self) -> io::Result<u64>;
 }
 
-/// What is stored says who bought what: nobody but the owner may read it, whatever the umask.
+/// The data reveals purchases: only the file's owner may read it, whatever the umask.
 pub(crate) const OWNER_ONLY: u32 = 0o600;
 /// The same for directories.
 pub(crate) const OWNER_ONLY_DIR: u32 = 0o700;
 
-/// Opens a file that may be created, or was left with other permissions, for its owner only.
+/// Opens or creates a file for its owner only, correcting permissions of an existing one.
 pub(crate) fn open_private(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.clone().mode(OWNER_ONLY).open(path)?;
     if file.metadata()?.permissions().mode() & 0o777 != OWNER_ONLY {
@@ -99,7 +99,7 @@ pub(crate) fn open_private(options: &OpenOptions, path: &Path) -> io::Result<Fil
 #[derive(Debug)]
 pub struct FileDisk {
     root: PathBuf,
-    // Kept open: the descriptor that is synced after names change.
+    // Kept open: this descriptor is synced after names change.
     dir: File,
 }
 
@@ -117,8 +117,8 @@ impl FileDisk {
     }
 }
 
-/// Creates missing directories from the top, for the owner only, and syncs each parent, so that none vanishes
-/// in a power cut.
+/// Creates missing directories from the top, for the owner only, and syncs each parent, so that none is lost in a power
+/// cut.
 pub(crate) fn create_dir_durably(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Full, verified copies of all rows: for rebuilding sled, for freeing journal space, and as backups.
 //!
-//! An export is folded from the one before and the journal since then. It never trusts sled, so a row that
-//! sled lost silently cannot be lost for good. Only if there is no usable export left (someone removed or
-//! damaged it) and the journal no longer reaches back, the rows are taken from the snapshots.
+//! An export is folded from the previous one and the journal since then. It never trusts sled, so a row that sled lost
+//! silently is not lost permanently. The rows are taken from the snapshots only if there is no usable export (removed
+//! or corrupt) and the journal no longer reaches back.
 
 mod compaction;
 mod format;
@@ -39,7 +39,7 @@ fn io(e: std::io::Error) -> StoreError {
     StoreError::Io(format!("export: {e}"))
 }
 
-/// Makes an export of everything durable now; the one before is then removed.
+/// Makes an export of everything durable now, then removes the previous one.
 pub(crate) fn export(engine: &StoreCore) -> Result<Seq, StoreError> {
     let mut current = engine.export.lock();
     let seq = engine.durable.load(Ordering::Acquire);
@@ -73,7 +73,7 @@ pub(crate) fn export_if_due(engine: &StoreCore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes segments that the snapshots and the export cover and whose events need not be kept, oldest first.
+/// Removes the oldest segments that the snapshots and the export cover and whose events are past their retention.
 pub(crate) fn retain(engine: &StoreCore) -> Result<(), StoreError> {
     let export = engine.export.lock();
     let covered = export
@@ -90,7 +90,7 @@ pub(crate) fn retain(engine: &StoreCore) -> Result<(), StoreError> {
                 .map(Arc::clone)
         };
         let Some(oldest) = oldest else { return Ok(()) };
-        // Readers that hold it read on; new ones no longer find it.
+        // Readers that have it open continue; new ones no longer find it.
         engine.segments.write().retain(|s| s.number != oldest.number);
         for name in [segment_name(oldest.number), index_name(oldest.number)] {
             match engine.disk.remove(&name) {
@@ -123,7 +123,7 @@ pub(crate) fn backup(engine: &StoreCore, path: &Path) -> Result<Seq, StoreError>
     backup_on(engine, &disk, &name.to_string_lossy())
 }
 
-/// The same onto any disk.
+/// The same on any disk.
 pub(crate) fn backup_on(engine: &StoreCore, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
     let scratch = format!("{name}.tmp");
     let current = engine.export.lock();

@@ -1,4 +1,4 @@
-//! The store on a journal: the truth in segments, the latest rows behind it.
+//! The journal store: segments are the source of truth, with the latest rows in snapshots behind them.
 
 mod committer;
 mod copies;
@@ -35,7 +35,7 @@ use crate::{
 };
 use threads::Threads;
 
-/// Microseconds since 1970. Cursors and retention take their time from here.
+/// Microseconds since 1970. Cursors and retention use this clock.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Sizes and times of a store.
@@ -45,19 +45,19 @@ pub struct StoreLimits {
     pub segment_bytes: u64,
     /// A group is closed when it has this many bytes.
     pub group_bytes: usize,
-    /// Rows go into the snapshots this often at the latest (while there are any).
+    /// Longest interval between two writes to the snapshots, while there are rows to write.
     pub apply_interval_ms: u64,
-    /// Or when this many journal bytes wait.
+    /// Rows are written earlier once this many journal bytes wait.
     pub apply_bytes: u64,
-    /// Reported by [`Store::headroom`]; the edge refuses new work above it.
+    /// Reported by [`Store::headroom`]; above it the HTTP layer rejects new requests.
     pub lag_limit_bytes: u64,
-    /// What sled is told; it can take a multiple of it.
+    /// Cache size passed to sled, which can use a multiple of it.
     pub sled_cache_bytes: u64,
     /// Events are kept at least this long, unless `retention_bytes` is exceeded.
     pub retention_ms: u64,
     /// Sealed segments that are covered by snapshots and export are kept up to this many bytes.
     pub retention_bytes: u64,
-    /// An export is made by itself when this many bytes of sealed segments are not in the last one.
+    /// An export starts automatically when this many bytes of sealed segments are not in the last one.
     pub export_every_bytes: u64,
     /// Check every frame of every segment at open, not only those that the newest export does not cover.
     pub verify_all: bool,
@@ -128,43 +128,43 @@ impl StoreLimits {
     }
 }
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// Everything is below it; created if missing.
+    /// Directory of all files; created if missing.
     pub dir: PathBuf,
     /// Sizes and times.
     pub limits: StoreLimits,
-    /// The time.
+    /// Time source of the store.
     pub clock: Clock,
 }
 
-/// Why a store cannot be opened. Nothing was changed that an acknowledged batch needs.
+/// Reason why a store cannot be opened. Nothing was changed that an acknowledged batch needs.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
     #[error("{0} is in use by another process")]
     Locked(PathBuf),
-    /// The disk failed, or may not be written.
+    /// The disk failed, or is not writable.
     #[error("storage failed: {0}")]
     Io(String),
     /// Bytes that were durable have changed.
     #[error("damaged: {segment} at byte {offset}: {what}")]
     Corrupt {
-        /// The file's name.
+        /// Name of the file.
         segment: String,
-        /// Where in it.
+        /// Byte offset in the file.
         offset: u64,
-        /// What is wrong there.
+        /// Kind of the corruption.
         what: &'static str,
     },
-    /// A part that is needed is not there.
+    /// A required file is missing.
     #[error("missing: {0}")]
     Missing(String),
-    /// The snapshots know more than the journal: its end was cut off, or it is an older copy.
+    /// The snapshots are ahead of the journal: its end was cut off, or it is an older copy.
     #[error("the journal ends at {journal} but snapshots or exports hold everything up to {applied}")]
     JournalBehind {
-        /// What is known elsewhere.
+        /// Last sequence in the snapshots.
         applied: Seq,
         /// The last sequence in the journal.
         journal: Seq,
@@ -202,7 +202,7 @@ impl JournalStore {
         Self::start(Arc::new(disk), &sled, options.limits, options.clock, Some(lock), true)
     }
 
-    /// Opens a store on any disk and snapshots. Without `threads` nothing happens by itself: call
+    /// Opens a store on any disk and snapshots. Without `threads` nothing runs automatically: call
     /// [`JournalStore::step_commit`] and the other steps, as a simulation does.
     ///
     /// # Errors
@@ -241,7 +241,7 @@ impl JournalStore {
         }))
     }
 
-    /// What to do (once) when the store has failed; the binary aborts the process.
+    /// Sets the callback that runs once when the store has failed; the binary aborts the process.
     pub fn on_fatal(&self, hook: FatalCallback) {
         self.core.set_on_fatal(hook);
     }
@@ -251,12 +251,12 @@ impl JournalStore {
         self.core.has_failed()
     }
 
-    /// Commits one group of what is queued, on this thread. False if nothing was queued.
+    /// Commits one group of the queue, on this thread. False if the queue was empty.
     pub fn step_commit(&self) -> bool {
         self.core.committer.lock().step(&self.core)
     }
 
-    /// Moves what is durable into the snapshots, on this thread. False if there was nothing.
+    /// Moves durable rows into the snapshots, on this thread. False if there were none.
     ///
     /// # Errors
     /// When the snapshots fail; the store then stops.
@@ -266,7 +266,7 @@ impl JournalStore {
             .inspect_err(|e| self.core.fail("the snapshots failed", e))
     }
 
-    /// Makes the next segment ready and writes indexes of sealed ones, on this thread.
+    /// Preallocates the next segment and writes indexes of sealed ones, on this thread.
     ///
     /// # Errors
     /// When the disk fails; the store then stops.
@@ -281,12 +281,12 @@ impl JournalStore {
         self.restore_marker
     }
 
-    /// Everything up to here is in the snapshots.
+    /// Everything up to this sequence is in the snapshots.
     pub fn applied_seq(&self) -> Seq {
         self.core.applied.load(Ordering::Acquire)
     }
 
-    /// What was done since the store was opened.
+    /// Counts since the store was opened.
     pub fn stats(&self) -> JournalStats {
         let commits = &self.core.commit_stats;
         JournalStats {
@@ -297,7 +297,7 @@ impl JournalStore {
             durable_seq: self.durable_seq(),
             applied_seq: self.applied_seq(),
             segments: self.core.segments.read().len(),
-            // Held while an export is made: whoever looks does not wait for it.
+            // Locked while an export is made; `try_lock` keeps readers from waiting for it.
             exported_seq: self
                 .core
                 .export
@@ -306,7 +306,7 @@ impl JournalStore {
         }
     }
 
-    /// Accepts nothing more, commits and applies what is queued, and stops the threads. Further calls do nothing.
+    /// Accepts no further batches, commits and applies the queue, and stops the threads. Further calls do nothing.
     pub fn close(&self) {
         self.core.close_queue();
         self.threads.stop(&self.core);

@@ -1,8 +1,10 @@
-//! What is durable.
+//! Durable storage.
 //!
-//! One append-only journal is the truth; sled holds the latest value of every row behind it and can be
-//! thrown away. This crate knows no entity, no actor and no HTTP: it stores rows and events for whoever
-//! asks, atomically, and says when they are safe.
+//! One append-only journal is the source of truth. sled stores the latest value of every row behind it and can be
+//! rebuilt. This crate knows no entity, no actor and no HTTP: it stores rows and events atomically and reports when
+//! they are durable.
+
+#![warn(missing_docs)]
 
 pub mod codec;
 pub mod disk;

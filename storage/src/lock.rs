@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::OpenError;
 use crate::disk::open_private;
 
-/// Held while a store is open; the kernel releases it when the process ends, however it ends.
+/// Locked while a store is open; the kernel releases it whenever the process ends.
 pub(crate) struct DirLock {
     _file: File,
 }

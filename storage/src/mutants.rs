@@ -1,150 +1,160 @@
-//! Bugs that a test can switch on, to see whether the simulator objects.
+//! Mutants: bugs that a test plants to check that the simulator detects them.
 //!
-//! They exist only in a debug build with the feature `mutants`, which nothing but the root package's tests turns on.
-//! In every other build [`is`] is a constant `false`, and what stands behind it is compiled away. One bug is active in
-//! one thread: a simulation is one thread, so the tests beside it run sound code.
+//! They exist only in a debug build with the feature `mutants`, which only the root package's tests enable. In every
+//! other build [`is_enabled`] is a constant `false`, and the code behind it is compiled away. One mutant is active per
+//! thread. A simulation runs in one thread, so tests beside it run correct code.
 
-/// Every bug that can be planted, in all crates. Each says what is wrong and, if it shows only then, which faults it
-/// needs.
+/// Every mutant, in all crates. Each comment says what is wrong and which faults are needed to detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
-    /// The committer answers without having synced: a power cut takes back what was told.
+    /// The committer replies without a sync: a power cut loses acknowledged batches.
     ReplyBeforeSync,
-    /// Subscribers hear of a group's events before it is written: a power cut or a failed write in between unmakes them.
+    /// Subscribers receive a group's events before it is written: a power cut or a failed write in between loses them.
     PublishBeforeDurable,
-    /// A failed sync is taken for a sync. Two faults: the sync fails, and later the power is cut.
+    /// A failed sync counts as a sync. Two faults: the sync fails, and later the power is cut.
     SyncErrorIgnored,
-    /// A refused batch does not break its lane, so what was decided on top of it stands: needs a lost race or watch.
+    /// A rejected batch does not fail its write session, so later batches built on it are committed. Needs a lost race
+    /// or a failed condition.
     FailedSessionContinues,
-    /// A row that is changed and deleted between two checkpoints comes back, as if the change had made it: needs an
-    /// effect whose try failed.
+    /// A row that is changed and deleted between two checkpoints reappears as changed. Needs a job with a failed
+    /// attempt.
     TombstoneDropped,
     /// Recovery trusts the last group without making it durable. Two faults: the process dies at a sync that failed or
     /// never came, and after the restart the power is cut.
     TailNotRewritten,
-    /// Replay begins one frame behind the checkpoint's successor: needs a restart with rows not yet in the snapshots.
+    /// Replay starts one frame after the checkpoint's successor. Needs a restart with rows that are not yet in the
+    /// snapshots.
     FirstFrameSkipped,
-    /// Recovery takes a frame with a wrong checksum if its content can be read: needs a torn write.
+    /// Recovery accepts a frame with a wrong checksum if its content can be decoded. Needs a torn write.
     TornFrameAccepted,
-    /// Events are read by the batch: a cursor in the middle of a batch skips the rest of it. Needs a subscriber that
-    /// comes back, or small pages.
+    /// Events are read by the batch: a cursor inside a batch skips the rest of it. Needs a subscriber that reconnects,
+    /// or small pages.
     BatchTailSkipped,
-    /// Rejections, replays and known outcomes are told at once, whatever they rest on: needs a power cut before the
-    /// batch below is durable, or its refusal.
+    /// Rejections, replays and known outcomes are answered before the state they depend on is durable. Needs a power
+    /// cut before the underlying batch is durable, or its rejection.
     ReplyBeforeDurable,
-    /// Effects start when their batch is enqueued: one that looks for its own row and finds none yet takes itself for
-    /// done. Needs a declined or lost settlement.
+    /// Jobs start when their batch is enqueued: a job that does not find its row yet considers itself done. Needs a
+    /// declined or lost settlement.
     JobBeforeDurable,
-    /// A shell leaves, and is replaced, while its batches are in flight, and being the only writer it no longer checks
-    /// the revision it writes over. Needs a passivation during a slow commit, then a command.
+    /// An entity actor stops and is replaced while its batches are in flight, and the new one does not check the
+    /// revision it overwrites. Needs a passivation during a slow commit, then a command.
     ActivationWithoutBarrier,
-    /// What arrives while an entity passivates waits for an activation that nobody starts.
+    /// Messages that arrive while an entity passivates wait for an activation that is never started.
     PassivationDropsMessages,
-    /// Effects that were open when the process ended are not taken up by the next one.
+    /// Jobs that were open when the process ended are not resumed by the next process.
     OutboxJobsLost,
-    /// Only fresh effects are taken up. Two faults: a try fails, and before the next one the process ends.
+    /// Only new jobs are resumed. Two faults: an attempt fails, and the process ends before the next one.
     RetriedJobsLost,
-    /// A claim neither looks again after its turn nor demands that the payment is new: needs the same payment twice at
-    /// once.
+    /// A claim does not check again after its turn and does not require the payment to be new. Needs the same payment
+    /// twice at once.
     ClaimUnconditional,
-    /// A claim that its account refuses never gives its room back.
+    /// A claim that its account rejects never releases its permit.
     PermitLeaked,
-    /// A transfer is sent before `settling` and its bytes are durable. Seen at once by a chain that looks; by its outcome
-    /// only with two faults: the process ends in between, and then the transfer cannot be prepared any more.
+    /// A transfer is sent before `settling` and its bytes are durable. A chain that checks detects it at once. Its
+    /// outcome shows it only with two faults: the process ends in between, and afterwards the transfer cannot be
+    /// prepared any more.
     SentBeforeDurable,
-    /// A settlement whose answer is lost counts as declined, not as unknown.
+    /// A settlement whose response is lost counts as declined, not as unknown.
     TimeoutDeclines,
-    /// A chain that cannot be read counts as one on which the transfer can never land. Two faults: a settlement is
-    /// declined or its answer lost, and the look-up fails.
+    /// A chain that cannot be read counts as proof that the transfer can never settle. Two faults: a settlement is
+    /// declined or its response is lost, and the lookup fails.
     RefusedWithoutProof,
-    /// A declined payment that lands after all only ends its watch. Two faults: a decline, and a late landing.
+    /// A declined payment that settles after all only ends its lookups. Two faults: a decline and a late settlement.
     LateSettlementIgnored,
-    /// The share of the caps goes back at the decline and again at the refusal, or before the payment settles after all:
-    /// needs a decline.
+    /// The cap reservation is released at the decline and again when the payment is refused, or although the payment
+    /// settles after all. Needs a decline.
     CapReservationReleasedTwice,
-    /// Each try at the issuer has a key of its own: needs an order that is carried out and not answered.
+    /// Each attempt at the card issuer uses a new idempotency key. Needs an order that is executed and not answered.
     IdempotencyKeyPerAttempt,
-    /// The reversal of a refused card's fee lacks a leg: needs an issuer that refuses.
+    /// The reversal of a failed card's fee lacks a posting. Needs an issuer that declines.
     FeeReversedOneSided,
-    /// A credit and the end of its effect are two batches. Two faults: something to credit (a refused card, a late
-    /// landing), and the process ends between the two batches.
+    /// A credit and the end of its job are two batches. Two faults: something to credit (a declined card, a late
+    /// settlement), and the process ends between the two batches.
     CreditThenDelete,
-    /// A payout rail that does not answer counts as one that refuses: the payer is credited. Needs an answer that is lost.
+    /// A payout rail that does not answer counts as a decline: the payer is credited. Needs a lost response.
     PayoutTimeoutCredits,
-    /// Each try at a payout rail has a key of its own: needs an order that is taken and not answered.
+    /// Each attempt at a payout rail uses a new idempotency key. Needs an order that is accepted and not answered.
     PayoutKeyPerAttempt,
-    /// A rail that says again that money came back has it credited again: needs a rail that repeats itself.
+    /// A return that a rail reports again is credited again. Needs a rail that repeats its events.
     ReturnCreditedTwice,
-    /// A burn whose answer is lost is signed anew and burned again, without a look at the chain.
+    /// A burn whose response is lost is signed and burned again without a chain lookup.
     UnknownBurnResigned,
-    /// A first leg that is signed and not seen on its chain yet counts as never sent: the charge is credited. Needs a
-    /// first leg whose answer is lost or refused, and that lands all the same.
+    /// A signed first leg that is not on its chain yet counts as never sent: the charge is credited. Needs a first leg
+    /// whose response is lost or a decline, and that settles all the same.
     SignedLegCredited,
-    /// A mint whose answer is lost counts as minted, whatever Base shows.
+    /// A mint whose response is lost counts as minted, whatever Base shows.
     MintFailedWithoutProof,
-    /// An attestation is taken for what it is not: that of another message. Needs attesters that tell of one.
+    /// The attestation of another message is accepted. Needs attesters that return one.
     ForeignAttestation,
-    /// A card issuer that does not answer counts as one that refuses: what it took from a balance is lost. Needs an order
-    /// that is carried out and not answered.
+    /// A card issuer that does not answer counts as a decline: the amount it took from a balance is lost. Needs an
+    /// order that is executed and not answered.
     IssuerTimeoutDeclines,
-    /// Each try to have a reloadable card opened has a key of its own: needs an order that is carried out and not answered.
+    /// Each attempt to open a reloadable card uses a new idempotency key. Needs an order that is executed and not
+    /// answered.
     CardOpeningKeyPerAttempt,
-    /// A card issuer's older word undoes a newer one: needs an issuer that tells out of order, or a stale answer.
+    /// An older card issuer event overwrites a newer one. Needs an issuer that reports out of order, or a stale
+    /// response.
     StaleCardEventApplied,
-    /// Whoever held the lease before may say that nothing was paid: needs a lease that ends, and an operator who then pays
-    /// under the next one.
+    /// The previous lease holder may report that nothing was paid. Needs a lease that expires, and an operator who then
+    /// pays under the next one.
     StaleLeaseAccepted,
-    /// A spend is sent before what was signed is durable.
+    /// A wallet payment is sent before its signature is durable.
     WalletPaymentSentBeforeDurable,
-    /// A seller that does not answer counts as one that took nothing: the reservation ends. Needs one that takes the payment.
+    /// A seller that does not answer counts as one that took nothing: the reservation ends. Needs a seller that takes
+    /// the payment.
     WalletTimeoutReleasesHold,
-    /// What has left a managed wallet is given back to the day's cap. Needs a cap, and spends that go beyond it.
+    /// Money that left an agent wallet is released to its daily cap. Needs a cap, and wallet payments that exceed it.
     WalletCapRefunded,
-    /// A bank that does not answer counts as one that refuses: what it moved is credited. Needs an answer that is lost.
+    /// A bank that does not answer counts as a decline: the amount it moved is credited. Needs a lost response.
     BankTimeoutCredits,
-    /// Money that comes in is named after its place in what the bank tells, not after itself: needs a bank that tells of it
+    /// The id of an incoming bank transfer is derived from its position in the bank's list. Needs a bank that lists it
     /// again later.
     DepositKeyedByPosition,
-    /// Each try to have an application reviewed has a key of its own: needs a review whose answer is lost.
+    /// Each attempt to submit an application for review uses a new idempotency key. Needs a review whose response is
+    /// lost.
     ReviewKeyPerAttempt,
-    /// A subscriber whose queue overflowed goes on as if nothing were missing: needs one that stalls.
+    /// A subscriber whose queue overflowed continues as if no event were missing. Needs a subscriber that stalls.
     OverflowUnnoticed,
-    /// Nothing reaches a subscriber but what it finds in the store when it comes.
+    /// Subscribers only get the events that are in the store when they connect.
     NothingPublished,
-    /// An event is queued for a subscriber that nobody wakes.
+    /// An event is queued for a subscriber that is not woken.
     SubscriberNotWoken,
-    /// What would leave after a restore does not wait at the gate: needs something that was not signed when the backup was made, or is
-    /// asked for soon.
+    /// Outgoing transfers after a restore do not wait at the gate. Needs one that was not signed at the backup, or is
+    /// requested soon.
     SignsOutsideGate,
-    /// A spend that was reserved when the backup was made is signed anew, without a look at what its wallet has sent. Needs one on
-    /// Solana that the lost history sent.
+    /// A wallet payment that was pending at the backup is signed again without checking what its wallet has sent. Needs
+    /// one on Solana that the lost history sent.
     WalletPaymentResigned,
-    /// Whatever is signed does not ask whether its account is frozen: needs one that waits when the freeze comes.
+    /// Signing does not check whether the account is frozen. Needs a job that waits when the freeze comes.
     FrozenAccountSigns,
-    /// What came in in the time that a restore lost is credited without a question to whoever may have made something of it.
+    /// Transfers received in the time that a restore lost are credited without asking the provider whether it used
+    /// them.
     ProviderNotQueried,
-    /// A transfer that no book knows is named after when it was read, not after itself: needs one that is read again.
+    /// The id of an incoming transfer without a ledger record is derived from the time of reading. Needs one that is
+    /// read again.
     DepositKeyedByReadTime,
-    /// A payment settles by a transfer that was credited without it. Needs a restore, and a client that comes back.
+    /// A payment settles by a transfer that was already credited without it. Needs a restore, and a client that
+    /// retries.
     TakenInPaymentSettles,
-    /// What the log of revocations says of keys is not replayed: needs a restore, and a key that was revoked in the lost history.
+    /// Key revocations in the revocation log are not replayed. Needs a restore, and a key that was revoked in the lost
+    /// history.
     RevokedKeyAccepted,
-    /// What it says of freezes is not.
+    /// Freezes in the revocation log are not replayed.
     FreezeNotReplayed,
-    /// Without the log, keys of before a restore are good all the same.
+    /// Without the log, keys issued before a restore stay valid.
     KeysNotSuspended,
-    /// What a managed wallet buys from us is its address's, not its owner's.
+    /// Purchases of an agent wallet from Purser belong to the wallet's address, not to its owner.
     OwnRouteShadowed,
-    /// No daily cap of its owner holds for what a managed wallet buys from us.
+    /// The owner's daily caps do not apply to purchases of an agent wallet from Purser.
     OwnRouteUncapped,
-    /// An offer of somebody else's that pays our treasury is taken.
+    /// An offer of another server that pays our treasury is accepted.
     ForeignOfferToTreasuryPaid,
-    /// A line goes on selling while its provider fails: needs one that is down.
+    /// A product line stays open while its provider fails. Needs a provider that is down.
     FailingLineStaysOpen,
 }
 
 impl Mutant {
-    /// All of them.
+    /// Every mutant, in declaration order.
     pub const ALL: &[Self] = &[
         Self::ReplyBeforeSync,
         Self::PublishBeforeDurable,
@@ -216,12 +226,12 @@ mod active {
         static ENABLED: Cell<Option<Mutant>> = const { Cell::new(None) };
     }
 
-    /// Whether this thread runs with the bug.
+    /// Whether the mutant is active in this thread.
     pub fn is_enabled(bug: Mutant) -> bool {
         ENABLED.get() == Some(bug)
     }
 
-    /// Plants a bug in this thread, or pulls it out again.
+    /// Activates a mutant in this thread, or deactivates it with `None`.
     pub fn enable(bug: Option<Mutant>) {
         ENABLED.set(bug);
     }
@@ -230,7 +240,7 @@ mod active {
 #[cfg(all(feature = "mutants", debug_assertions))]
 pub use active::{enable, is_enabled};
 
-/// No bug is ever planted in this build.
+/// Always `false`: this build has no mutants.
 #[cfg(not(all(feature = "mutants", debug_assertions)))]
 pub const fn is_enabled(_: Mutant) -> bool {
     false

@@ -1,8 +1,8 @@
 //! A disk in memory that can lose power, fill up and fail, all from one seed.
 //!
-//! What was not synced is, per 4 KiB page, kept, lost or torn at sector granularity; names that were created,
-//! renamed or removed since the last directory sync come true up to a random point. Open files of before a
-//! power cut fail afterwards, as the process that held them is gone.
+//! Unsynced data is kept, lost or torn per 4 KiB page at sector granularity. Names that were created, renamed or
+//! removed since the last directory sync take effect up to a random point. Files opened before a power cut fail
+//! afterwards, because their process is gone.
 
 mod rng;
 
@@ -50,12 +50,12 @@ fn perform(names: &mut BTreeMap<String, u64>, change: &DirectoryOp) {
     }
 }
 
-/// Counts down operations until something goes wrong.
+/// Counts down operations until a fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FaultSchedule {
-    /// After this many more operations, every operation fails: the process is as good as dead.
+    /// After this many more operations, every operation fails: the process counts as dead.
     pub dead_after: Option<u64>,
-    /// The next sync after this many fails (and what it covered stays unsynced).
+    /// The next sync after this many fails (and its data stays unsynced).
     pub sync_fails_after: Option<u64>,
     /// All reads fail.
     pub reads_fail: bool,
@@ -106,7 +106,7 @@ impl State {
     }
 }
 
-/// The simulated disk. Clones share the same platter.
+/// The simulated disk. Clones share the same contents.
 #[derive(Clone, Default)]
 pub struct SimDisk {
     state: Arc<Mutex<State>>,
@@ -126,7 +126,7 @@ impl SimDisk {
         disk
     }
 
-    /// A platter of its own with the same on it, without what is open.
+    /// An independent disk with the same contents and no open files.
     pub fn copy(&self) -> Self {
         Self {
             state: Arc::new(Mutex::new(self.state.lock().clone())),
@@ -134,22 +134,22 @@ impl SimDisk {
         }
     }
 
-    /// What goes wrong from now on.
+    /// Sets the faults from now on.
     pub fn set_faults(&self, faults: FaultSchedule) {
         self.state.lock().faults = faults;
     }
 
-    /// Lengths of all files together, in bytes: what [`Faults::capacity`] bounds.
+    /// Lengths of all files together, in bytes: the value that [`FaultSchedule::capacity`] limits.
     pub fn used_bytes(&self) -> u64 {
         self.state.lock().used()
     }
 
-    /// Operations that are left before the set death; `None` without one.
+    /// Operations left before the scheduled death; `None` without one.
     pub fn operations_left(&self) -> Option<u64> {
         self.state.lock().faults.dead_after
     }
 
-    /// Cuts the power and starts again: only what was synced is sure to be there. Faults are cleared.
+    /// Cuts the power and starts again: only synced data is sure to remain. Faults are cleared.
     pub fn power_cut(&self, seeded: &mut SeededRng) {
         let mut state = self.state.lock();
         self.boots.fetch_add(1, Ordering::SeqCst);
@@ -171,7 +171,7 @@ impl SimDisk {
         self.state.lock().faults = FaultSchedule::default();
     }
 
-    /// Changes bytes behind everybody's back, as a failing medium would.
+    /// Changes bytes without a write, as a failing medium would.
     ///
     /// # Errors
     /// `NotFound`.
@@ -292,7 +292,7 @@ impl Disk for SimDisk {
         state.operation()?;
         state.changes.clear();
         state.durable_names = state.names.clone();
-        // Content that no name leads to, now and after any cut, is gone.
+        // Content without a name, now and after any cut, is dropped.
         let named: BTreeSet<u64> = state.names.values().copied().collect();
         state.files.retain(|file, _| named.contains(file));
         Ok(())

@@ -12,24 +12,24 @@ use crate::{OpenError, Row, Seq, StoreError};
 /// One change of a row; `None` deletes it.
 pub type RowChange<'a> = (&'a [u8], Option<&'a Row>);
 
-/// Rows as of one sequence. Only the applier writes; anybody reads.
+/// Rows as of one sequence. Only the applier writes; any thread may read.
 pub trait SnapshotStore: Send + Sync + 'static {
     /// The sequence up to which every row is durably here; `None` in a new store.
     ///
     /// # Errors
-    /// When the engine fails or its note of the sequence is damaged.
+    /// When the engine fails or its record of the sequence is corrupt.
     fn applied_seq(&self) -> Result<Option<Seq>, StoreError>;
 
     /// One row.
     ///
     /// # Errors
-    /// When the engine fails or the row is damaged.
+    /// When the engine fails or the row is corrupt.
     fn get(&self, key: &[u8]) -> Result<Option<Row>, StoreError>;
 
-    /// Rows with the prefix behind `after` (exclusive), in key order, until `visit` returns false.
+    /// Rows with the prefix after `after` (exclusive), in key order, until `visit` returns false.
     ///
     /// # Errors
-    /// When the engine fails or a row is damaged.
+    /// When the engine fails or a row is corrupt.
     fn scan(
         &self,
         prefix: &[u8],
@@ -37,17 +37,17 @@ pub trait SnapshotStore: Send + Sync + 'static {
         visit: &mut dyn FnMut(&[u8], Row) -> bool,
     ) -> Result<(), StoreError>;
 
-    /// Writes rows, and with the last of them that everything up to `seq` is here. Durable on return. A power
-    /// cut in the middle leaves some of the rows and the old sequence. `None` writes rows only.
+    /// Writes rows, and with the last of them the record that everything up to `seq` is here. Durable on return. A
+    /// power cut in the middle leaves some of the rows and the old sequence. `None` writes rows only.
     ///
     /// # Errors
     /// When the engine fails; the process must then stop.
     fn apply(&self, changes: &mut dyn Iterator<Item = RowChange<'_>>, seq: Option<Seq>) -> Result<(), StoreError>;
 }
 
-/// Opens the snapshots, or throws them away.
+/// Opens or discards the snapshots.
 pub trait SnapshotSource: Send + Sync + 'static {
-    /// Opens what is there, or an empty store. `Ok(None)`: what is there is beyond use and must be rebuilt.
+    /// Opens the existing store, or an empty one. `Ok(None)`: the existing store is unusable and must be rebuilt.
     ///
     /// # Errors
     /// When even an empty store cannot be opened.

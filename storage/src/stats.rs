@@ -1,9 +1,8 @@
-//! Figures of what a room has done: whole numbers, counted with relaxed atomic additions. Who shows them, and how, is
-//! not known here.
+//! Statistics: whole numbers, counted with relaxed atomic additions. Presentation is up to the caller.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Cells of a [`PerThread`]: threads beyond that share one, which costs time and loses nothing.
+/// Cells of a [`PerThread`]. Further threads share a cell, which costs time and loses nothing.
 const CELLS: usize = 8;
 
 thread_local! {
@@ -13,7 +12,7 @@ thread_local! {
     };
 }
 
-/// The same thing once for each of a few threads, so that they do not write to one another's cache lines.
+/// One value for each of a few threads, so that they do not write to one another's cache lines.
 #[derive(Debug)]
 pub struct PerThread<T>([Aligned<T>; CELLS]);
 
@@ -22,23 +21,23 @@ pub struct PerThread<T>([Aligned<T>; CELLS]);
 struct Aligned<T>(T);
 
 impl<T> PerThread<T> {
-    /// One made by `make` for each.
+    /// Creates each value with `make`.
     pub fn new(mut make: impl FnMut() -> T) -> Self {
         Self(std::array::from_fn(|_| Aligned(make())))
     }
 
-    /// The calling thread's.
+    /// Value of the calling thread.
     pub fn mine(&self) -> &T {
         &self.0[CELL.with(|cell| *cell)].0
     }
 
-    /// All of them.
+    /// Values of all threads.
     pub fn all(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|cell| &cell.0)
     }
 }
 
-/// A number that many threads count. Its sum is exact once they rest.
+/// A counter for many threads. Its sum is exact while no thread counts.
 #[derive(Debug)]
 pub struct Counter(PerThread<AtomicU64>);
 
@@ -54,23 +53,23 @@ impl Counter {
         self.0.mine().fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds one for as long as the guard lives, which may be dropped on another thread.
+    /// Adds one while the guard exists; it may be dropped on another thread.
     pub fn track(&self) -> CounterGuard<'_> {
         self.add();
         CounterGuard(self)
     }
 
-    /// What all threads made of it.
+    /// Sum over all threads.
     pub fn sum(&self) -> u64 {
         let cells = self.0.all().map(|cell| cell.load(Ordering::Relaxed));
-        // A cell wraps below zero where one thread takes what another added; the sum unwraps. Read in between, it may
-        // see the taking before the adding.
+        // A cell wraps below zero if one thread subtracts what another added; the sum unwraps. A concurrent read may
+        // see the subtraction before the addition.
         let sum = cells.fold(0, u64::wrapping_add);
         if sum > u64::MAX / 2 { 0 } else { sum }
     }
 }
 
-/// See [`Tally::hold`].
+/// See [`Counter::track`].
 #[derive(Debug)]
 pub struct CounterGuard<'a>(&'a Counter);
 
@@ -80,7 +79,7 @@ impl Drop for CounterGuard<'_> {
     }
 }
 
-/// How values spread over ranges. The unit is its owner's.
+/// Distribution of values over ranges. The owner defines the unit.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
@@ -107,7 +106,7 @@ impl Histogram {
         self.sum.fetch_add(value, Ordering::Relaxed);
     }
 
-    /// As it is now.
+    /// Current counts.
     pub fn snapshot(&self) -> HistogramSnapshot {
         HistogramSnapshot {
             bounds: self.bounds,
@@ -117,25 +116,25 @@ impl Histogram {
     }
 }
 
-/// What a [`Histogram`] held at one moment.
+/// Counts of a [`Histogram`] at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramSnapshot {
     /// Upper ends of the ranges.
     pub bounds: &'static [u64],
     /// Values in each range; the last range has no upper end.
     pub counts: Vec<u64>,
-    /// Of all values.
+    /// Sum of all values.
     pub sum: u64,
 }
 
 impl HistogramSnapshot {
-    /// How many values there were.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The upper end of the range that holds this share of the values, in hundredths; `None` without a value, and for one
-    /// above the last bound.
+    /// Upper end of the range that contains this percentile, in hundredths; `None` without a value, and for one above
+    /// the last bound.
     pub fn at_most(&self, hundredths: u64) -> Option<u64> {
         let wanted = self.count().checked_mul(hundredths)?.div_ceil(100).max(1);
         let mut below = 0;
@@ -146,7 +145,7 @@ impl HistogramSnapshot {
         })
     }
 
-    /// Adds another one over the same ranges.
+    /// Adds another snapshot over the same ranges.
     pub fn add(&mut self, other: &Self) {
         debug_assert_eq!(self.bounds, other.bounds, "only like is added to like");
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
@@ -156,7 +155,7 @@ impl HistogramSnapshot {
     }
 }
 
-/// What a journal counts as it commits.
+/// Counts of a journal's commits.
 pub(crate) struct CommitStats {
     pub(crate) batches: Histogram,
     pub(crate) bytes: AtomicU64,
@@ -177,24 +176,24 @@ impl Default for CommitStats {
     }
 }
 
-/// What a journal has done since it was opened, and how it stands.
+/// Counts of a journal since it was opened, and its current positions.
 #[derive(Clone, Debug)]
 pub struct JournalStats {
-    /// Batches answered together, by group; refused ones and barriers are among them.
+    /// Batches acknowledged together, by group; rejected ones and barriers are included.
     pub batches: HistogramSnapshot,
-    /// Microseconds a group took: conditions, write, sync, publishing and answers.
+    /// Microseconds per group: conditions, write, sync, publishing and callbacks.
     pub group_us: HistogramSnapshot,
-    /// Written to the journal.
+    /// Bytes written to the journal.
     pub bytes: u64,
-    /// Batches refused, by a condition, a broken lane or a limit.
+    /// Batches rejected by a condition, a failed write session or a limit.
     pub rejected: u64,
     /// The newest durable sequence.
     pub durable_seq: u64,
-    /// The newest sequence in the snapshots.
+    /// Newest sequence in the snapshots.
     pub applied_seq: u64,
-    /// Segments on disk.
+    /// Number of segments on disk.
     pub segments: usize,
-    /// Up to where the newest verified export reaches; `None` without one, and while one is being made.
+    /// Last sequence in the newest verified export; `None` without one, and while one is being made.
     pub exported_seq: Option<u64>,
 }
 
@@ -202,7 +201,7 @@ pub struct JournalStats {
 mod tests {
     use super::*;
 
-    // Aim: a bound belongs to the range below it, what is above the last bound is counted too, and nothing is lost.
+    // Checks: a bound belongs to the range below it, a value above the last bound is counted too, and nothing is lost.
     #[test]
     fn a_value_falls_into_its_range() {
         let histogram = Histogram::new(&[10, 20]);
@@ -220,7 +219,7 @@ mod tests {
         assert_eq!((read.counts, read.sum), (vec![4, 4, 4], 2_124));
     }
 
-    // Aim: what one thread adds another may take: the sum knows.
+    // Checks: one thread may subtract what another added without changing the sum.
     #[test]
     fn a_tally_is_exact_across_threads() {
         let tally = Counter::default();

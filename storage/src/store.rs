@@ -1,35 +1,35 @@
-//! The port every durable store implements.
+//! The port that every durable store implements.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Position in the one order of everything committed. Every event has its own; a batch without events
-/// takes one all the same. Starts at 1; 0 means "before everything".
+/// Position in the single order of everything committed. Every event has one; a batch without events takes one too.
+/// Starts at 1; 0 means "before everything".
 pub type Seq = u64;
 
-/// Position among the events of one subject, for clients that follow it: microseconds since 1970 of the commit,
-/// raised where that is needed to grow with every event of the store, however often the clock is set back. Unlike a
-/// [`Seq`] it does not tell how much was committed in between. 0 means "before everything".
+/// Position among the events of one subject, for clients that follow it. It is the commit time in microseconds since
+/// 1970, raised where needed so that it grows with every event of the store even if the clock is set back. Unlike a
+/// [`Seq`], it does not reveal how much was committed in between. 0 means "before everything".
 pub type Cursor = u64;
 
-/// A row's key: a table byte and whatever the caller orders by.
+/// A row's key: a table byte, then the bytes that order the table.
 pub type RowKey = Box<[u8]>;
 
 /// A boxed future, so that a store over a network fits the same trait.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A stored value with the revision its writer gave it.
+/// A stored value with the revision that its writer gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Counts the writes of an entity's snapshot; 0 for rows that are not snapshots.
     pub revision: u64,
-    /// The bytes as the writer gave them.
+    /// Bytes as the writer gave them.
     pub value: Arc<[u8]>,
 }
 
-/// What must hold at the moment of the commit; otherwise nothing of the batch happens.
+/// Condition at the time of the commit. If one fails, the whole batch is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// No row has this key.
@@ -45,7 +45,7 @@ pub enum Condition {
 pub enum Write {
     /// Sets the row.
     Put {
-        /// Where.
+        /// Key of the row.
         key: RowKey,
         /// See [`Row::revision`].
         revision: u64,
@@ -54,94 +54,94 @@ pub enum Write {
     },
     /// Removes the row; removing what is not there is no error.
     Delete {
-        /// Where.
+        /// Key of the row.
         key: RowKey,
     },
 }
 
-/// A fact to be kept in order and read back by position, by everybody or by one subject.
+/// A fact that is stored in order and read by position, either all facts or those of one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Whose history it belongs to (an account's key); empty for nobody's.
+    /// Key of the account whose history it belongs to; empty for events without an account.
     pub subject: Box<[u8]>,
-    /// The fact itself, opaque here.
+    /// Content of the event, opaque here.
     pub payload: Vec<u8>,
 }
 
-/// An event with its place.
+/// An event with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
-    /// Its place in the one order.
+    /// Position in the single order.
     pub seq: Seq,
     /// Its position for clients that follow its subject.
     pub cursor: Cursor,
-    /// As given.
+    /// As given in the [`Event`].
     pub subject: Arc<[u8]>,
-    /// As given.
+    /// As given in the [`Event`].
     pub payload: Arc<[u8]>,
 }
 
-/// Which events of a subject.
+/// Range of a subject's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// Those behind a cursor, in order. Behind 0 is all that is stored.
+    /// Events after a cursor, in order. After 0 is everything stored.
     After(Cursor),
-    /// Those before a cursor, the newest first.
+    /// Events before a cursor, newest first.
     Before(Cursor),
 }
 
 impl Span {
-    /// All that are stored, the newest first.
+    /// Every stored event, newest first.
     pub const NEWEST: Self = Self::Before(Cursor::MAX);
 }
 
 /// Rows and events that become durable together or not at all.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// All must hold.
+    /// All conditions must hold.
     pub conditions: Vec<Condition>,
-    /// Applied in order.
+    /// Writes, applied in order.
     pub writes: Vec<Write>,
-    /// Take consecutive sequences.
+    /// Events; they get consecutive sequence numbers.
     pub events: Vec<Event>,
-    /// The writer's lane, if its batches rest on one another.
+    /// Write session of the writer, if its batches depend on one another.
     pub session: Option<Arc<WriteSession>>,
 }
 
-/// One writer's chain of batches. After one of them is refused, all that the writer enqueued behind it
-/// are refused too, because they were decided on a state that never came to be. The writer then reloads
-/// and goes on with a new lane.
+/// One writer's ordered batches. After one of them is rejected, all later batches of the session are rejected too,
+/// because they were decided on a state that was never committed. The writer then reloads and continues with a new
+/// session.
 #[derive(Debug, Default)]
 pub struct WriteSession {
     failed: AtomicBool,
 }
 
 impl WriteSession {
-    /// Whether a batch of this lane was refused.
+    /// Whether a batch of this session was rejected.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Refuses every later batch of this lane.
+    /// Rejects every later batch of this session.
     pub fn fail(&self) {
         self.failed.store(true, Ordering::Release);
     }
 }
 
-/// A batch that is durable.
+/// Result of a durable batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Committed {
     /// Sequence of its first event (or its own, without events). For an empty batch: the newest durable one.
     pub seq: Seq,
 }
 
-/// Why a batch did not happen. Nothing of it was written.
+/// Reason why a batch was not committed. Nothing of it was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
     /// This condition (by its index in the batch) did not hold.
     #[error("condition {0} did not hold")]
     Condition(usize),
-    /// An earlier batch of the same lane was refused.
+    /// An earlier batch of the same write session was rejected.
     #[error("an earlier batch of the same writer was refused")]
     SessionFailed,
     /// The batch is over a limit and can never be written.
@@ -152,21 +152,21 @@ pub enum CommitError {
     Stopped,
 }
 
-/// Called once, on the committing thread, after the batch is durable or refused. Must be short and must not block.
+/// Called once, on the committing thread, after the batch is durable or rejected. Must be short and must not block.
 pub type CommitCallback = Box<dyn FnOnce(Result<Committed, CommitError>) + Send>;
 
-/// Receives every durable event in order, after the sync and before the batch's [`Done`]. Must not block.
+/// Receives every durable event in order, after the sync and before the batch's [`CommitCallback`]. Must not block.
 pub trait EventSink: Send + Sync {
     /// Consecutive events, never empty.
     fn publish(&self, events: &[StoredEvent]);
 }
 
-/// How much can still be accepted before the store must slow its callers.
+/// Lag of the store, on which backpressure is based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
     /// Bytes journalled and not yet in the snapshots.
     pub lag_bytes: u64,
-    /// Above this lag, new work is to be refused at the edge.
+    /// Above this lag, the caller must reject new requests.
     pub lag_limit_bytes: u64,
     /// Batches waiting for the committer.
     pub queued: usize,
@@ -175,30 +175,30 @@ pub struct Headroom {
 /// A read that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The disk or the engine below failed.
+    /// The disk or the snapshot engine failed.
     #[error("storage failed: {0}")]
     Io(String),
-    /// What was read is not what was written.
+    /// The bytes read are not those written.
     #[error("stored data is damaged: {0}")]
     Corrupt(String),
     /// These events were dropped by retention.
     #[error("events up to {oldest} are no longer kept")]
     Expired {
-        /// The oldest position still kept: a [`Seq`] or a [`Cursor`], as in the request.
+        /// Oldest stored position: a [`Seq`] or a [`Cursor`], as in the request.
         oldest: u64,
     },
 }
 
-/// Largest value of one row in bytes; sled must never make a blob of it.
+/// Largest value of one row in bytes, below the size at which sled stores a blob.
 pub const MAX_VALUE_BYTES: usize = 16 * 1024;
 
 /// A durable, ordered, atomic store of rows and events.
 ///
-/// Reads see exactly what is durable: never less, never more.
+/// Reads see exactly what is durable: no less and no more.
 pub trait Store: Send + Sync + 'static {
-    /// Enqueues a batch; returns at once. Batches are committed in the order of the calls. An empty batch
-    /// is a barrier: its [`Done`] runs when everything enqueued before it is durable. A batch of conditions
-    /// only is a barrier too, refused if one of them does not hold.
+    /// Enqueues a batch and returns at once. Batches are committed in the order of the calls. An empty batch is a
+    /// barrier: its [`CommitCallback`] runs when everything enqueued before it is durable. A batch with only conditions
+    /// is a barrier too, rejected if one of them fails.
     fn commit(&self, batch: Batch, done: CommitCallback);
 
     /// The row's latest durable value.
@@ -220,7 +220,7 @@ pub trait Store: Send + Sync + 'static {
         subject: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>>;
 
-    /// Durable events of one subject, at most `limit`. What lies before the oldest that is kept is
+    /// Durable events of one subject, at most `limit`. Reading before the oldest stored event is
     /// [`StoreError::Expired`] for [`Span::After`], and the end for [`Span::Before`].
     fn events_of<'a>(
         &'a self,
@@ -232,7 +232,7 @@ pub trait Store: Send + Sync + 'static {
     /// The newest durable sequence.
     fn durable_seq(&self) -> Seq;
 
-    /// For admission.
+    /// Lag and queue length, for admission.
     fn headroom(&self) -> Headroom;
 
     /// Registers a sink for every event durable from now on.

@@ -167,8 +167,10 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
             let broken = futures_util::stream::iter([Ok("{"), Err(std::io::Error::other("away"))]);
             return Response::new(Body::from_stream(broken));
         }
-        ("card_id=card_away", 2) => return reply(503, &[("retry-after", "1")], &json!({"code": "unavailable"})),
-        ("card_id=card_gone", _) => return reply(404, &[], &json!({"code": "card_unknown"})),
+        ("card_id=card_away", 2) => {
+            return reply(503, &[("retry-after", "1")], &json!({"code": "service_unavailable"}));
+        }
+        ("card_id=card_gone", _) => return reply(404, &[], &json!({"code": "card_not_found"})),
         _ => {}
     }
     let shown = json!({"card_number": "4000001234567899", "cvv": "123"});

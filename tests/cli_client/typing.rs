@@ -25,7 +25,16 @@ fn a_card_is_typed_without_echo() {
     let folder = tempfile::tempdir().unwrap();
     let nobody = "http://127.0.0.1:9";
     let mut child = Command::new(env!("CARGO_BIN_EXE_purser"))
-        .args(["admin", "--at", nobody, "intl", "fulfil", "card_1", "--lease", "1"])
+        .args([
+            "admin",
+            "--url",
+            nobody,
+            "intl-orders",
+            "fulfil",
+            "card_1",
+            "--lease",
+            "1",
+        ])
         .args(["--billing-address", "1 Main St", "Springfield", "IL", "62701", "US"])
         .current_dir(folder.path())
         .env_clear()

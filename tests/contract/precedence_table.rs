@@ -55,7 +55,7 @@ const VOLATILE: &[&str] = &[
     "request_id",
     "retry_after_seconds",
     "seq",
-    "spend_id",
+    "wallet_payment_id",
     "status_url",
     "top_up_id",
     "transaction",
@@ -187,7 +187,7 @@ fn masked(value: &Value) -> Value {
             let shown = |(name, value): (&String, &Value)| {
                 let empty = value.is_null() || value.is_object() || *value == "";
                 // A seller's address stays the same, those of a spend are somebody's.
-                let of_spend = members.contains_key("spendId") && ["from", "payTo"].contains(&name.as_str());
+                let of_spend = members.contains_key("walletPaymentId") && ["from", "payTo"].contains(&name.as_str());
                 let of_wallet = value.is_string() && ["base", "solana"].contains(&name.as_str());
                 let hidden = (of_spend || of_wallet || VOLATILE.contains(&snake(name).as_str())) && !empty;
                 (
@@ -228,7 +228,7 @@ fn without_volatile_fields(text: &str) -> String {
         }
     }
     for prefix in [
-        "card_", "key_", "pay_", "po_", "dst_", "rcp_", "ba_", "btr_", "brc_", "app_", "doc_", "adr_",
+        "card_", "key_", "pay_", "po_", "dst_", "rcp_", "ba_", "btr_", "brc_", "bapp_", "doc_", "adr_",
     ] {
         let mut at = 0;
         while let Some(found) = shown[at..].find(prefix) {

@@ -90,9 +90,9 @@ async fn every_operation_answers_503_when_its_handler_does_not_end() {
     let hangs = || std::future::pending::<()>();
     let routes = Router::new().fallback(hangs);
     let soon = [
-        ("engine.settle_timeout_ms", "1"),
-        ("engine.answer_timeout_ms", "2"),
+        ("engine.settlement_timeout_ms", "1"),
+        ("engine.response_timeout_ms", "2"),
         ("server.request_timeout_ms", "3"),
     ];
-    assert_every_operation_responds(routes, &soon, 503, "timeout").await;
+    assert_every_operation_responds(routes, &soon, 503, "processing_timeout").await;
 }

@@ -48,7 +48,7 @@ async fn refusals_have_one_shape() {
     let body = error.json();
     assert_eq!(
         (&body["code"], &body["param"]),
-        (&"parameter_unknown".into(), &"afer".into())
+        (&"parameter_unrecognized".into(), &"afer".into())
     );
     assert_eq!(
         (&body["hint"], &body["terminal"]),
@@ -62,7 +62,10 @@ async fn refusals_have_one_shape() {
     assert_eq!(problem.header("content-type"), "application/problem+json");
     let body = problem.json();
     assert_eq!((&body["status"], &body["title"]), (&404.into(), &"Not Found".into()));
-    assert_eq!((&body["code"], &body["detail"]), (&"not_found".into(), &body["error"]));
+    assert_eq!(
+        (&body["code"], &body["detail"]),
+        (&"route_not_found".into(), &body["error"])
+    );
 
     for (accept, asked) in [
         ("application/json, Application/Problem+JSON;q=0.5", true),
@@ -216,12 +219,12 @@ async fn case_69_a_stop_lets_calls_in_flight_finish() {
 async fn a_handler_that_hangs_is_given_up() {
     let world = Harness::with(&[
         ("server.request_timeout_ms", "60"),
-        ("engine.answer_timeout_ms", "50"),
-        ("engine.settle_timeout_ms", "40"),
+        ("engine.response_timeout_ms", "50"),
+        ("engine.settlement_timeout_ms", "40"),
     ])
     .await;
     let answer = world.get("/hang").await;
-    assert_eq!((answer.status, answer.code().as_str()), (503, "timeout"));
+    assert_eq!((answer.status, answer.code().as_str()), (503, "processing_timeout"));
     assert_eq!(answer.json()["terminal"], false);
     assert_eq!(answer.header("retry-after"), "2");
 }

@@ -186,8 +186,8 @@ async fn case_58_every_status_tells_the_budget() {
         ("server.max_body_bytes", "10"),
         ("server.body_timeout_ms", "50"),
         ("server.request_timeout_ms", "1000"),
-        ("engine.answer_timeout_ms", "50"),
-        ("engine.settle_timeout_ms", "40"),
+        ("engine.response_timeout_ms", "50"),
+        ("engine.settlement_timeout_ms", "40"),
         ("limits.requests_per_window", "25"),
     ])
     .await;

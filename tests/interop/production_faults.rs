@@ -124,7 +124,7 @@ async fn case_05_06_what_is_signed_for_something_else_or_too_late_moves_nothing_
         assert!(reason.contains(expected), "{reasons:?}");
     }
     let url = production.purser.url("");
-    let triggered = production.client(&["trigger", "intl_order.queued", "--at", &url]);
+    let triggered = production.client(&["trigger", "intl_order.queued", "--url", &url]);
     assert_eq!(triggered.status.code(), Some(2), "{triggered:?}");
     assert!(
         String::from_utf8_lossy(&triggered.stderr).contains("--yes"),
@@ -230,10 +230,10 @@ async fn case_34_a_transfer_that_nobody_was_sold_anything_for_is_named_on_a_real
     let compared = production.command(&["reconcile", "--json"]);
     assert!(!compared.status.success());
     let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
-    let differ = report["differences"].as_array().unwrap();
+    let differ = report["discrepancies"].as_array().unwrap();
     let told: Vec<_> = differ
         .iter()
         .map(|one| (text(&one["kind"]), text(&one["key"])))
         .collect();
-    assert_eq!(told, [("chain_deposit_without_credit", hash.as_str())], "{report:#}");
+    assert_eq!(told, [("unmatched_deposit", hash.as_str())], "{report:#}");
 }

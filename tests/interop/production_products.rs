@@ -36,14 +36,14 @@ const PORTS: [&str; 9] = [
     "gift_cards",
     "payouts",
     "identity",
-    "card_accounts",
+    "issuer_accounts",
     "banking",
     "bridge",
     "rates",
     "merchants",
 ];
 
-/// `purser provider`, which sees what arrives on a local Base; killed when dropped.
+/// `purser serve-providers`, which sees what arrives on a local Base; killed when dropped.
 struct Providers(ProviderProcess);
 
 impl Providers {
@@ -53,14 +53,14 @@ impl Providers {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         command
             .env_clear()
-            .args(["provider", "--listen", "127.0.0.1:0", "--data"]);
-        command.arg(folder.path()).args(["--chain-of", &base]);
+            .args(["serve-providers", "--listen", "127.0.0.1:0", "--data"]);
+        command.arg(folder.path()).args(["--chain-url", &base]);
         for delay in [
-            "CARD_READY_MS",
-            "GIFT_READY_MS",
-            "PAYOUT_PAID_MS",
-            "BANK_MS",
-            "CREDIT_MS",
+            "CARD_ISSUE_DELAY_MS",
+            "GIFT_CARD_DELAY_MS",
+            "PAYOUT_DELAY_MS",
+            "BANK_DELAY_MS",
+            "ISSUER_CREDIT_DELAY_MS",
         ] {
             command.env(format!("PURSER_SANDBOX__{delay}"), "20");
         }
@@ -76,7 +76,7 @@ impl Providers {
     }
 }
 
-/// Shows the USDC transfers of a Base as a service's sandbox does, for the card issuer of `purser provider`. Returns its URL.
+/// Shows the USDC transfers of a Base as a service's sandbox does, for the card issuer of `purser serve-providers`. Returns its URL.
 async fn serve_transfers(base: String) -> String {
     #[derive(serde::Deserialize)]
     struct Page {
@@ -100,7 +100,7 @@ async fn serve_transfers(base: String) -> String {
         let amount = |log: &Value| u64::from_str_radix(&text(&log["data"])[50..], 16).unwrap();
         let transfers = logs.map(|(n, log)| {
             json!({"position": n + 1, "id": log["transactionHash"], "to": format!("0x{}", &text(&log["topics"][2])[26..]),
-                "amount": amount(log), "at": SystemClock.now().0, "dropped": false})
+                "amount": amount(log), "at": SystemClock.now().0, "reorged": false})
         });
         Json(json!({"transfers": transfers.collect::<Vec<_>>(), "has_more": false}))
     };

@@ -307,16 +307,16 @@ async fn case_08_34_what_a_reorganisation_beyond_finality_takes_is_named_and_not
     let proved = production.command(&["verify", "--json"]);
     assert!(!proved.status.success());
     let report: Value = serde_json::from_slice(&proved.stdout).unwrap();
-    let found: Vec<_> = report["findings"].as_array().unwrap().iter().collect();
+    let found: Vec<_> = report["problems"].as_array().unwrap().iter().collect();
     let named: Vec<_> = found
         .iter()
         .map(|one| (text(&one["rule"]), text(&one["subject"])))
         .collect();
-    assert_eq!(named, [("chain.missing", taken.as_str())], "{report:#}");
+    assert_eq!(named, [("chain.transfer_missing", taken.as_str())], "{report:#}");
     let compared = production.command(&["reconcile", "--json"]);
     assert!(!compared.status.success());
     let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
-    let differ = report["differences"].as_array().unwrap().iter();
+    let differ = report["discrepancies"].as_array().unwrap().iter();
     let differ: Vec<_> = differ.map(|one| (text(&one["kind"]), text(&one["subject"]))).collect();
-    assert_eq!(differ, [("chain_deposit_missing", taken.as_str())], "{report:#}");
+    assert_eq!(differ, [("missing_deposit", taken.as_str())], "{report:#}");
 }

@@ -32,10 +32,10 @@ async fn schemathesis_finds_nothing_that_is_not_documented() {
     let purser = ServerProcess::start_with(&[
         ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000000"),
         // A poll that nobody answers is over soon.
-        ("PURSER_SIGNUP__POLL_SECONDS", "1"),
+        ("PURSER_SIGNUP__LONG_POLL_SECONDS", "1"),
         // A fault of the desk that never answers is over soon.
-        ("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "1000"),
-        ("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "1500"),
+        ("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "1000"),
+        ("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "1500"),
         ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "4000"),
     ]);
     let folder = tempfile::tempdir().unwrap();

@@ -51,7 +51,7 @@ impl ServerProcess {
             command,
             child: None,
             greeting: match config {
-                None => "Purser serves at ",
+                None => "Purser is listening on ",
                 // Clients call it by another name.
                 Some(_) => "It listens at ",
             },

@@ -68,8 +68,8 @@ impl Drop for SellerProcess {
 async fn opened(node: Node, shop: &SellerProcess, timeout_ms: &str) -> (ServerProcess, String) {
     let listed = format!("[\"{}\"]", shop.address);
     let purser = ServerProcess::start_with(&[
-        ("PURSER_OUTBOUND__LISTED_HOSTS", listed.as_str()),
-        ("PURSER_OUTBOUND__TIMEOUT_MS", timeout_ms),
+        ("PURSER_OUTBOUND__ALLOWED_HOSTS", listed.as_str()),
+        ("PURSER_OUTBOUND__RESPONSE_TIMEOUT_MS", timeout_ms),
         ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000"),
         // Tokens outlive a restart on another port.
         ("PURSER_IDENTITY__ISSUER", "purser-under-test"),
@@ -140,7 +140,7 @@ async fn a_stock_seller_is_paid_on_both_chains_and_its_refusals_are_told() {
                 "{bought}"
             );
             let moved = purser.transfers(chain).await;
-            assert_eq!(moved.last().unwrap()["id"], told["spend"]["txHash"]);
+            assert_eq!(moved.last().unwrap()["id"], told["walletPayment"]["txHash"]);
         }
         assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE]);
         let (status, refused) = call(&purser, &token, "agentX402Pay", None, &shop.page("refuses", chain)).await;
@@ -163,7 +163,7 @@ async fn a_stock_seller_is_paid_on_both_chains_and_its_refusals_are_told() {
     }
     // What was refused and what was not answered can land until its time is over.
     let (_, now) = call(&purser, &token, "getAgentWallet", None, &json!({})).await;
-    assert_eq!(now["result"]["openSpends"].as_array().unwrap().len(), 4, "{now}");
+    assert_eq!(now["result"]["pendingPayments"].as_array().unwrap().len(), 4, "{now}");
 }
 
 #[tokio::test]

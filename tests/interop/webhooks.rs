@@ -12,7 +12,7 @@ use crate::server_process::ServerProcess;
 async fn the_published_library_of_npm_verifies_our_signatures() {
     // Aim: a receiver that is written with it takes what we post, and refuses it changed by a letter.
     let Some(node) = Node::ready() else { return };
-    let purser = ServerProcess::start_with(&[("PURSER_OUTBOUND__LISTED_HOSTS", r#"["127.0.0.1:*"]"#)]);
+    let purser = ServerProcess::start_with(&[("PURSER_OUTBOUND__ALLOWED_HOSTS", r#"["127.0.0.1:*"]"#)]);
     let mut receiver = node
         .script("receiver.mjs")
         .stdin(Stdio::piped())

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 use purser::payment::decode::MAX_HEADER_BYTES;
 use purser::payment::receipt::{FailedReceipt, SettledReceipt, contract_reason};
-use purser::payment::{PaymentHeaderError, Reason, decode, payment_header};
+use purser::payment::{InvalidReason, PaymentHeaderError, decode, payment_header};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
@@ -23,7 +23,7 @@ fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
 fn case_15_one_request_carries_one_payment() {
     // Aim: either header serves, two equal ones are one, two different ones and x402 beside MPP are 400.
     let ambiguous = |list: &[(&'static str, &str)]| match payment_header(&headers(list)) {
-        Err(error @ PaymentHeaderError::Ambiguous(_)) => (error.status(), error.code()) == (400, "payment_ambiguous"),
+        Err(error @ PaymentHeaderError::Ambiguous(_)) => (error.status(), error.code()) == (400, "multiple_payments"),
         _ => false,
     };
     let found = |list: &[(&'static str, &str)]| payment_header(&headers(list)).unwrap().map(<[u8]>::to_vec);
@@ -75,7 +75,7 @@ fn case_15_a_broken_header_is_a_clear_refusal() {
     ];
     for header in cases {
         let refusal = decode(header.as_bytes()).unwrap_err();
-        assert_eq!(refusal.reason, Reason::Malformed, "{} bytes", header.len());
+        assert_eq!(refusal.reason, InvalidReason::Malformed, "{} bytes", header.len());
         assert!(refusal.message.len() < 120, "a refusal does not quote its input");
         let error = PaymentHeaderError::from(refusal);
         assert_eq!((error.status(), error.code()), (402, "payment_invalid"));
@@ -93,7 +93,7 @@ fn the_challenge_escapes_what_the_caller_wrote() {
             mime_type: "text/html",
         },
         terms: &offers(),
-        error: Reason::EvmValue.as_str(),
+        error: InvalidReason::EvmValue.as_str(),
         code: "payment_invalid",
         extensions: Some("{\"x\":{\"info\":{}}}"),
         body_members: Some("\"terminal\":false"),
@@ -193,8 +193,8 @@ fn every_spelling_of_a_low_balance_is_the_contracts() {
 #[test]
 fn no_two_reasons_share_a_name() {
     // Aim: a client that branches on a reason branches on one thing.
-    let mut names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    let mut names: Vec<&str> = InvalidReason::ALL.iter().map(|reason| reason.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), Reason::ALL.len());
+    assert_eq!(names.len(), InvalidReason::ALL.len());
 }

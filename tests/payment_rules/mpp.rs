@@ -11,7 +11,7 @@ use purser::payment::mpp::problem::MppProblem;
 use purser::payment::mpp::{
     BoundRequest, CredentialError, IssuedChallenge, Mpp, VerifiedCredential, verify_for_replay,
 };
-use purser::payment::{BasePayee, Reason, Terms};
+use purser::payment::{BasePayee, InvalidReason, Terms};
 use purser::wallet::MppOffer;
 use purser_actors::id::Wallet;
 use purser_actors::port::Timestamp;
@@ -201,21 +201,21 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
     let mpp = server();
     let good = paid_credential(&issue(&mpp));
     let stranger = "0x00000000000000000000000000000000000000aa";
-    let (before, source) = (Reason::EvmValidBefore, "did:pkh:eip155");
+    let (before, source) = (InvalidReason::EvmValidBefore, "did:pkh:eip155");
     let own = paid_credential(&issue(&mpp))["payload"]["from"]
         .as_str()
         .unwrap()
         .to_owned();
     for (place, value, reason) in [
-        ("/payload/value", "5000001", Reason::EvmValue),
-        ("/payload/value", "4999999", Reason::EvmValue),
-        ("/payload/to", stranger, Reason::EvmRecipient),
-        ("/payload/validAfter", "1800000009", Reason::EvmValidAfter),
+        ("/payload/value", "5000001", InvalidReason::EvmValue),
+        ("/payload/value", "4999999", InvalidReason::EvmValue),
+        ("/payload/to", stranger, InvalidReason::EvmRecipient),
+        ("/payload/validAfter", "1800000009", InvalidReason::EvmValidAfter),
         ("/payload/validBefore", "1800000003", before),
         ("/payload/validBefore", "1900000000", before),
-        ("/payload/validBefore", "1800000299", Reason::EvmSignature),
-        ("/payload/signature", "0x00", Reason::EvmSignature),
-        ("/payload/value", "many", Reason::Malformed),
+        ("/payload/validBefore", "1800000299", InvalidReason::EvmSignature),
+        ("/payload/signature", "0x00", InvalidReason::EvmSignature),
+        ("/payload/value", "many", InvalidReason::Malformed),
     ] {
         let mut changed = good.clone();
         *changed.pointer_mut(place).unwrap() = json!(value);
@@ -223,7 +223,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
         assert_eq!(rejection.reason, reason.as_str(), "{place} {value}");
         let malformed = rejection.problem == MppProblem::MalformedCredential;
         assert!(
-            malformed == (reason == Reason::Malformed)
+            malformed == (reason == InvalidReason::Malformed)
                 && (malformed || rejection.problem == MppProblem::VerificationFailed)
         );
     }
@@ -244,7 +244,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
     from_another.as_object_mut().unwrap().remove("source");
     assert_eq!(
         verify(&mpp, &from_another).unwrap_err().reason,
-        Reason::EvmSignature.as_str()
+        InvalidReason::EvmSignature.as_str()
     );
 }
 

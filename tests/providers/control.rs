@@ -51,7 +51,7 @@ impl DepositChain {
         async fn transfers(State(chain): State<DepositChain>, Query(page): Query<Page>) -> axum::Json<Value> {
             let told = chain.behind(page.after, page.limit).into_iter().map(|one| {
                 json!({"position": one.position, "id": one.transaction, "to": Wallet::Evm(one.to).address(),
-                    "amount": one.amount.atomic(), "at": one.at.0, "dropped": false})
+                    "amount": one.amount.atomic(), "at": one.at.0, "reorged": false})
             });
             axum::Json(json!({"transfers": told.collect::<Vec<_>>(), "has_more": false}))
         }
@@ -64,7 +64,7 @@ impl DepositChain {
             let said = question.execute(&chains).await.expect("a question");
             axum::Json(said)
         };
-        let router = router.route("/sandbox/settlement", post(asked));
+        let router = router.route("/sandbox/chain-rpc", post(asked));
         tokio::spawn(async move { axum::serve(listener, router).await });
         url
     }
@@ -100,7 +100,7 @@ impl ProviderControl {
             Self::Stub { url } => {
                 let (address, amount) = (Wallet::Evm(address).address(), Cents::new(cents).to_string());
                 let body = json!({"address": address, "amount": amount});
-                let said = posted(&format!("{url}/desk/deposits"), &body).await;
+                let said = posted(&format!("{url}/control/deposits"), &body).await;
                 said["transaction"].as_str().unwrap().to_owned()
             }
         };
@@ -121,7 +121,7 @@ impl ProviderControl {
                 bank.deposit(account, amount, named).await.unwrap();
             }
             Self::Sandbox { url, .. } => drop(posted(&format!("{url}/sandbox/bank-deposits"), &body).await),
-            Self::Stub { url } => drop(posted(&format!("{url}/desk/bank-deposits"), &body).await),
+            Self::Stub { url } => drop(posted(&format!("{url}/control/bank-deposits"), &body).await),
         }
     }
 }

@@ -135,7 +135,7 @@ async fn only_the_banks_definite_word_decides() {
 #[tokio::test]
 async fn deposits_are_taken_in_their_order_or_not_at_all() {
     let one = |number: u64, reference: &str| {
-        json!({"number": number, "reference": reference, "account_id": BankAccountId(3).to_string(), "amount": "1",
+        json!({"position": number, "reference": reference, "account_id": BankAccountId(3).to_string(), "amount": "1",
             "sender": "s", "returned_transfer_id": null})
     };
     let read = async |deposits: Value| {
@@ -148,7 +148,7 @@ async fn deposits_are_taken_in_their_order_or_not_at_all() {
         json!([one(7, "a"), one(6, "b")]),
         json!([one(5, "a")]),
         json!([one(6, "a"), one(7, "")]),
-        json!([one(6, "a"), {"number": 7}]),
+        json!([one(6, "a"), {"position": 7}]),
         Value::Null,
     ] {
         let body = broken.clone();
@@ -156,7 +156,7 @@ async fn deposits_are_taken_in_their_order_or_not_at_all() {
     }
 }
 
-// Aim: the same of cards that a balance loads, and of what is set aside: a holder gets money back on `insufficient` and
+// Aim: the same of cards that a balance loads, and of what is set aside: a holder gets money back on `insufficient_balance` and
 // `declined` alone, of this very order.
 #[tokio::test]
 async fn only_the_issuers_definite_word_decides() {
@@ -177,7 +177,7 @@ async fn only_the_issuers_definite_word_decides() {
         amount: Cents::new(500),
         reusable: true,
     };
-    let no = named("card_id", CardId(2).to_string(), "insufficient");
+    let no = named("card_id", CardId(2).to_string(), "insufficient_balance");
     assert!(
         RemoteReloadableCards(remote(&serve_response(&no).await))
             .open(&order)
@@ -211,8 +211,11 @@ async fn only_the_issuers_definite_word_decides() {
             &body,
         );
     }
-    let ended = json!({"key": JobId(1).to_string(), "paid": true});
-    for body in corrupted(&ended, &[("key", json!(JobId(2).to_string())), ("paid", json!(false))]) {
+    let ended = json!({"key": JobId(1).to_string(), "captured": true});
+    for body in corrupted(
+        &ended,
+        &[("key", json!(JobId(2).to_string())), ("captured", json!(false))],
+    ) {
         let program = RemoteReloadableCards(remote(&serve_response(&body).await));
         open(program.settle_hold(JobId(1), true).await, &body);
     }
@@ -256,7 +259,7 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         event_key: [0; 32],
         burned: Usdc::from_atomic(1),
     };
-    let gone = json!({"of": "t", "status": "impossible"});
+    let gone = json!({"subject": "t", "status": "impossible"});
     let said = RemoteBridge(remote(&serve_response(&gone).await))
         .find_burn(&burn)
         .await;
@@ -267,7 +270,7 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         (Some(false), Finality::Final),
         (Some(true), Finality::Confirmed),
     ] {
-        let mut found = json!({"of": "t", "status": "landed", "landed_as": "t"});
+        let mut found = json!({"subject": "t", "status": "confirmed", "transaction": "t"});
         if let Some(reversible) = reversible {
             found["reversible"] = json!(reversible);
         }
@@ -277,7 +280,7 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         let transaction = "t".to_owned();
         assert_eq!(said.unwrap(), ChainStatus::Confirmed { transaction, finality });
     }
-    for body in corrupted(&gone, &[("of", json!("u")), ("status", json!("gone"))]) {
+    for body in corrupted(&gone, &[("subject", json!("u")), ("status", json!("gone"))]) {
         open(
             RemoteBridge(remote(&serve_response(&body).await))
                 .find_burn(&burn)

@@ -100,11 +100,11 @@ async fn only_the_providers_definite_word_decides() {
     let huge = format!("{{\"padding\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
     for (status, body) in [
         (404, "<html>no such page</html>".to_owned()),
-        (422, json!({"error": "refused"}).to_string()),
-        (500, refusal("refused")),
-        (200, refusal("refused")),
+        (422, json!({"error": "rejected"}).to_string()),
+        (500, refusal("rejected")),
+        (200, refusal("rejected")),
         (422, refusal("not_found")),
-        (418, refusal("key_reused")),
+        (418, refusal("idempotency_key_reused")),
         (502, "Bad Gateway".to_owned()),
         (204, String::new()),
         (307, String::new()),

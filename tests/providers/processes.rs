@@ -1,4 +1,4 @@
-//! Those who are asked: in this process, as `purser provider`, and as the stub in Python.
+//! Those who are asked: in this process, as `purser serve-providers`, and as the stub in Python.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -69,7 +69,7 @@ pub(crate) async fn connect_over_http(url: &str, token_file: &Path, folder: &Pat
     connect::connect(&settings, in_process(&nobody).0).await.unwrap()
 }
 
-/// `purser provider`, and the Base that it watches.
+/// `purser serve-providers`, and the Base that it watches.
 pub(crate) struct SandboxOverHttp(ServerProcess, DepositChain);
 
 impl SandboxOverHttp {
@@ -78,21 +78,21 @@ impl SandboxOverHttp {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         command
             .env_clear()
-            .args(["provider", "--listen", "127.0.0.1:0", "--data"]);
+            .args(["serve-providers", "--listen", "127.0.0.1:0", "--data"]);
         let chain = DepositChain::default();
         let world = folder.path().join("world");
         std::fs::create_dir(&world).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let chains = SandboxSettlement::open(&world, DEFAULT_GRANT, clock, &SystemEntropy).unwrap();
         let shown = chain.serve(chains).await;
-        command.arg(folder.path()).args(["--chain-of", &shown]).args(more);
+        command.arg(folder.path()).args(["--chain-url", &shown]).args(more);
         for delay in [
-            "CARD_READY_MS",
-            "GIFT_READY_MS",
-            "PAYOUT_PAID_MS",
-            "BANK_MS",
-            "CREDIT_MS",
-            "ATTEST_MS",
+            "CARD_ISSUE_DELAY_MS",
+            "GIFT_CARD_DELAY_MS",
+            "PAYOUT_DELAY_MS",
+            "BANK_DELAY_MS",
+            "ISSUER_CREDIT_DELAY_MS",
+            "ATTESTATION_DELAY_MS",
         ] {
             command.env(format!("PURSER_SANDBOX__{delay}"), "20");
         }

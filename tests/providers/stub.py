@@ -29,13 +29,13 @@ from stub_money import MOVES, Money  # noqa: E402
 from stub_rules import Refused, decimal, insist  # noqa: E402
 
 DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs/providers.openapi.json").read_text("utf-8"))
-STATUS_OF = {"key_reused": 409, "not_found": 404, "invalid_request": 400, "unauthorized": 401, "refused": 422}  # no others
+STATUS_OF = {"idempotency_key_reused": 409, "not_found": 404, "invalid_request": 400, "unauthorized": 401, "rejected": 422}  # no others
 DELAY_S = 0.03  # from an order to its result: long enough for the first answer to be `pending`
 RETRY_AFTER_MS = 10
 COMMON = {"currency": "USD", "in_stock": True, "description": "For tests.", "terms": "None."}
 PRODUCTS = {each["product_id"]: {**COMMON, **each} for each in (
     {"product_id": "stub-world", "name": "Everywhere Card", "brand": "Everywhere", "category": "Shopping",
-     "countries": None, "fee_rate": "0.01", "values": {"kind": "range", "least": "5", "most": "500", "step": "1"}},
+     "countries": None, "fee_rate": "0.01", "values": {"kind": "range", "min": "5", "max": "500", "step": "1"}},
     {"product_id": "stub-us", "name": "Diner Gift Card", "brand": "Diner", "category": "Food",
      "countries": ["US"], "fee_rate": "0.02", "values": {"kind": "fixed", "amounts": ["10", "25", "50", "100"]}},
 )}
@@ -68,6 +68,11 @@ def fits(value, schema):
             and value in schema.get("enum", [value]))
 
 
+def method_name(operation_id):
+    """What Python calls it: `issueCard` is `issue_card`."""
+    return re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), operation_id)
+
+
 def is_about(product, wanted):
     known = " ".join((product["name"], product["brand"], product["category"])).lower()
     return wanted in known or all(difflib.get_close_matches(word, known.split(), cutoff=0.7) for word in wanted.split())
@@ -95,7 +100,7 @@ class Provider(Money, Bridge):
         self.prepaid_changed = []  # references of prepaid cards in the order of changes
         self.remainder_lines = []  # of which something was given back, and when
         self.on_their_way = deque()  # payouts, the first due first
-        self.words = []  # in the order told; a word's number is its place here, from 1
+        self.words = []  # in the order told; a word's position is its place here, from 1
 
     def minted(self, what, key):
         """The same for the same key, so that who comes again can only find what there is; and for nobody to guess."""
@@ -110,12 +115,12 @@ class Provider(Money, Bridge):
                    for name, value in asked["body"].items()}
         new = asked["body"], content, result, time.monotonic()
         body, first_content, state, since = self.orders.setdefault((kind, asked["Idempotency-Key"]), new)
-        insist(first_content == content, "this key belongs to another order", "key_reused")
+        insist(first_content == content, "this key belongs to another order", "idempotency_key_reused")
         if state and state["status"] in ("ready", "approved", "complete") and time.monotonic() < since + DELAY_S:
             state = {"status": "pending", "retry_after_ms": RETRY_AFTER_MS}
         return body, state
 
-    def order_card(self, asked):
+    def issue_card(self, asked):
         reference = "card-" + self.minted("card", asked["Idempotency-Key"])
         card = {"reference": reference, "number": self.card_number(asked["Idempotency-Key"]),
                 "exp_month": 12, "exp_year": self.years() + 3}
@@ -143,18 +148,18 @@ class Provider(Money, Bridge):
         return {"sequence": card["sequence"], "state": card["state"], "available": str(card["available"]),
                 "released": str(card["released"]), "transactions": []}
 
-    def card_report(self, asked):
+    def get_card_activity(self, asked):
         return {"reference": asked["reference"], **self.prepaid(asked["reference"])}
 
-    def card_cvv(self, asked):
-        return {"cvv": self.digits("cvv", self.card_report(asked)["reference"], 3)}
+    def get_card_cvv(self, asked):
+        return {"cvv": self.digits("cvv", self.get_card_activity(asked)["reference"], 3)}
 
-    def wish_of_prepaid_card(self, asked):
+    def apply_prepaid_card_action(self, asked):
         reference, body, key = asked["reference"], asked["body"], asked["Idempotency-Key"]
         card = self.cards.get(reference)
-        insist(card and card["card_id"] == body["card_id"], "no such card", "refused")
-        to = MOVES.get((card["state"], body["wish"])) if ("prepaid wish", key) not in self.orders else None
-        self.order("prepaid wish", asked)
+        insist(card and card["card_id"] == body["card_id"], "no such card", "rejected")
+        to = MOVES.get((card["state"], body["action"])) if ("prepaid card action", key) not in self.orders else None
+        self.order("prepaid card action", asked)
         if to:
             card["state"], card["sequence"] = to, card["sequence"] + 1
             self.prepaid_changed.append(reference)
@@ -163,12 +168,12 @@ class Provider(Money, Bridge):
             self.remainder_lines.append((reference, time.monotonic()))
         return {"key": key, "card_id": card["card_id"], **self.prepaid(reference)}
 
-    def prepaid_card_words(self, asked):
+    def list_prepaid_card_events(self, asked):
         told = self.prepaid_changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
-        return {"words": [{"number": number, "card_id": self.cards[each]["card_id"], **self.prepaid(each)}
-                          for number, each in enumerate(told, asked["after"] + 1)]}
+        return {"events": [{"position": position, "card_id": self.cards[each]["card_id"], **self.prepaid(each)}
+                          for position, each in enumerate(told, asked["after"] + 1)]}
 
-    def billing_address(self, asked):
+    def get_billing_address(self, asked):
         return {"line1": "1 Stub Street", "city": "Dover", "state": "DE", "postal_code": "19901", "country": "US"}
 
     def search_gift_cards(self, asked):
@@ -182,25 +187,25 @@ class Provider(Money, Bridge):
                 "currencies": Counter(one["currency"] for one in found),
                 "categories": Counter(one["category"] for one in found)}
 
-    def gift_card_product(self, asked):
+    def get_gift_card_product(self, asked):
         return {"product_id": asked["product_id"], "product": PRODUCTS.get(asked["product_id"])}
 
-    def gift_card_offer(self, asked):
+    def quote_gift_card(self, asked):
         product, amount = PRODUCTS.get(asked["product_id"]), decimal(asked["amount"])
         if product is None:
-            return {"status": "unknown_product"}
+            return {"status": "product_not_found"}
         if asked["country"] not in (product["countries"] or [asked["country"]]):
-            return {"status": "not_in_country"}
+            return {"status": "country_not_served"}
         if amount not in AMOUNTS[product["product_id"]]:
-            return {"status": "not_this_amount", "values": product["values"]}
-        return {"status": "open", "currency": product["currency"], "fee_rate": product["fee_rate"]}
+            return {"status": "invalid_amount", "values": product["values"]}
+        return {"status": "available", "currency": product["currency"], "fee_rate": product["fee_rate"]}
 
     def order_gift_card(self, asked):
         key, body = asked["Idempotency-Key"], asked["body"]
-        offer = self.gift_card_offer(body)
-        is_dearer = offer["status"] == "open" and decimal(body["fee_rate"]) < Decimal(offer["fee_rate"])
-        result = {"status": "declined", "reason": "price_changed" if is_dearer else offer["status"]}
-        if offer["status"] == "open" and not is_dearer:
+        quote = self.quote_gift_card(body)
+        is_dearer = quote["status"] == "available" and decimal(body["fee_rate"]) < Decimal(quote["fee_rate"])
+        result = {"status": "declined", "reason": "price_changed" if is_dearer else quote["status"]}
+        if quote["status"] == "available" and not is_dearer:
             code, pin = self.minted("code", key)[:16], self.digits("pin", key, 4)
             result = {"status": "ready", "redemption_code": code, "pin_code": pin}
         first, state = self.order("gift card", asked, result)
@@ -219,7 +224,7 @@ class Provider(Money, Bridge):
             if payout["word"]["status"] == "in_process":
                 self.tell(payout, {"status": "complete", "reference": "paid-" + self.minted("payout", payout["key"])})
 
-    def order_payout(self, asked):
+    def create_payout(self, asked):
         key, payout_id = asked["Idempotency-Key"], asked["body"]["payout_id"]
         # Words name the payout alone: of two under one name nobody could tell which is meant.
         insist(payout_id not in self.payouts or ("payout", key) in self.orders, "this payout has another key")
@@ -234,20 +239,20 @@ class Provider(Money, Bridge):
     def recall_payout(self, asked):
         payout = self.payouts.get(asked["payout_id"])
         insist(payout, "no such payout", "not_found")
-        insist(asked["Idempotency-Key"] == payout["key"], "this is another order's key", "key_reused")
+        insist(asked["Idempotency-Key"] == payout["key"], "this is another order's key", "idempotency_key_reused")
         if payout["word"]["status"] == "in_process":
             self.tell(payout, {"status": "cancelled", "reason": "recalled"})
         is_paid = payout["word"]["status"] == "complete"
         return {"payout_id": payout["id"], "outcome": "too_late" if is_paid else "recalled"}
 
-    def payout_order(self, asked):
+    def get_payout_by_key(self, asked):
         known = [payout for payout in self.payouts.values() if payout["key"] == asked["key"]]
         words = [{name: value for name, value in payout["word"].items() if name != "payout_id"} for payout in known]
-        return {"key": asked["key"], "report": words[0] if words else None}
+        return {"key": asked["key"], "payout": words[0] if words else None}
 
-    def payout_reports(self, asked):
+    def list_payout_events(self, asked):
         words = self.words[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
-        return {"reports": [{"number": number, **word} for number, word in enumerate(words, asked["after"] + 1)]}
+        return {"events": [{"position": position, **word} for position, word in enumerate(words, asked["after"] + 1)]}
 
     def wall_ms(self, at):
         return self.started_ms + int((at - self.started) * 1000)
@@ -263,11 +268,11 @@ class Provider(Money, Bridge):
                 product = body.get("product_id", kind)
                 yield {"key": key, "product": product, "amount": body["amount"],
                        "currency": PRODUCTS.get(product, COMMON)["currency"], "returned_transfer_id": None,
-                       "status": "done" if is_done else "refused", "at_ms": self.wall_ms(decided_at)}
+                       "status": "completed" if is_done else "declined", "at_ms": self.wall_ms(decided_at)}
 
     def listed_payouts(self):
         """A line for each word, so that a payout of which something new was said comes again."""
-        stands = {"in_process": "pending", "complete": "done", "failed": "refused", "cancelled": "refused"}
+        stands = {"in_process": "pending", "complete": "completed", "failed": "declined", "cancelled": "declined"}
         for word in self.words:
             payout = self.payouts[word["payout_id"]]
             body = self.orders["payout", payout["key"]][0]
@@ -279,12 +284,12 @@ class Provider(Money, Bridge):
         for reference, at in list(self.remainder_lines):
             card = self.cards[reference]
             yield {"key": card["key"], "product": "remainder", "amount": str(card["released"]), "currency": "USD",
-                   "returned_transfer_id": None, "status": "done", "at_ms": self.wall_ms(at)}
+                   "returned_transfer_id": None, "status": "completed", "at_ms": self.wall_ms(at)}
 
-    def list_entries(self, asked):
+    def list_reconciliation_entries(self, asked):
         after, key = asked["after"], asked["key"]
-        kinds = {"cards": "card", "gift_cards": "gift card", "bank": "bank transfer"}
-        others = {"payouts": self.listed_payouts, "bank_deposits": self.listed_deposits, "card_program": self.listed_program,
+        kinds = {"cards": "card", "gift_cards": "gift card", "bank_transfers": "bank transfer"}
+        others = {"payouts": self.listed_payouts, "bank_deposits": self.listed_deposits, "reloadable_cards": self.listed_program,
                   "card_balances": self.listed_balances, "bridge": self.listed_crossings,
                   "prepaid_remainders": self.listed_remainders}
         insist(asked["list"] in (*kinds, *others), "no such list", "not_found")
@@ -299,17 +304,17 @@ class Provider(Money, Bridge):
         page = list(lines)[begin:begin + min(max(asked["limit"], 1), 1000)]
         return {**answer, "entries": page, "next": f"line-{begin + len(page)}" if page else None}
 
-    def debit_card_country(self, asked):
+    def lookup_debit_card_country(self, asked):
         return {"country": "US" if asked["body"]["number"].startswith("40000084") else None}
 
-    def begin_check(self, asked):
+    def start_identity_check(self, asked):
         body, _ = self.order("check", asked)
         reference, page = (self.minted(what, asked["Idempotency-Key"]) for what in ("check", "page"))
         self.pages[page] = reference
         self.checks.setdefault(reference, {"status": "pending", "retry_after_ms": 50})
         return {**body, "reference": reference, "url": f"{self.address}/person/{page}"}
 
-    def check_status(self, asked):
+    def get_identity_check(self, asked):
         insist(asked["reference"] in self.checks, "no such check", "not_found")
         return {"reference": asked["reference"], **self.checks[asked["reference"]]}
 
@@ -327,7 +332,7 @@ class Provider(Money, Bridge):
         found = [{**each, "status": "accepted"} for each in MERCHANTS if wanted in each["name"].lower()]
         return page_of("merchants", found, "id", asked)
 
-    def exchange_rates(self, asked):
+    def get_exchange_rates(self, asked):
         return {"source": "stub", "as_of_ms": self.started_ms,
                 "usd_per_unit": {"USD": "1", "EUR": "1.08", "GBP": "1.27", "INR": "0.0119", "JPY": "0.0067"}}
 
@@ -357,16 +362,16 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "GET" and segments[0] == "person" and len(segments) == 2:
             with provider.lock:
                 return provider.persons_page(segments[1], query.get("answer"))
-        if self.command == "POST" and segments[0] == "desk" and len(segments) == 2:
+        if self.command == "POST" and segments[0] == "control" and len(segments) == 2:
             with provider.lock:
-                return provider.desk(segments[1], json.loads(raw))
+                return provider.control(segments[1], json.loads(raw))
         bearer = self.headers.get("Authorization", "").encode()
         insist(hmac.compare_digest(bearer, b"Bearer " + provider.secret), "not the secret", "unauthorized")
         operation, given = self.operation_at(segments)
         asked = self.read(operation, {"path": given, "query": query, "header": self.headers}, raw)
         with provider.lock:
             provider.tell_what_is_due()
-            return getattr(provider, operation["operationId"])(asked)
+            return getattr(provider, method_name(operation["operationId"]))(asked)
 
     def operation_at(self, segments):
         """What the document has at this address, and what stands in the places that its template leaves open."""

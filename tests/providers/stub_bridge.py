@@ -32,71 +32,71 @@ class Bridge:
 
     def sign_burn(self, asked):
         crossing = asked["body"]
-        transaction = f"burn-{len(self.signed)}-{self.minted('burn', crossing['crossing'])}"
+        transaction = f"burn-{len(self.signed)}-{self.minted('burn', crossing['transfer_id'])}"
         self.signed[transaction] = crossing
-        burn = {"transaction": transaction, "bytes": text(transaction.encode()), "burned": str(decimal(crossing["arrives"]) + FEE),
+        burn = {"transaction": transaction, "bytes": text(transaction.encode()), "burned_amount": str(decimal(crossing["amount"]) + FEE),
                 "event_key": hashlib.sha256(transaction.encode()).hexdigest()}
-        return {"crossing": crossing, "burn": burn}
+        return {"transfer_id": crossing, "burn": burn}
 
     def known(self, burn):
-        insist(raw(burn["bytes"]).decode() == burn["transaction"], "not the bytes of this burn", "refused")
-        insist(burn["transaction"] in self.signed, "no such burn", "refused")
+        insist(raw(burn["bytes"]).decode() == burn["transaction"], "not the bytes of this burn", "rejected")
+        insist(burn["transaction"] in self.signed, "no such burn", "rejected")
         return burn["transaction"]
 
-    def send_burn(self, asked):
+    def submit_burn(self, asked):
         transaction = self.known(asked["body"])
         if transaction not in self.burned:
             self.crossed.append((transaction, time.monotonic()))
         self.burned.add(transaction)
-        return {"transaction": transaction, "status": "settled", "settled_as": transaction}
+        return {"submitted_transaction": transaction, "status": "settled", "transaction": transaction}
 
-    def find_burn(self, asked):
+    def lookup_burn(self, asked):
         transaction = self.known(asked["body"])
-        there = {"status": "landed", "landed_as": transaction} if transaction in self.burned else {"status": "pending"}
-        return {"of": transaction, **there}
+        there = {"status": "confirmed", "transaction": transaction} if transaction in self.burned else {"status": "pending"}
+        return {"subject": transaction, **there}
 
     def message_of(self, transaction):
         crossing = self.signed[transaction]
-        return f"{transaction} {crossing['to']} {crossing['arrives']}".encode()
+        return f"{transaction} {crossing['to']} {crossing['amount']}".encode()
 
     def listed_crossings(self):
         for transaction, at in list(self.crossed):
             is_minted = hashlib.sha256(self.message_of(transaction)).hexdigest() in self.mints
-            yield {"key": transaction, "product": "crossing", "amount": self.signed[transaction]["arrives"],
-                   "currency": "USDC", "returned_transfer_id": None, "status": "done" if is_minted else "held",
+            yield {"key": transaction, "product": "bridge transfer", "amount": self.signed[transaction]["amount"],
+                   "currency": "USDC", "returned_transfer_id": None, "status": "completed" if is_minted else "held",
                    "at_ms": self.wall_ms(at)}
 
     def seal(self, message):
         return hmac.new(self.secret, b"attested " + message, hashlib.sha256).digest()
 
-    def burn_attestation(self, asked):
+    def get_burn_attestation(self, asked):
         transaction = self.known(asked["body"])
         if transaction not in self.burned:
             return {"transaction": transaction, "status": "pending", "retry_after_ms": 10}
         crossing, message = self.signed[transaction], self.message_of(transaction)
         attested = {"nonce": hashlib.sha256(message).hexdigest(), "message": text(message), "to": crossing["to"],
-                    "attestation": text(self.seal(message)), "is_usdc": True, "arrives": crossing["arrives"]}
+                    "attestation": text(self.seal(message)), "is_usdc": True, "amount": crossing["amount"]}
         return {"transaction": transaction, "status": "complete", "attested": attested}
 
-    def attest_again(self, asked):
-        raise ValueError("no word of these attesters lapses")
+    def reattest_message(self, asked):
+        raise ValueError("no attestation expires here")
 
     def sign_mint(self, asked):
         message = asked["body"]
         return {"nonce": message["nonce"], "mint": {"bytes": text(raw(message["attestation"]) + raw(message["message"])),
                                                     "transaction": ""}}
 
-    def send_mint(self, asked):
+    def submit_mint(self, asked):
         sent = raw(asked["body"]["bytes"])
-        insist(hmac.compare_digest(sent[:32], self.seal(sent[32:])), "not a message that was attested", "refused")
+        insist(hmac.compare_digest(sent[:32], self.seal(sent[32:])), "not a message that was attested", "rejected")
         nonce, answer = hashlib.sha256(sent[32:]).hexdigest(), {"sha256": hashlib.sha256(sent).hexdigest()}
         if nonce in self.mints:
             return {**answer, "status": "nonce_used"}
         self.mints[nonce] = "mint-" + self.minted("mint", nonce)
         self.crossed.append((sent[32:].decode().split()[0], time.monotonic()))
-        return {**answer, "status": "minted", "minted_as": self.mints[nonce]}
+        return {**answer, "status": "minted", "transaction": self.mints[nonce]}
 
-    def find_mint(self, asked):
+    def lookup_mint(self, asked):
         nonce = asked["body"]["nonce"]
-        there = {"status": "landed", "landed_as": self.mints[nonce]} if nonce in self.mints else {"status": "pending"}
-        return {"of": nonce, **there}
+        there = {"status": "confirmed", "transaction": self.mints[nonce]} if nonce in self.mints else {"status": "pending"}
+        return {"subject": nonce, **there}

@@ -23,35 +23,35 @@ class Money:
         self.balances = {}  # what is left of each holder's balance at the issuer, by deposit address
         self.arrived = {}  # deposits that count: the amount, by address and transaction
         self.reloadables, self.changed = {}, []  # by reference; references in the order of changes
-        self.reservations = {}  # by key
+        self.holds = {}  # by key
         self.documents, self.bank_accounts, self.paid_in = {}, {}, []
         self.program_lines, self.balance_lines = [], []  # what became of an order or a card, and when
 
     def judged(self, kind, asked, judge):
         """The first order under this key and its result, which `judge` finds once."""
         is_new = (kind, asked["Idempotency-Key"]) not in self.orders
-        if is_new and kind in ("reloadable card", "reservation"):
+        if is_new and kind in ("reloadable card", "hold"):
             self.program_lines.append((kind, asked["Idempotency-Key"], time.monotonic()))
         return self.order(kind, asked, judge() if is_new else None)
 
     def listed_program(self):
         for kind, key, at in list(self.program_lines):
             body, _, result, _ = self.orders[kind, key]
-            paid = self.reservations.get(key, {"paid": None})["paid"]
-            stands = {"open": "done", "held": {None: "held", True: "done", False: "returned"}[paid]}
+            captured = self.holds.get(key, {"captured": None})["captured"]
+            stands = {"open": "completed", "held": {None: "held", True: "completed", False: "returned"}[captured]}
             yield {"key": key, "product": kind, "amount": body["amount"], "currency": "USD", "returned_transfer_id": None,
-                   "status": stands.get(result["status"], "refused"), "at_ms": self.wall_ms(at)}
+                   "status": stands.get(result["status"], "declined"), "at_ms": self.wall_ms(at)}
 
     def listed_balances(self):
         for reference, at in list(self.balance_lines):
             card = self.reloadables[reference]
             yield {"key": card["key"], "product": "balance", "amount": str(card["available"]), "currency": "USD",
-                   "returned_transfer_id": None, "status": "done", "at_ms": self.wall_ms(at)}
+                   "returned_transfer_id": None, "status": "completed", "at_ms": self.wall_ms(at)}
 
     def listed_deposits(self):
         for paid in list(self.paid_in):
             yield {"key": paid["reference"], "product": "deposit", "amount": paid["amount"], "currency": "USD",
-                   "returned_transfer_id": paid["returned_transfer_id"], "status": "done",
+                   "returned_transfer_id": paid["returned_transfer_id"], "status": "completed",
                    "at_ms": self.wall_ms(paid["at"])}
 
     def took(self, address, amount):
@@ -62,29 +62,29 @@ class Money:
             self.balances[address] -= amount
         return has_it
 
-    def open_account(self, asked):
-        deposit_address = "0x" + hashlib.sha256(asked["body"]["holder"].encode()).hexdigest()[:40]
+    def open_issuer_account(self, asked):
+        deposit_address = "0x" + hashlib.sha256(asked["body"]["wallet"].encode()).hexdigest()[:40]
         self.balances.setdefault(deposit_address, Decimal(0))
         return {**asked["body"], "status": "open", "deposit_address": deposit_address}
 
-    def account_balance(self, asked):
+    def get_issuer_account_balance(self, asked):
         address = asked["address"].lower()  # on Base case says nothing
         insist(address in self.balances, "no such account", "not_found")
         return {"deposit_address": asked["address"], "balance": str(self.balances[address])}
 
-    def account_deposit(self, asked):
-        self.account_balance(asked)
+    def get_issuer_account_deposit(self, asked):
+        self.get_issuer_account_balance(asked)
         counts = self.arrived.get((asked["address"].lower(), asked["transaction"])) == decimal(asked["amount"])
         return {"transaction": asked["transaction"], "amount": asked["amount"], "credited": counts}
 
-    def desk(self, what, body):
+    def control(self, what, body):
         """No affair of the document: USDC that arrives on Base, money that somebody pays into an on-ramp."""
         if what == "deposits":
             transaction = f"0x{len(self.arrived) + 1:064x}"
             self.arrived[body["address"].lower(), transaction] = decimal(body["amount"])
             self.balances[body["address"].lower()] += decimal(body["amount"])
             return {"transaction": transaction}
-        insist(what == "bank-deposits" and self.bank_accounts[body["account_id"]]["ramp"] == "onramp", "no such on-ramp")
+        insist(what == "bank-deposits" and self.bank_accounts[body["account_id"]]["account_type"] == "onramp", "no such on-ramp")
         self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Somebody",
                              "returned_transfer_id": None, "at": time.monotonic()})
         return {}
@@ -95,7 +95,7 @@ class Money:
 
         def judge():
             if not self.took(body["deposit_address"], body["amount"]):
-                return {"status": "insufficient"}
+                return {"status": "insufficient_balance"}
             self.reloadables[reference] = {**named(body, "card_id", "deposit_address"), "available": decimal(body["amount"]),
                                            "sequence": 0, "state": "open", "key": key}
             self.balance_lines.append((reference, time.monotonic()))
@@ -110,10 +110,10 @@ class Money:
         insist(reference in self.reloadables, "no such card", "not_found")
         return self.reloadables[reference]
 
-    def reloadable_card(self, asked):
+    def get_reloadable_card_balance(self, asked):
         return {"reference": asked["reference"], "available": str(self.held(asked["reference"])["available"])}
 
-    def reloadable_card_cvv(self, asked):
+    def get_reloadable_card_cvv(self, asked):
         self.held(asked["reference"])
         return {"cvv": self.digits("reloadable cvv", asked["reference"], 3)}
 
@@ -122,12 +122,12 @@ class Money:
         return {**named(card, "card_id", "sequence", "state"), "available": str(card["available"]),
                 "released": "0", "transactions": []}
 
-    def wish_of_card(self, asked):
+    def apply_card_action(self, asked):
         reference, body, key = asked["reference"], asked["body"], asked["Idempotency-Key"]
         card = self.reloadables.get(reference)
-        insist(card and card["card_id"] == body["card_id"], "no such card", "refused")
-        to = MOVES.get((card["state"], body["wish"])) if ("wish", key) not in self.orders else None
-        self.order("wish", asked)
+        insist(card and card["card_id"] == body["card_id"], "no such card", "rejected")
+        to = MOVES.get((card["state"], body["action"])) if ("card action", key) not in self.orders else None
+        self.order("card action", asked)
         if to:
             card["state"], card["sequence"] = to, card["sequence"] + 1
             self.changed.append(reference)
@@ -137,71 +137,71 @@ class Money:
             card["available"] = Decimal(0)
         return {"key": key, **self.standing(reference)}
 
-    def card_words(self, asked):
+    def list_card_events(self, asked):
         told = self.changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
-        return {"words": [{"number": number, **self.standing(each)} for number, each in enumerate(told, asked["after"] + 1)]}
+        return {"events": [{"position": position, **self.standing(each)} for position, each in enumerate(told, asked["after"] + 1)]}
 
-    def reserve_balance(self, asked):
+    def create_balance_hold(self, asked):
         def judge():
             if not self.took(asked["body"]["deposit_address"], asked["body"]["amount"]):
-                return {"status": "insufficient"}
-            self.reservations[asked["Idempotency-Key"]] = {**asked["body"], "paid": None}
+                return {"status": "insufficient_balance"}
+            self.holds[asked["Idempotency-Key"]] = {**asked["body"], "captured": None}
             return {"status": "held"}
 
-        first, state = self.judged("reservation", asked, judge)
-        ended = self.reservations.get(asked["Idempotency-Key"], {"paid": None})["paid"]
-        return {**first, **(state if ended is None else {"status": "ended", "paid": ended})}
+        first, state = self.judged("hold", asked, judge)
+        ended = self.holds.get(asked["Idempotency-Key"], {"captured": None})["captured"]
+        return {**first, **(state if ended is None else {"status": "settled", "captured": ended})}
 
-    def balance_reservation(self, asked):
-        kept = self.reservations.get(asked["key"])
-        status = {None: "held", True: "paid", False: "put_back"}[kept["paid"]] if kept else "never"
+    def get_balance_hold(self, asked):
+        kept = self.holds.get(asked["key"])
+        status = {None: "held", True: "captured", False: "released"}[kept["captured"]] if kept else "not_found"
         return {"key": asked["key"], "status": status}
 
-    def end_reservation(self, asked):
-        insist(asked["key"] == asked["Idempotency-Key"], "path and header name two reservations")
-        reservation, paid = self.reservations.get(asked["key"]), asked["body"]["paid"]
-        insist(reservation, "nothing is set aside under this key", "refused")
-        insist(reservation["paid"] in (None, paid), "it has ended the other way", "refused")
-        if reservation["paid"] is None and not paid:
-            self.balances[reservation["deposit_address"].lower()] += decimal(reservation["amount"])
-        if reservation["paid"] is None:
-            self.program_lines.append(("reservation", asked["key"], time.monotonic()))
-        reservation["paid"] = paid
-        return {"key": asked["key"], "paid": paid}
+    def settle_balance_hold(self, asked):
+        insist(asked["key"] == asked["Idempotency-Key"], "path and header name two holds")
+        hold, captured = self.holds.get(asked["key"]), asked["body"]["captured"]
+        insist(hold, "there is no hold under this key", "rejected")
+        insist(hold["captured"] in (None, captured), "it has ended the other way", "rejected")
+        if hold["captured"] is None and not captured:
+            self.balances[hold["deposit_address"].lower()] += decimal(hold["amount"])
+        if hold["captured"] is None:
+            self.program_lines.append(("hold", asked["key"], time.monotonic()))
+        hold["captured"] = captured
+        return {"key": asked["key"], "captured": captured}
 
-    def send_document(self, asked):
+    def upload_bank_document(self, asked):
         self.documents[asked["document_id"]] = base64.b64decode(asked["body"]["content"], validate=True)
         return {"document_id": asked["document_id"]}
 
-    def apply_to_bank(self, asked):
+    def submit_bank_application(self, asked):
         answer = {"application_id": asked["body"]["application_id"], "key": asked["Idempotency-Key"]}
         papers = asked["body"]["documents"]
         missing = [each["document_id"] for each in papers if each["document_id"] not in self.documents]
         if missing:
-            return {**answer, "status": "documents_wanted", "document_ids": missing}
+            return {**answer, "status": "documents_required", "document_ids": missing}
         for each in papers:
             actual = hashlib.sha256(self.documents[each["document_id"]]).hexdigest()
-            insist(actual == each["sha256"], "a document is not what was announced", "refused")
+            insist(actual == each["sha256"], "a document is not what was announced", "rejected")
         customer = "customer-" + self.minted("customer", asked["body"]["application_id"])
         _, state = self.judged("application", asked, lambda: {"status": "approved", "customer": customer})
         return {**answer, **state}
 
     def open_bank_account(self, asked):
-        account_id, ramp = asked["body"]["account_id"], asked["body"]["ramp"]
+        account_id, account_type = asked["body"]["account_id"], asked["body"]["account_type"]
 
         def judge():
-            self.bank_accounts[account_id] = {"ramp": ramp, "balance": Decimal(0)}
+            self.bank_accounts[account_id] = {"account_type": account_type, "balance": Decimal(0)}
             return {"status": "open", "bank_name": "Stub Bank", "routing_number": "021000021",
                     "account_number": self.digits("account", account_id, 12), "memo": None}
 
         first, state = self.judged("bank account", asked, judge)
         return {**named(first, "account_id", "customer"), **state}
 
-    def bank_balance(self, asked):
+    def get_bank_account_balance(self, asked):
         insist(asked["account_id"] in self.bank_accounts, "no such account", "not_found")
         return {"account_id": asked["account_id"], "balance": str(self.bank_accounts[asked["account_id"]]["balance"])}
 
-    def bank_transfer(self, asked):
+    def create_bank_transfer(self, asked):
         body = asked["body"]
         change = decimal(body["amount"]) * (1 if body["direction"] == "to_account" else -1)
 
@@ -215,7 +215,7 @@ class Money:
         first, state = self.judged("bank transfer", asked, judge)
         return {**named(first, "transfer_id", "amount"), **state}
 
-    def bank_deposits(self, asked):
+    def list_bank_deposits(self, asked):
         told = self.paid_in[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
-        return {"deposits": [{"number": number, **named(each, "reference", "account_id", "amount", "sender", "returned_transfer_id")}
-                             for number, each in enumerate(told, asked["after"] + 1)]}
+        return {"deposits": [{"position": position, **named(each, "reference", "account_id", "amount", "sender", "returned_transfer_id")}
+                             for position, each in enumerate(told, asked["after"] + 1)]}

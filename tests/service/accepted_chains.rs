@@ -28,7 +28,7 @@ async fn an_operator_accepts_no_chain_where_none_has_changed() {
     }
     let support = desk.add_operator("eva", "support").await;
     let refused = support.post("/admin/chains/accept", says("base", "Seen")).await;
-    assert_eq!((refused.status, refused.code()), (403, "role_forbidden"));
+    assert_eq!((refused.status, refused.code()), (403, "role_not_permitted"));
     let printed = admin(&host, &service, &["chains", "accept", "base", "--evidence", "Seen"], "");
     assert!(printed.unwrap_err().contains("chain_unchanged"));
     let audit: Vec<String> = desk.audit().await.into_iter().map(|(_, what, _)| what).collect();

@@ -36,19 +36,20 @@ pub(crate) struct MatrixCall {
 
 const NO_TOKEN: StatusAndCode = (401, "token_missing");
 const OK: StatusAndCode = (200, "");
-const TOP_UP: (StatusAndCode, StatusAndCode) = ((403, "top_up_of_another"), (404, "top_up_unknown"));
-const WITHDRAWAL: (StatusAndCode, StatusAndCode) = ((403, "withdrawal_of_another"), (404, "withdrawal_unknown"));
-const WEBHOOK: (StatusAndCode, StatusAndCode) = ((403, "webhook_of_another"), (404, "webhook_unknown"));
-const DELIVERY: (StatusAndCode, StatusAndCode) = ((403, "delivery_of_another"), (404, "delivery_unknown"));
-const PAYOUT: (StatusAndCode, StatusAndCode) = ((403, "payout_of_another"), (404, "payout_unknown"));
-const RECIPIENT: (StatusAndCode, StatusAndCode) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
-const DESTINATION: (StatusAndCode, StatusAndCode) = ((404, "destination_unknown"), (404, "destination_unknown"));
-const ADDRESS: (StatusAndCode, StatusAndCode) = ((404, "address_unknown"), (404, "address_unknown"));
-const BANK_ACCOUNT: (StatusAndCode, StatusAndCode) = ((403, "bank_account_of_another"), (404, "bank_account_unknown"));
-const TRANSACTION: (StatusAndCode, StatusAndCode) = ((404, "transaction_unknown"), (404, "transaction_unknown"));
-const BANK_RECIPIENT: (StatusAndCode, StatusAndCode) = ((404, "recipient_unknown"), (404, "recipient_unknown"));
-const API_KEY: (StatusAndCode, StatusAndCode) = ((403, "api_key_of_another"), (404, "api_key_unknown"));
-const CARD: (StatusAndCode, StatusAndCode) = ((403, "card_of_another"), (404, "card_unknown"));
+const TOP_UP: (StatusAndCode, StatusAndCode) = ((403, "top_up_access_denied"), (404, "top_up_not_found"));
+const WITHDRAWAL: (StatusAndCode, StatusAndCode) = ((403, "withdrawal_access_denied"), (404, "withdrawal_not_found"));
+const WEBHOOK: (StatusAndCode, StatusAndCode) = ((403, "webhook_access_denied"), (404, "webhook_not_found"));
+const DELIVERY: (StatusAndCode, StatusAndCode) = ((403, "delivery_access_denied"), (404, "delivery_not_found"));
+const PAYOUT: (StatusAndCode, StatusAndCode) = ((403, "payout_access_denied"), (404, "payout_not_found"));
+const RECIPIENT: (StatusAndCode, StatusAndCode) = ((403, "recipient_access_denied"), (404, "recipient_not_found"));
+const DESTINATION: (StatusAndCode, StatusAndCode) = ((404, "destination_not_found"), (404, "destination_not_found"));
+const ADDRESS: (StatusAndCode, StatusAndCode) = ((404, "address_not_found"), (404, "address_not_found"));
+const BANK_ACCOUNT: (StatusAndCode, StatusAndCode) =
+    ((403, "bank_account_access_denied"), (404, "bank_account_not_found"));
+const TRANSACTION: (StatusAndCode, StatusAndCode) = ((404, "transaction_not_found"), (404, "transaction_not_found"));
+const BANK_RECIPIENT: (StatusAndCode, StatusAndCode) = ((404, "recipient_not_found"), (404, "recipient_not_found"));
+const API_KEY: (StatusAndCode, StatusAndCode) = ((403, "api_key_access_denied"), (404, "api_key_not_found"));
+const CARD: (StatusAndCode, StatusAndCode) = ((403, "card_access_denied"), (404, "card_not_found"));
 
 /// A route that shows one thing to its owner.
 const fn reads(
@@ -136,7 +137,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
             "/get-payment",
             "payment_id",
             "payment",
-            ((403, "payment_of_another"), (404, "payment_unknown")),
+            ((403, "payment_access_denied"), (404, "payment_not_found")),
         )
     },
     reads("/get-withdrawal-status", "withdrawal_id", "withdrawal", WITHDRAWAL),
@@ -150,7 +151,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
         "/list-payments",
         "payment",
         &[],
-        ((403, "payment_of_another"), (404, "payment_unknown")),
+        ((403, "payment_access_denied"), (404, "payment_not_found")),
     ),
     MatrixCall {
         method: "POST",
@@ -211,15 +212,15 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
         "recipient_id",
         "recipient",
         &[("amount", "5"), ("platform", "paypal")],
-        (404, "recipient_unknown"),
+        (404, "recipient_not_found"),
     ),
     MatrixCall {
         method: "POST",
         ..reads(
             "/getAgentWallet",
-            "spendId",
+            "walletPaymentId",
             "spend",
-            ((403, "spend_of_another"), (404, "spend_unknown")),
+            ((403, "wallet_payment_access_denied"), (404, "wallet_payment_not_found")),
         )
     },
     MatrixCall {

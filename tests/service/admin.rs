@@ -29,7 +29,7 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("GET", "/admin/openapi.json"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/refunds"),
-    ("GET", "/admin/stuck"),
+    ("GET", "/admin/dead-letters"),
     ("GET", "/admin/system"),
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
@@ -42,7 +42,7 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
     ("POST", "/admin/chains/accept"),
-    ("POST", "/admin/departures/book"),
+    ("POST", "/admin/untracked-transfers/attribute"),
     ("POST", "/admin/incoming-transfers/credit"),
     ("POST", "/admin/incoming-transfers/operator-funds"),
     ("POST", "/admin/incoming-transfers/return"),
@@ -56,10 +56,10 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
-    ("POST", "/admin/retry"),
-    ("POST", "/admin/stuck/credit"),
-    ("POST", "/admin/stuck/keep"),
-    ("POST", "/admin/stuck/resolve"),
+    ("POST", "/admin/jobs/retry"),
+    ("POST", "/admin/jobs/credit"),
+    ("POST", "/admin/jobs/keep"),
+    ("POST", "/admin/jobs/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),
     ("POST", "/admin/suspended/confirm"),
@@ -159,14 +159,14 @@ async fn case_50_wallets_and_operators_do_not_meet() {
         let one = desk.add_operator(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {
             let (status, code) = status(&service, route, Some(&one.token)).await;
-            let refused = (status, code.as_str()) == (403, "role_forbidden");
+            let refused = (status, code.as_str()) == (403, "role_not_permitted");
             assert_eq!(!refused, n < trusted, "{role} at {route:?}: {status} {code}");
         }
     }
     let again = desk
         .post("/admin/tokens", json!({"name": "gone", "role": "support"}))
         .await;
-    assert_eq!((again.status, again.code()), (409, "token_name_taken"));
+    assert_eq!((again.status, again.code()), (409, "operator_token_name_taken"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,7 +182,7 @@ async fn what_operators_do_is_kept_and_takes_effect() {
     let token = agent.token(&site).await;
     let wallet = agent.address();
     let stranger = json!({"wallet": Agent::new(Network::Base).address(), "message": "Call us."});
-    assert_eq!(ben.post("/admin/freeze", stranger).await.code(), "account_unknown");
+    assert_eq!(ben.post("/admin/freeze", stranger).await.code(), "account_not_found");
     let asked = ben
         .post("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
         .await;
@@ -191,7 +191,7 @@ async fn what_operators_do_is_kept_and_takes_effect() {
     assert_eq!((refused.status, refused.str("frozen_message")), (403, Some("Call us.")));
     assert_eq!(
         ben.post("/admin/unfreeze", json!({"wallet": wallet})).await.code(),
-        "role_forbidden"
+        "role_not_permitted"
     );
     desk.done("/admin/unfreeze", json!({"wallet": wallet})).await;
     assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
@@ -211,15 +211,15 @@ async fn what_operators_do_is_kept_and_takes_effect() {
             .any(|(_, what, subject)| what == "account.unfreeze" && *subject == wallet)
     );
     let page = desk.get("/admin/audit").await;
-    let freeze = page.body["acts"]
+    let freeze = page.body["entries"]
         .as_array()
         .unwrap()
         .iter()
-        .find(|a| a["what"] == "account.freeze");
+        .find(|a| a["action"] == "account.freeze");
     assert_eq!(freeze.unwrap()["request_id"], json!(id));
-    assert_eq!(freeze.unwrap()["words"], "Call us.");
+    assert_eq!(freeze.unwrap()["note"], "Call us.");
     let ben = OperatorClient::of(&service, &bens);
-    assert_eq!(ben.get("/admin/stuck").await.status, 200);
+    assert_eq!(ben.get("/admin/dead-letters").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -227,26 +227,26 @@ async fn stuck_work_is_tried_again_by_an_operator() {
     // Aim: an issuer that fails once too often leaves the order of the card on the list; retried, the card is ready.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let bought = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let stuck = until("the order is stuck", async || {
-        let list = desk.get("/admin/stuck").await;
-        list.body["effects"].get(0).cloned()
+        let list = desk.get("/admin/dead-letters").await;
+        list.body["jobs"].get(0).cloned()
     })
     .await;
     assert_eq!(
-        (&stuck["work"], &stuck["subject"]),
+        (&stuck["job_type"], &stuck["subject"]),
         (&json!("issue_card"), &json!(bought.card()))
     );
     assert_eq!(stuck["attempts"], 2);
     assert!(stuck["last_error"].as_str().unwrap().contains("issue"), "{stuck}");
     site.issuer_fault(json!({"fault": "clear"})).await;
-    let retry = json!({"effect_id": stuck["effect_id"]});
-    desk.done("/admin/retry", retry.clone()).await;
+    let retry = json!({"job_id": stuck["job_id"]});
+    desk.done("/admin/jobs/retry", retry.clone()).await;
     let token = bought.body["auth"]["id_token"].as_str().unwrap();
     until("the card", async || {
         let card = site
@@ -255,19 +255,19 @@ async fn stuck_work_is_tried_again_by_an_operator() {
         (card.str("status") == Some("ready")).then_some(())
     })
     .await;
-    let over = desk.post("/admin/retry", retry).await;
-    assert_eq!((over.status, over.code()), (404, "effect_unknown"));
+    let over = desk.post("/admin/jobs/retry", retry).await;
+    assert_eq!((over.status, over.code()), (404, "job_not_found"));
     assert_eq!(
-        desk.get("/admin/stuck").await.body,
-        json!({"effects": [], "held": [], "unexplained_departures": [], "unexplained_orders": [], "unknown_payments": [], "withdrawals_held": false,
-            "withdrawals_held_until_at_least": null})
+        desk.get("/admin/dead-letters").await.body,
+        json!({"jobs": [], "held": [], "untracked_transfers": [], "unexplained_orders": [], "unknown_payments": [], "withdrawals_paused": false,
+            "withdrawals_paused_until": null})
     );
 }
 
 /// Runs `purser admin` beside the service; what it printed.
 pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &str) -> Result<Value, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
-    command.arg("admin").args(["--at", service.operator.as_ref().unwrap()]);
+    command.arg("admin").args(["--url", service.operator.as_ref().unwrap()]);
     command.arg("--data").arg(host.data()).args(arguments).env_clear();
     command
         .stdin(Stdio::piped())
@@ -302,11 +302,11 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
     let order = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
     let run = |arguments: &[&str], typed: &str| admin(&host, &service, arguments, typed);
-    let listed = run(&["intl", "list"], "").unwrap();
+    let listed = run(&["intl-orders", "list"], "").unwrap();
     assert_eq!(listed["orders"][0]["card_id"], order);
-    assert_eq!(run(&["intl", "claim", order], "").unwrap()["lease"], 1);
+    assert_eq!(run(&["intl-orders", "claim", order], "").unwrap()["lease"], 1);
     let old = fulfilled(&host, &service, order, "9").unwrap_err();
-    assert!(old.contains("lease_old") && !old.contains(PAN), "{old}");
+    assert!(old.contains("lease_stale") && !old.contains(PAN), "{old}");
     let made = fulfilled(&host, &service, order, "1").unwrap();
     assert_eq!(made["status"], "ready");
     let wallet = agent.address();
@@ -315,14 +315,14 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
         true
     );
     assert_eq!(run(&["unfreeze", &wallet], "").unwrap()["frozen"], false);
-    assert_eq!(run(&["stuck"], "").unwrap()["effects"], json!([]));
-    let missing = run(&["retry", "eff_00000000000000000000000000000001"], "").unwrap_err();
-    assert!(missing.contains("effect_unknown"), "{missing}");
-    let made = run(&["token", "create", "eva", "--role", "read-only"], "").unwrap();
+    assert_eq!(run(&["dead-letters"], "").unwrap()["jobs"], json!([]));
+    let missing = run(&["jobs", "retry", "job_00000000000000000000000000000001"], "").unwrap_err();
+    assert!(missing.contains("job_not_found"), "{missing}");
+    let made = run(&["tokens", "create", "eva", "--role", "read-only"], "").unwrap();
     let file = host.sibling_path("eva.token");
     std::fs::write(&file, made["token"].as_str().unwrap()).unwrap();
     let as_eva = ["--token-file", file.to_str().unwrap(), "unfreeze", &wallet];
-    assert!(run(&as_eva, "").unwrap_err().contains("role_forbidden"));
+    assert!(run(&as_eva, "").unwrap_err().contains("role_not_permitted"));
     // Which token was not good, or not there, is said by its place alone.
     for (text, says) in [
         (Some("pop_0"), "token_invalid"),
@@ -333,16 +333,16 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
         let _ = std::fs::remove_file(&path);
         text.into_iter().for_each(|text| std::fs::write(&path, text).unwrap());
         let path = path.to_str().unwrap();
-        let said = run(&["--token-file", path, "stuck"], "").unwrap_err();
+        let said = run(&["--token-file", path, "dead-letters"], "").unwrap_err();
         assert!(
             said.contains(says) && said.contains(path) && !said.contains(text.unwrap_or("pop_")),
             "{said}"
         );
     }
-    let acts = run(&["audit"], "").unwrap()["acts"].as_array().unwrap().len();
+    let acts = run(&["audit"], "").unwrap()["entries"].as_array().unwrap().len();
     // The first token, claim, fulfil, freeze, unfreeze, and eva's token.
     assert_eq!(acts, 6);
-    let generated = run(&["token", "generate", "ops", "--role", "operator"], "").unwrap();
+    let generated = run(&["tokens", "generate", "ops", "--role", "operator"], "").unwrap();
     assert!(generated.as_str().unwrap().starts_with("pop_"), "{generated}");
     let hash = hex::encode(purser::http::operator::hash_of(generated.as_str().unwrap().trim()));
     drop(site);
@@ -354,9 +354,12 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     let service = host.start_with(&["--config", settings.to_str().unwrap()]);
     let ops = OperatorClient::of(&service, generated.as_str().unwrap().trim());
     assert_eq!(ops.get("/admin/intl-orders").await.status, 200);
-    assert_eq!(ops.get("/admin/tokens").await.code(), "role_forbidden");
+    assert_eq!(ops.get("/admin/tokens").await.code(), "role_not_permitted");
     let first = OperatorClient::first(&host, &service);
-    for (name, code) in [("ops", "token_in_settings"), ("nobody", "token_unknown")] {
+    for (name, code) in [
+        ("ops", "operator_token_in_config"),
+        ("nobody", "operator_token_not_found"),
+    ] {
         let told = first.post("/admin/tokens/revoke", json!({ "name": name })).await;
         assert_eq!(told.code(), code, "{}", told.text);
     }

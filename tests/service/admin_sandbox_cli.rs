@@ -41,11 +41,11 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     let bought = agent.buy(&site, CARD).await;
     let old = bought.body["auth"]["id_token"].as_str().unwrap();
     wait_for_card_status(&site, old, bought.card(), "ready").await;
-    assert_eq!(sandbox_command(&host, &service, "time")["ahead_seconds"], 0);
+    assert_eq!(sandbox_command(&host, &service, "clock")["offset_seconds"], 0);
     let mut stream = listening(&site, old).await;
     let years = 7 * 366 * 86_400;
-    let moved = sandbox_command(&host, &service, "advance 2562d");
-    assert_eq!(moved["ahead_seconds"], json!(years), "{moved}");
+    let moved = sandbox_command(&host, &service, "advance-clock 2562d");
+    assert_eq!(moved["offset_seconds"], json!(years), "{moved}");
     assert_eq!(site.get_as(old, "/get-account-balance").await.code(), "token_expired");
     let closed = loop {
         if let Message::Close(Some(frame)) = stream.next().await.unwrap().unwrap() {
@@ -81,7 +81,10 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     drop(site);
     service.kill();
     let service = host.start();
-    assert_eq!(sandbox_command(&host, &service, "time")["ahead_seconds"], json!(years));
+    assert_eq!(
+        sandbox_command(&host, &service, "clock")["offset_seconds"],
+        json!(years)
+    );
     let site = ServiceClient::of(&service);
     assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
     drop(site);
@@ -103,8 +106,8 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
     let service = host.start_with(&["--config", settings.to_str().unwrap()]);
     let site = ServiceClient::of(&service);
     let refused = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
-    assert_eq!((refused.status, refused.code()), (409, "time_not_ours"));
-    assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
+    assert_eq!((refused.status, refused.code()), (409, "clock_not_adjustable"));
+    assert_eq!(site.get("/sandbox/time", &[]).await.body["offset_seconds"], 0);
     let hint = with_caps(&site, &Agent::new(Network::Base)).await;
     assert!(hint.contains("midnight") && !hint.contains("advance"), "{hint}");
 }
@@ -112,7 +115,7 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_steers_a_provider_elsewhere_is_refused() {
     // Aim: with every provider in another process, whatever would steer one in this process is refused and names the setting,
-    // over HTTP and on the command line; what `purser provider` can be told, it is told at its own address; the chains, which
+    // over HTTP and on the command line; what `purser serve-providers` can be told, it is told at its own address; the chains, which
     // are never elsewhere, are steered as always.
     let provider = Provider::start();
     let host = provider.host(&provider.url);
@@ -121,7 +124,7 @@ async fn what_steers_a_provider_elsewhere_is_refused() {
     let clear = json!({"fault": "clear"});
     for &(path, setting, there) in CONTROLLED_PROVIDERS {
         let refused = site.post(path, &clear).await;
-        assert_eq!((refused.status, refused.code()), (409, "provider_elsewhere"), "{path}");
+        assert_eq!((refused.status, refused.code()), (409, "provider_is_remote"), "{path}");
         assert!(
             refused.str("error").unwrap().contains(&format!("{setting}.url")),
             "{path}"
@@ -133,7 +136,7 @@ async fn what_steers_a_provider_elsewhere_is_refused() {
             .await;
         // What it does not have is asked for a secret first, as all that is not its desk's.
         let known = told.unwrap().status() != 401;
-        assert_eq!(known, there, "{path} at `purser provider`");
+        assert_eq!(known, there, "{path} at `purser serve-providers`");
     }
     let steered: BTreeSet<&str> = CONTROLLED_PROVIDERS.iter().map(|(_, setting, _)| *setting).collect();
     let all = purser::config::Config::load(&purser::config::ConfigSources::default())
@@ -143,7 +146,7 @@ async fn what_steers_a_provider_elsewhere_is_refused() {
     assert_eq!(steered, all, "every provider that can be elsewhere");
     let words = ["sandbox", "--service", &service.url, "fault", "issuer", "decline"];
     let said = admin(&host, &service, &words, "").unwrap_err();
-    assert!(said.contains("provider_elsewhere"), "{said}");
+    assert!(said.contains("provider_is_remote"), "{said}");
     let there = ["sandbox", "--service", &provider.url, "fault", "bank", "clear"];
     admin(&host, &service, &there, "").unwrap();
     sandbox_command(&host, &service, "fault chain clear");
@@ -202,7 +205,7 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
     let wallet = agent.address();
     let line = ["sandbox", "--service", &service.url, "identity", &wallet, "passed"];
     let none = admin(&host, &service, &line, "").unwrap_err();
-    assert!(none.contains("check_not_open"), "{none}");
+    assert!(none.contains("identity_check_not_open"), "{none}");
     let owner = Owner::by_token(&site, &token).await;
     for (result, status) in [("failed", "rejected"), ("passed", "verified")] {
         let begun = owner.send(&site, "/account/identity", "").await;
@@ -225,7 +228,7 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
         assert!(
             admin(&host, &service, &line, "")
                 .unwrap_err()
-                .contains("check_not_open")
+                .contains("identity_check_not_open")
         );
     }
     let wrong = json!({"wallet": wallet, "passed": true, "reason": "under_age"});
@@ -252,7 +255,12 @@ async fn the_desk_is_asked_over_http_as_by_the_command_line() {
     let token = agent.token(&site).await;
     let passed = json!({"wallet": agent.address(), "passed": true});
     let none = site.post("/sandbox/identity-result", &passed).await;
-    assert_eq!((none.status, none.code()), (409, "check_not_open"), "{}", none.text);
+    assert_eq!(
+        (none.status, none.code()),
+        (409, "identity_check_not_open"),
+        "{}",
+        none.text
+    );
     Owner::by_token(&site, &token).await.check(&site).await;
     let decided = site.post("/sandbox/identity-result", &passed).await;
     assert_eq!(
@@ -270,12 +278,12 @@ async fn the_desk_is_asked_over_http_as_by_the_command_line() {
     let again = site.post("/sandbox/identity-result", &begins).await;
     assert_eq!(
         (again.status, again.code()),
-        (409, "check_not_open"),
+        (409, "identity_check_not_open"),
         "it is verified already"
     );
     let moved = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
     assert_eq!(
-        (moved.status, &moved.body["ahead_seconds"]),
+        (moved.status, &moved.body["offset_seconds"]),
         (200, &json!(60)),
         "{}",
         moved.text

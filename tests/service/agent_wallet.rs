@@ -38,7 +38,7 @@ pub(crate) async fn fund_wallet(site: &ServiceClient<'_>, wallet: &str) {
 pub(crate) async fn with_open(site: &ServiceClient<'_>, token: &str, open: usize) -> Value {
     until("the reservations", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
-        (now["openSpends"].as_array().unwrap().len() == open).then_some(now)
+        (now["pendingPayments"].as_array().unwrap().len() == open).then_some(now)
     })
     .await
 }
@@ -59,12 +59,12 @@ pub(crate) async fn outgoing_amounts(site: &ServiceClient<'_>, wallet: &Value, n
 
 /// Of a wallet, its address book and its transfers.
 const EVENT_TYPES: &[&str] = &[
-    "agent_wallet.opened",
+    "agent_wallet.created",
     "agent_wallet.address_saved",
     "agent_wallet.address_deleted",
-    "spend.reserved",
-    "spend.signed reserved",
-    "spend.settled signed",
+    "wallet_payment.pending",
+    "wallet_payment.signed pending",
+    "wallet_payment.settled signed",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -90,9 +90,9 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
         let wanted = json!({"addressBookEntryId": id, "amountUsdc": 1.234567, "note": "lunch"});
         let key = format!("pay {to}");
         let sent = keyed(&site, &token, "agentWalletTransfer", &key, &wanted).await;
-        let spend = &sent.body["result"]["spend"];
+        let spend = &sent.body["result"]["walletPayment"];
         assert_eq!(
-            (sent.status, &spend["state"]),
+            (sent.status, &spend["status"]),
             (200, &json!("settled")),
             "{}",
             sent.text
@@ -110,7 +110,7 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
         assert_eq!(outgoing_amounts(&site, &wallet, network).await, [1_234_567]);
     }
     let now = with_open(&site, &token, 0).await;
-    let balance = json!({"balance": 9998.765433, "reserved": 0, "available": 9998.765433});
+    let balance = json!({"balance": 9998.765433, "held": 0, "available": 9998.765433});
     assert_eq!(now["balances"], json!({"base": balance, "solana": balance}));
     let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
     assert_eq!(
@@ -129,7 +129,7 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
     assert_error(
         &call(&site, &token, "deleteAddressBookEntry", gone).await,
         404,
-        "address_unknown",
+        "address_not_found",
     );
     site.wait_for_events(&token, EVENT_TYPES).await;
     service.stop();
@@ -168,7 +168,7 @@ async fn it_pays_routes_of_its_own_service() {
             bought.text
         );
         assert_eq!(
-            (&told["spend"]["host"], &told["spend"]["network"]),
+            (&told["walletPayment"]["host"], &told["walletPayment"]["network"]),
             (&json!("route"), &json!(network.name()))
         );
         let again = keyed(&site, &token, "agentX402Pay", &key, &wanted).await;
@@ -184,7 +184,10 @@ async fn it_pays_routes_of_its_own_service() {
         assert_eq!(read.status, 200, "{}", read.text);
     }
     let free = result(&site, &token, "agentX402Pay", json!({"route": "/version"})).await;
-    assert_eq!((&free["status"], &free["spend"]), (&json!("free"), &Value::Null));
+    assert_eq!(
+        (&free["status"], &free["walletPayment"]),
+        (&json!("free"), &Value::Null)
+    );
     let lost = call(&site, &token, "agentX402Pay", json!({"route": "/nowhere"})).await;
     assert_error(&lost, 502, "http_error");
     service.stop();
@@ -196,7 +199,7 @@ pub(crate) async fn service_with_seller() -> (Seller, Host, Service) {
     let seller = Seller::open().await;
     let mut host = Host::new();
     host.set(
-        "PURSER_OUTBOUND__LISTED_HOSTS",
+        "PURSER_OUTBOUND__ALLOWED_HOSTS",
         &format!("[\"{}\"]", seller.authority()),
     );
     let service = host.start();
@@ -223,7 +226,7 @@ async fn it_pays_a_foreign_server_on_both_chains() {
         assert_eq!(again.body, bought.body);
         assert_eq!(outgoing_amounts(&site, &wallet, network).await, [1_000_000]);
     }
-    site.wait_for_events(&token, &["spend.sent signed", "spend.settled sent"])
+    site.wait_for_events(&token, &["wallet_payment.sent signed", "wallet_payment.settled sent"])
         .await;
     service.stop();
     host.assert_verified();
@@ -260,9 +263,9 @@ async fn what_a_foreign_server_does_wrong_is_told_apart() {
         "one refused, one paid"
     );
     let now = with_open(&site, &token, 1).await;
-    let open = &now["openSpends"][0]["spendId"];
-    let seen = result(&site, &token, "getAgentWallet", json!({ "spendId": open })).await;
-    let told = (&seen["status"], &seen["spend"]["failureReason"]);
+    let open = &now["pendingPayments"][0]["walletPaymentId"];
+    let seen = result(&site, &token, "getAgentWallet", json!({ "walletPaymentId": open })).await;
+    let told = (&seen["status"], &seen["walletPayment"]["failureReason"]);
     assert_eq!(told, (&json!("pending"), &json!("unsettled")));
     service.stop();
     host.assert_verified();
@@ -299,8 +302,8 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
     // Aim: only the owner's page sets them, within their range; a call above the cap is refused; of a hundred payments at
     // once exactly as many leave as the day has room for.
     let host = Host::new()
-        .with("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000")
-        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "1000");
+        .with("PURSER_ENGINE__MAX_PAID_CALLS_PER_PAYER", "1000")
+        .with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "1000");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
@@ -319,7 +322,7 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
     assert_eq!(set.status, 303, "{}", set.text);
     let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
     assert_eq!((&limit["perCallUsd"], &limit["perDayUsd"]), (&json!(1.5), &json!(30)));
-    site.wait_for_events(&token, &["agent_wallet.limits_changed"]).await;
+    site.wait_for_events(&token, &["agent_wallet.caps_updated"]).await;
     let wanted = |amount: f64| json!({"toAddress": agent.address(), "amountUsdc": amount});
     assert_error(
         &call(&site, &token, "agentWalletTransfer", wanted(1.51)).await,
@@ -385,7 +388,7 @@ async fn a_token_born_of_a_payment_does_not_spend() {
     assert!(outgoing_amounts(&site, &wallet, Network::Base).await.is_empty());
     let none = Agent::new(Network::Solana).token(&site).await;
     let no_wallet = call(&site, &none, "agentX402Pay", json!({"route": "/get-card"})).await;
-    assert_error(&no_wallet, 404, "agent_wallet_unknown");
+    assert_error(&no_wallet, 404, "agent_wallet_not_found");
 }
 
 /// The value of a `PAYMENT-SIGNATURE`, decoded.

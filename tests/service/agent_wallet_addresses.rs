@@ -93,7 +93,12 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
     balance_is(&site, &token, "6.66").await;
     site.wait_for_events(
         &token,
-        &["card.ready", "payment.fulfilled", "balance.credited", "spend.settled"],
+        &[
+            "card.ready",
+            "payment.fulfilled",
+            "balance.credited",
+            "wallet_payment.settled",
+        ],
     )
     .await;
     with_open(&site, &token, 0).await;
@@ -112,9 +117,9 @@ async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
     // Aim: a balance at the card issuer, a bank payment and an app payment: without the owner's link, identity or destination
     // each is refused with our own code and hint, and its amount is free at once; with them each is bought and the owner's.
     let host = Host::new()
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+        .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
@@ -123,11 +128,11 @@ async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
                &recipient_last_name=Lovelace&recipient_email=ada@example.com";
     for (route, status, reason) in [
         ("/fund-card-balance?amount=5".to_owned(), 412, "issuer_not_linked"),
-        (app.to_owned(), 412, "identity_required"),
+        (app.to_owned(), 412, "identity_verification_required"),
         (
             format!("/send-bank-payment?amount=40&destination_id={others}"),
             404,
-            "destination_unknown",
+            "destination_not_found",
         ),
     ] {
         let answer = call(
@@ -227,10 +232,10 @@ async fn case_76_what_a_key_brought_about_ends_with_it() {
     );
     let wanted = json!({"route": "/get-card?amount=5"});
     let first = keyed(&site, &token, "agentX402Pay", "buy", &wanted).await;
-    let spend = first.body["result"]["spend"]["spendId"].clone();
+    let spend = first.body["result"]["walletPayment"]["walletPaymentId"].clone();
     let again = keyed(&site, &own, "agentX402Pay", "buy", &wanted).await;
     assert_eq!(again.body, first.body);
-    let shown = result(&site, &token, "getAgentWallet", json!({"spendId": spend})).await;
+    let shown = result(&site, &token, "getAgentWallet", json!({"walletPaymentId": spend})).await;
     for answer in [&first.body, &again.body, &shown] {
         assert_eq!(token_members(answer), Vec::<String>::new(), "{answer}");
     }
@@ -242,7 +247,7 @@ async fn case_76_what_a_key_brought_about_ends_with_it() {
     let renewed = super::access::refresh(&site, &renewal).await;
     assert_error(&renewed, 401, "refresh_token_revoked");
     for (name, data) in [
-        ("getAgentWallet", json!({"spendId": spend})),
+        ("getAgentWallet", json!({"walletPaymentId": spend})),
         ("agentX402Pay", wanted.clone()),
     ] {
         assert_error(&call(&site, &token, name, data).await, 401, "token_revoked");
@@ -270,7 +275,7 @@ async fn case_76_what_another_server_told_is_shown_once_and_stored_without_its_t
         (&body(&again)["access_token"], &body(&again)["for"]),
         (&Value::Null, &json!("you"))
     );
-    let spend = json!({"spendId": first.body["result"]["spend"]["spendId"]});
+    let spend = json!({"walletPaymentId": first.body["result"]["walletPayment"]["walletPaymentId"]});
     let shown = result(&site, &token, "getAgentWallet", spend.clone()).await;
     assert_eq!(shown["response"]["body"], body(&again), "{shown}");
     let born = agent.buy(&site, "/get-card?amount=5").await;

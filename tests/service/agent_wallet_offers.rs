@@ -81,7 +81,7 @@ async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
         );
         assert!(outgoing_amounts(&site, &wallet, network).await.is_empty());
     }
-    assert_eq!(with_open(&site, &token, 0).await["openSpends"], json!([]));
+    assert_eq!(with_open(&site, &token, 0).await["pendingPayments"], json!([]));
     bought(&site, &token, "/get-card?amount=5", Network::Base).await;
     service.stop();
     host.assert_verified();
@@ -110,7 +110,7 @@ async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() 
         );
         assert!(answer.text.contains(why), "{path}: {}", answer.text);
     }
-    assert_eq!(with_open(&site, &token, 0).await["openSpends"], json!([]));
+    assert_eq!(with_open(&site, &token, 0).await["pendingPayments"], json!([]));
     for network in Network::ALL {
         assert!(outgoing_amounts(&site, &wallet, network).await.is_empty());
     }

@@ -50,7 +50,7 @@ async fn used(site: &ServiceClient<'_>, person: &Agent, (signup, claimed): (Resp
     let id = claimed.body["api_key_id"].clone();
     assert_eq!((&claims["amr"], &claims["key"]), (&json!(["api_key"]), &id));
     assert_eq!(entered.body["result"]["expiresIn"], "3600");
-    is_final(&poll(site, &signup).await, 410, "signup_over");
+    is_final(&poll(site, &signup).await, 410, "api_key_no_longer_available");
     let refreshed = refresh(site, entered.body["result"]["refreshToken"].as_str().unwrap()).await;
     assert_eq!(refreshed.status, 200, "{}", refreshed.text);
     let by_member = json!({"data": {"apiKey": key, "userId": person.address()}});
@@ -70,7 +70,7 @@ async fn check_owner_view(site: &ServiceClient<'_>, own: &str, owner: &Owner, us
     let announced = result(site, &used.tokens[0], "announceAgentConnection", said.clone()).await;
     assert_eq!(announced["agent"], said);
     let events = site.events(own, 0).await;
-    let told = events.iter().find(|event| event["type"] == "session.announced");
+    let told = events.iter().find(|event| event["type"] == "session.agent_announced");
     let object = &told.unwrap()["data"]["object"];
     assert_eq!((&object["agent"], &object["api_key_id"]), (&said, &used.id));
     site.wait_for_events(own, &["api_key.issued", "api_key.active issued"])
@@ -78,7 +78,7 @@ async fn check_owner_view(site: &ServiceClient<'_>, own: &str, owner: &Owner, us
     let listed = result(site, &used.tokens[0], "listAgentApiKeys", json!({})).await;
     let listed = &listed["keys"][0];
     assert_eq!(
-        (&listed["state"], &listed["name"]),
+        (&listed["status"], &listed["name"]),
         (&json!("active"), &json!("Ada's <agent>"))
     );
     let ends = [&listed["prefix"], &listed["last4"]].map(|text| text.as_str().unwrap());
@@ -95,7 +95,7 @@ async fn assert_expired(site: &ServiceClient<'_>, used: &Used, browser: &Owner) 
     }
     assert_error(&refresh(site, &used.refresh).await, 401, "refresh_token_revoked");
     assert_error(&exchange(site, &used.key).await, 401, "api_key_revoked");
-    is_final(&poll(site, &used.signup).await, 410, "signup_over");
+    is_final(&poll(site, &used.signup).await, 410, "api_key_no_longer_available");
     let page = site.get("/account", &[("cookie", browser.cookie())]).await;
     assert_error(&page, 401, "token_revoked");
 }
@@ -229,7 +229,7 @@ async fn what_an_api_keys_token_may_do() {
     );
     site.freeze(&person.address(), None).await;
     let itself = result(&site, &token, "revokeAgentApiKey", json!({"apiKeyId": own_id})).await;
-    assert_eq!(itself["key"]["state"], "revoked");
+    assert_eq!(itself["key"]["status"], "revoked");
     for token in [&token, &frozen] {
         assert_error(&site.get_as(token, "/get-account-balance").await, 401, "token_revoked");
     }

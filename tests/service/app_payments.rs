@@ -11,8 +11,8 @@ use super::recipient::{balance_is, payout_event_types, wait_for_payout_status};
 
 fn quick() -> Host {
     Host::new()
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
-        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
+        .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
 }
 
 /// A payment through an app.
@@ -33,7 +33,10 @@ async fn an_app_payment_needs_a_verified_identity_and_saves_its_recipient() {
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let refused = agent.buy(&site, &to_app("10", "venmo", "@ada")).await;
-    assert_eq!((refused.status, refused.code()), (412, "identity_required"));
+    assert_eq!(
+        (refused.status, refused.code()),
+        (412, "identity_verification_required")
+    );
     assert!(site.transfers().await.is_empty());
     assert!(listed(&site, &token, "").await.is_empty());
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -95,13 +98,13 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
         "{}",
         deleted.text
     );
-    assert_eq!(change(json!({"archived": true})).await.code(), "recipient_unknown");
+    assert_eq!(change(json!({"archived": true})).await.code(), "recipient_not_found");
     let refused = agent.buy(&site, &to_app("10", "venmo", id)).await;
-    assert_eq!((refused.status, refused.code()), (404, "recipient_unknown"));
+    assert_eq!((refused.status, refused.code()), (404, "recipient_not_found"));
     agent.buy(&site, &to_app("10", "venmo", "@ada")).await;
     let told = [
         "payment_recipient.archived active",
-        "payment_recipient.restored archived",
+        "payment_recipient.unarchived archived",
     ];
     site.wait_for_events(&token, &told).await;
     until("the recipient is back", async || {
@@ -124,8 +127,8 @@ async fn listed(site: &ServiceClient<'_>, token: &str, query: &str) -> Vec<Value
 async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee() {
     // Aim: unclaimed until its time is over, then taken back at the app and credited once, also over a kill.
     let host = quick()
-        .with("PURSER_PAYOUTS__UNCLAIMED_SECONDS", "2")
-        .with("PURSER_PAYOUTS__APP_RETURN_FEE", "0.77");
+        .with("PURSER_PAYOUTS__UNCLAIMED_TTL_SECONDS", "2")
+        .with("PURSER_PAYOUTS__APP_RETURN_FEE_USD", "0.77");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);

@@ -15,8 +15,8 @@ use super::recipient::balance_is;
 const CREDIT: &str = "/admin/incoming-transfers/credit";
 
 fn credit(effect: &Value) -> Value {
-    let id = &effect["effect_id"];
-    json!({"effect_id": id, "evidence": "Their support said so.", "money_has_not_left": true})
+    let id = &effect["job_id"];
+    json!({"job_id": id, "evidence": "Their support said so.", "funds_not_sent": true})
 }
 
 /// It was not done: it waits, and for how much.
@@ -47,8 +47,8 @@ async fn cards(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, count: usize
         let agent = Agent::new(Network::Base);
         let bought = agent.buy(site, "/get-card?amount=5").await;
         let effect = until("it is stuck", async || {
-            let list = desk.get("/admin/stuck").await;
-            let effects = list.body["effects"].as_array().unwrap().clone();
+            let list = desk.get("/admin/dead-letters").await;
+            let effects = list.body["jobs"].as_array().unwrap().clone();
             effects.into_iter().find(|effect| effect["subject"] == bought.card())
         })
         .await;
@@ -65,9 +65,9 @@ async fn what_is_too_much_for_one_operator_takes_two() {
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, effect) = cards(&site, &desk, 1).await.remove(0);
-    let asked = desk.post("/admin/stuck/credit", credit(&effect)).await;
+    let asked = desk.post("/admin/jobs/credit", credit(&effect)).await;
     let id = waits(&asked, "credit_back", "5");
-    let again = desk.post("/admin/stuck/credit", credit(&effect)).await;
+    let again = desk.post("/admin/jobs/credit", credit(&effect)).await;
     assert_eq!(waits(&again, "credit_back", "5"), id);
     let ben = desk.add_operator("ben", "operator").await;
     let bens = ben.token.clone();
@@ -118,7 +118,7 @@ async fn what_waits_for_approval_is_not_exchanged_under_its_id() {
     // acts, each named by all that it says. Who approves the one gives to its sender; the other gives nothing any more.
     let host = Host::new()
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "4")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50");
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50");
     let service = host.start();
     let (site, ada) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (eve, bob) = (
@@ -178,12 +178,12 @@ async fn what_a_revoked_operator_asked_for_is_not_approved() {
     );
     let bought = cards(&site, &desk, 2).await;
     let hers = waits(
-        &eve.post("/admin/stuck/credit", credit(&bought[0].1)).await,
+        &eve.post("/admin/jobs/credit", credit(&bought[0].1)).await,
         "credit_back",
         "5",
     );
     let ours = waits(
-        &desk.post("/admin/stuck/credit", credit(&bought[1].1)).await,
+        &desk.post("/admin/jobs/credit", credit(&bought[1].1)).await,
         "credit_back",
         "5",
     );
@@ -212,7 +212,9 @@ async fn every_route_that_gives_money_asks_for_the_second_operator() {
     let ben = desk.add_operator("ben", "operator").await;
     let mut bought = cards(&site, &desk, 1).await;
     let (agent, effect) = bought.remove(0);
-    let word = desk.post("/admin/stuck/resolve", resolve(&effect, "not_done")).await;
+    let word = desk
+        .post("/admin/jobs/resolve", resolve(&effect, "not_completed"))
+        .await;
     let id = waits(&word, "resolve", "5");
     let reject = json!({"approval_id": id, "reason": "Their list has it."});
     assert_eq!(
@@ -221,7 +223,9 @@ async fn every_route_that_gives_money_asks_for_the_second_operator() {
     );
     let gone = ben.post("/admin/approvals/reject", reject).await;
     assert_eq!(status_and_code(&gone), (404, "approval_unknown"));
-    let word = desk.post("/admin/stuck/resolve", resolve(&effect, "not_done")).await;
+    let word = desk
+        .post("/admin/jobs/resolve", resolve(&effect, "not_completed"))
+        .await;
     let approve = json!({"approval_id": waits(&word, "resolve", "5"), "amount": 5});
     ben.done("/admin/approvals/approve", approve).await;
     balance_is(&site, &agent.token(&site).await, "5").await;
@@ -265,14 +269,14 @@ async fn what_an_operator_gives_alone_counts_for_the_day() {
     let made = cards(&site, &desk, 4).await;
     let bens = desk.add_operator("ben", "operator").await.token;
     for (_, effect) in &made[..2] {
-        desk.done("/admin/stuck/credit", credit(effect)).await;
+        desk.done("/admin/jobs/credit", credit(effect)).await;
     }
     service.kill();
 
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let ben = OperatorClient::of(&service, &bens);
-    let third = desk.post("/admin/stuck/credit", credit(&made[2].1)).await;
+    let third = desk.post("/admin/jobs/credit", credit(&made[2].1)).await;
     let id = waits(&third, "credit_back", "5");
     ben.done("/admin/approvals/approve", json!({"approval_id": id, "amount": 5}))
         .await;
@@ -291,7 +295,7 @@ async fn what_an_operator_gives_alone_counts_for_the_day() {
         "a refund counts too: {}",
         asked.text
     );
-    ben.done("/admin/stuck/credit", credit(&made[3].1)).await;
+    ben.done("/admin/jobs/credit", credit(&made[3].1)).await;
     site.advance(86_400).await;
     let rejected = json!({"refund_id": asked.str("refund_id"), "reason": "Too late."});
     desk.done("/admin/refunds/reject", rejected).await;
@@ -312,9 +316,9 @@ async fn an_act_that_nobody_approves_in_time_is_over() {
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let made = cards(&site, &desk, 2).await;
     let ben = desk.add_operator("ben", "operator").await;
-    desk.done("/admin/stuck/credit", credit(&made[0].1)).await;
+    desk.done("/admin/jobs/credit", credit(&made[0].1)).await;
     let id = waits(
-        &desk.post("/admin/stuck/credit", credit(&made[1].1)).await,
+        &desk.post("/admin/jobs/credit", credit(&made[1].1)).await,
         "credit_back",
         "5",
     );
@@ -325,11 +329,11 @@ async fn an_act_that_nobody_approves_in_time_is_over() {
         .await;
     assert_eq!(status_and_code(&late), (404, "approval_unknown"));
     let _ = wait_for_dead_letter(&desk, "issue_card").await;
-    let again = desk.post("/admin/stuck/credit", credit(&made[1].1)).await;
+    let again = desk.post("/admin/jobs/credit", credit(&made[1].1)).await;
     if again.status == 202 {
         // Not past midnight: the next day it is no longer too much.
         site.advance(86_400).await;
-        desk.done("/admin/stuck/credit", credit(&made[1].1)).await;
+        desk.done("/admin/jobs/credit", credit(&made[1].1)).await;
     }
     assert_eq!(listed(&desk).await, Vec::<String>::new());
     service.stop();
@@ -344,7 +348,7 @@ async fn without_limits_one_operator_does_all() {
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     for (agent, effect) in cards(&site, &desk, 2).await {
-        desk.done("/admin/stuck/credit", credit(&effect)).await;
+        desk.done("/admin/jobs/credit", credit(&effect)).await;
         balance_is(&site, &agent.token(&site).await, "5").await;
     }
 }

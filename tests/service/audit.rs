@@ -20,7 +20,7 @@ async fn acted() -> Host {
     }
     desk.done("/admin/tokens/revoke", json!({"name": "kim"})).await;
     service.stop();
-    assert_eq!(host.assert_verified()["acts"], 6);
+    assert_eq!(host.assert_verified()["audit_entries"], 6);
     host
 }
 
@@ -41,13 +41,13 @@ async fn each_act_names_the_hash_of_the_one_before_over_pages_and_kills() {
     loop {
         let page = desk.get(&format!("/admin/audit?limit=3{after}")).await.body;
         let Some(next) = page["next_after"].as_str() else { break };
-        acts.extend(page["acts"].as_array().unwrap().iter().cloned());
+        acts.extend(page["entries"].as_array().unwrap().iter().cloned());
         after = format!("&after={next}");
     }
     assert_eq!(acts.len(), 10);
     let mut before = json!("0".repeat(64));
     for (n, act) in (1..).zip(&acts) {
-        assert_eq!((&act["number"], &act["before"]), (&json!(n), &before), "{act}");
+        assert_eq!((&act["sequence"], &act["previous_hash"]), (&json!(n), &before), "{act}");
         before = act["hash"].clone();
     }
     service.stop();
@@ -71,7 +71,7 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
         });
         let (copy, changed) = flipped.await;
         assert_eq!(changed, 1);
-        assert_problem(&host, &copy, "audit.chain", &nth.to_string());
+        assert_problem(&host, &copy, "audit.chain_broken", &nth.to_string());
     }
     for nth in [1, 4, 6] {
         let copy = format!("reworded-{nth}");
@@ -81,7 +81,7 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
             let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
             (number(&key) == nth).then(|| vec![Write::Put { key, revision, value }])
         });
-        assert_problem(&host, &reworded.await.0, "audit.chain", &nth.to_string());
+        assert_problem(&host, &reworded.await.0, "audit.chain_broken", &nth.to_string());
     }
     for nth in [2, 6] {
         let copy = format!("gone-{nth}");
@@ -89,7 +89,7 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
             let key = key.clone();
             (number(&key) == nth).then(|| vec![Write::Delete { key }])
         });
-        assert_problem(&host, &gone.await.0, "audit.chain", &nth.to_string());
+        assert_problem(&host, &gone.await.0, "audit.chain_broken", &nth.to_string());
     }
     // All but the proof of it is forged: the act behind still knows.
     let forged = rewritten(&host, "forged", &[table::AUDIT_LOG], |key, row| {
@@ -98,5 +98,5 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
         let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
         (number(&key) == 5).then(|| vec![Write::Put { key, revision, value }])
     });
-    assert_problem(&host, &forged.await.0, "audit.chain", "5");
+    assert_problem(&host, &forged.await.0, "audit.chain_broken", "5");
 }

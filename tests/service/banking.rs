@@ -49,7 +49,7 @@ async fn a_profile_is_one_accounts_own() {
     assert_eq!((&other["status"], &other["profile"]), (&json!("none"), &Value::Null));
     let events = site.events(&ada, 0).await;
     assert!(events.iter().any(|event| event["type"] == "banking_profile.created"));
-    site.wait_for_events(&ada, &["account.opened"]).await;
+    site.wait_for_events(&ada, &["account.created"]).await;
     assert!(
         site.events(&bob, 0)
             .await
@@ -102,7 +102,7 @@ pub(crate) async fn approve_existing(site: &ServiceClient<'_>, token: &str) {
 /// An account that the bank has opened.
 pub(crate) async fn open_account(site: &ServiceClient<'_>, token: &str, kind: &str) -> Value {
     let made = result(site, token, "createBankingAccount", json!({"type": kind})).await;
-    assert_eq!(made["account"]["status"], "opening");
+    assert_eq!(made["account"]["status"], "pending");
     until("an open account", async || {
         let all = result(site, token, "listBankingAccounts", json!({})).await;
         let own = all["accounts"].as_array().unwrap().iter();
@@ -116,9 +116,9 @@ pub(crate) async fn open_account(site: &ServiceClient<'_>, token: &str, kind: &s
 
 pub(crate) fn quick() -> Host {
     Host::new()
-        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
-        .with("PURSER_SANDBOX__BANK_MS", "100")
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "100")
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
+        .with("PURSER_SANDBOX__BANK_DELAY_MS", "100")
+        .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "100")
 }
 
 /// Answers that are none, and documents that are none.
@@ -150,7 +150,7 @@ async fn assert_invalid_answers_rejected(site: &ServiceClient<'_>, token: &str) 
 /// From no profile to one whose application lacks nearly everything.
 async fn assert_missing(site: &ServiceClient<'_>, token: &str) {
     let missing = call(site, token, "getBankingApplication", json!({})).await;
-    assert_eq!((missing.status, missing.code()), (404, "banking_profile_missing"));
+    assert_eq!((missing.status, missing.code()), (404, "banking_profile_not_found"));
     let mut who = profile();
     who["lastName"] = json!("Wanted");
     result(site, token, "createBankingProfile", who).await;
@@ -198,10 +198,13 @@ async fn an_application_is_collected_submitted_and_decided() {
     let unverified = call(&site, &token, "submitBankingApplication", json!({})).await;
     assert_eq!(unverified.body["error"]["missing"], json!(["identity"]));
     Owner::of(&site, &agent).await.verify(&site, &token).await;
-    fault(&site, "/sandbox/bank", "lose_answer", 1).await;
+    fault(&site, "/sandbox/bank", "lose_response", 1).await;
     result(&site, &token, "submitBankingApplication", json!({})).await;
-    let wanted = application_is(&site, &token, "collecting").await;
-    assert!(wanted["requested"].as_str().unwrap().contains("document"), "{wanted}");
+    let wanted = application_is(&site, &token, "incomplete").await;
+    assert!(
+        wanted["requestedItems"].as_str().unwrap().contains("document"),
+        "{wanted}"
+    );
     result(
         &site,
         &token,
@@ -217,7 +220,7 @@ async fn an_application_is_collected_submitted_and_decided() {
         json!({"city": "Elsewhere"}),
     )
     .await;
-    assert_eq!((closed.status, closed.code()), (409, "application_not_open"));
+    assert_eq!((closed.status, closed.code()), (409, "application_locked"));
     application_is(&site, &token, "approved").await;
     let status = result(&site, &token, "getBankingProfileStatus", json!({})).await;
     assert_eq!(
@@ -228,8 +231,8 @@ async fn an_application_is_collected_submitted_and_decided() {
     let text = format!("{told:?}");
     assert!(!text.contains("Springfield") && !text.contains("2025550123"), "{text}");
     let decided = [
-        "banking_application.submitted collecting",
-        "banking_application.collecting submitted",
+        "banking_application.submitted incomplete",
+        "banking_application.incomplete submitted",
         "banking_application.approved submitted",
     ];
     site.wait_for_events(&token, &decided).await;
@@ -273,7 +276,12 @@ async fn an_application_has_so_many_documents() {
         result(&site, &token, "uploadBankingDocument", paper.clone()).await;
     }
     let more = call(&site, &token, "uploadBankingDocument", paper).await;
-    assert_eq!((more.status, more.code()), (409, "too_many_documents"), "{}", more.text);
+    assert_eq!(
+        (more.status, more.code()),
+        (409, "document_limit_reached"),
+        "{}",
+        more.text
+    );
     let told = result(&site, &token, "getBankingApplication", json!({})).await;
     assert_eq!(told["application"]["documents"].as_array().unwrap().len(), 10, "{told}");
 }
@@ -299,7 +307,7 @@ async fn a_rejected_application_may_come_again() {
     .await;
     assert_eq!(
         (&again["application"]["status"], &again["application"]["missing"]),
-        (&json!("collecting"), &json!([]))
+        (&json!("incomplete"), &json!([]))
     );
     site.wait_for_events(&token, &["banking_application.rejected submitted"])
         .await;

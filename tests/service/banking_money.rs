@@ -37,7 +37,7 @@ async fn money_comes_in_moves_and_leaves_once() {
     assert_eq!(on["routingNumber"].as_str().unwrap().len(), 9);
     let off = open_account(&site, &token, "offramp").await;
     fault(&site, "/sandbox/bank", "out_of_order", 1).await;
-    fault(&site, "/sandbox/bank", "twice", 3).await;
+    fault(&site, "/sandbox/bank", "duplicate", 3).await;
     for (reference, amount) in [("wire-1", "100.00"), ("wire-2", "0.01"), ("wire-1", "100.00")] {
         let deposit = json!({"account_id": on["accountId"], "amount": amount, "reference": reference});
         assert_eq!(site.post("/sandbox/bank-deposits", &deposit).await.status, 200);
@@ -46,7 +46,7 @@ async fn money_comes_in_moves_and_leaves_once() {
     let wrong = json!({"account_id": off["accountId"], "amount": 5});
     assert_eq!(site.post("/sandbox/bank-deposits", &wrong).await.status, 400);
 
-    fault(&site, "/sandbox/bank", "lose_answer", 1).await;
+    fault(&site, "/sandbox/bank", "lose_response", 1).await;
     let data = json!({"accountId": off["accountId"], "amount": 50.5, "note": "savings"});
     let moved = result(&site, &token, "createBankingTransfer", data).await;
     let id = moved["transactionId"].clone();
@@ -73,12 +73,12 @@ async fn money_comes_in_moves_and_leaves_once() {
     balance_is(&site, &token, "76.17").await;
     let data = json!({"accountId": on["accountId"], "amount": 1});
     let refused = call(&site, &token, "createBankingTransfer", data).await;
-    assert_eq!((refused.status, refused.code()), (409, "bank_account_takes_nothing"));
+    assert_eq!((refused.status, refused.code()), (409, "bank_account_receive_only"));
     pays_out(&site, &token).await;
     balance_is(&site, &token, "54.67").await;
     let told = [
-        "bank_account.opening",
-        "bank_account.open opening",
+        "bank_account.pending",
+        "bank_account.open pending",
         "bank_destination.registered",
         "bank_transfer.failed pending",
         "bank_destination.renamed",
@@ -125,7 +125,7 @@ async fn pays_out(site: &ServiceClient<'_>, token: &str) {
         (
             json!({"destinationId": iban["destination"]["destinationId"], "amount": 20}),
             409,
-            "destination_not_payable",
+            "destination_type_not_supported",
         ),
     ] {
         let refused = call(site, token, "sendBankingPayout", data).await;
@@ -151,7 +151,7 @@ async fn pays_out(site: &ServiceClient<'_>, token: &str) {
     let gone = json!({"recipientId": made["recipientId"]});
     result(site, token, "deleteBankingRecipient", gone.clone()).await;
     let again = call(site, token, "deleteBankingRecipient", gone).await;
-    assert_eq!((again.status, again.code()), (404, "recipient_unknown"));
+    assert_eq!((again.status, again.code()), (404, "recipient_not_found"));
     let refused = call(
         site,
         token,
@@ -159,7 +159,7 @@ async fn pays_out(site: &ServiceClient<'_>, token: &str) {
         json!({"destinationId": id, "amount": 20}),
     )
     .await;
-    assert_eq!((refused.status, refused.code()), (404, "destination_unknown"));
+    assert_eq!((refused.status, refused.code()), (404, "destination_not_found"));
     transaction_is(site, token, &paid.body["result"]["transactionId"], "complete").await;
     let all = result(site, token, "listBankingTransactions", json!({"limit": 3})).await;
     assert_eq!(
@@ -278,7 +278,7 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     balance_is(&site, &token, "1.16").await;
     let mut back = json!({"account_id": off, "amount": "5.51", "returns": id, "reference": "ach-1"});
     assert_eq!(site.post("/sandbox/bank-deposits", &back).await.status, 400);
-    fault(&site, "/sandbox/bank", "twice", 3).await;
+    fault(&site, "/sandbox/bank", "duplicate", 3).await;
     back["amount"] = json!("5.25");
     let told = site.post("/sandbox/bank-deposits", &back).await;
     assert_eq!(told.status, 200, "{}", told.text);
@@ -296,7 +296,7 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     assert_eq!(returned.count(), 1);
     let told = [
         "bank_transfer.pending",
-        "balance.paid_out",
+        "balance.debited",
         "bank_transfer.complete pending",
     ];
     site.wait_for_events(&token, &told).await;

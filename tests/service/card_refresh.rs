@@ -99,7 +99,12 @@ async fn an_issuer_is_asked_for_a_cards_news_once_at_a_time() {
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     assert_eq!(refresh(&site, &token, None, &card).await.status, 200);
     let again = refresh(&site, &token, None, &card).await;
-    assert_eq!((again.status, again.code()), (409, "refresh_pending"), "{}", again.text);
+    assert_eq!(
+        (again.status, again.code()),
+        (409, "refresh_in_progress"),
+        "{}",
+        again.text
+    );
     site.issuer_fault(json!({"fault": "clear"})).await;
     site.wait_for_events(&token, &["card.refreshed"]).await;
     wait_for_card(&site, &token, &card, |seen| seen["refreshing"] == false).await;
@@ -120,7 +125,7 @@ async fn a_card_that_is_not_ready_has_no_news() {
     let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB&amount=10";
     let gift = agent.buy(&site, gift).await.str("card_id").unwrap().to_owned();
     let told = refresh(&site, &token, None, &gift).await;
-    assert_eq!((told.status, told.code()), (404, "card_unknown"), "{}", told.text);
+    assert_eq!((told.status, told.code()), (404, "card_not_found"), "{}", told.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

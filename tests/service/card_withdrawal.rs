@@ -62,12 +62,12 @@ async fn decide_withdrawals(desk: &OperatorClient<'_>, ids: &[String]) {
     let held = desk.add_operator("ben", "operator").await;
     assert_eq!(
         held.post("/admin/card-withdrawals/claim", of(&ids[1])).await.code(),
-        "withdrawal_held"
+        "withdrawal_leased"
     );
     let twice = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": TX_HASH});
     assert_eq!(
         desk.post("/admin/card-withdrawals/fulfil", twice).await.code(),
-        "transaction_used"
+        "transaction_already_used"
     );
     desk.done(
         "/admin/card-withdrawals/release",
@@ -77,7 +77,7 @@ async fn decide_withdrawals(desk: &OperatorClient<'_>, ids: &[String]) {
     let old = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": OTHER});
     assert_eq!(
         desk.post("/admin/card-withdrawals/fulfil", old).await.code(),
-        "lease_old"
+        "lease_stale"
     );
     let no = json!({"withdrawal_id": ids[1], "reason": "No such <b>place</b>."});
     desk.done("/admin/card-withdrawals/reject", no).await;
@@ -134,7 +134,7 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         .get_as(&token, &format!("/get-withdrawal-status?withdrawal_id={}", ids[0]))
         .await;
     assert_eq!(one.body["withdrawal"]["tx_hash"], TX_HASH, "{}", one.text);
-    site.wait_for_events(&token, &["card_withdrawal.put_back"]).await;
+    site.wait_for_events(&token, &["card_withdrawal.hold_released"]).await;
     let kinds = event_types(&site.events(&token, 0).await, "card_withdrawal");
     for (kind, times) in [
         ("pending", 3),
@@ -143,7 +143,7 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         ("claimed", 2),
         ("complete", 1),
         ("rejected", 1),
-        ("put_back", 1),
+        ("hold_released", 1),
     ] {
         assert_eq!(kinds.iter().filter(|k| *k == kind).count(), times, "{kind}: {kinds:?}");
     }
@@ -181,7 +181,7 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
             let refused = desk.post(path, json!({"withdrawal_id": id})).await;
             assert_eq!(
                 (refused.status, refused.code()),
-                (409, "withdrawal_over"),
+                (409, "withdrawal_closed_at_issuer"),
                 "{}",
                 refused.text
             );
@@ -222,14 +222,19 @@ async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
     service.stop();
     host.assert_verified();
     for (name, prefix, rule, subject) in [
-        ("queue", table::CARD_WITHDRAWAL_QUEUE, "card_withdrawal.queue", "wd_"),
+        (
+            "queue",
+            table::CARD_WITHDRAWAL_QUEUE,
+            "card_withdrawal.queue_mismatch",
+            "wd_",
+        ),
         (
             "paid-by",
             table::WITHDRAWAL_TRANSACTION,
-            "card_withdrawal.paid_by",
+            "card_withdrawal.transaction_mismatch",
             "wd_",
         ),
-        ("vault", table::VAULT, "reloadable.vault", "card_"),
+        ("vault", table::VAULT, "reloadable_card.vault_mismatch", "card_"),
     ] {
         let (copy, changed) = rewritten(&host, name, &[prefix], |key, _| {
             Some(vec![Write::Delete { key: key.clone() }])

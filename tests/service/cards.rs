@@ -143,7 +143,7 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
 async fn pause_resume_close(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     let asked = request_card_action(site, token, "pause", card).await;
     assert_eq!(
-        (asked.status, asked.str("requested")),
+        (asked.status, asked.str("requested_action")),
         (202, Some("pause")),
         "{}",
         asked.text
@@ -151,11 +151,16 @@ async fn pause_resume_close(site: &ServiceClient<'_>, token: &str, card: &str) -
     let paused = wait_for_card_status(site, token, card, "paused").await;
     assert!(paused["card_details"]["card_number"].is_string(), "{paused}");
     assert_eq!(
-        (&paused["requested"], &paused["state"]),
+        (&paused["pending_action"], &paused["state"]),
         (&Value::Null, &json!("paused"))
     );
     let so = request_card_action(site, token, "pause", card).await;
-    assert_eq!((so.status, &so.body["requested"]), (200, &Value::Null), "{}", so.text);
+    assert_eq!(
+        (so.status, &so.body["requested_action"]),
+        (200, &Value::Null),
+        "{}",
+        so.text
+    );
     let refused = charged(site, card, "1", false).await;
     assert_eq!(refused.str("decline_reason"), Some("card_paused"));
     assert_eq!(request_card_action(site, token, "resume", card).await.status, 202);
@@ -304,7 +309,7 @@ async fn what_was_refused_is_no_card_and_a_gift_card_is_not_steered() {
     let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB&amount=10";
     let gift = agent.buy(&site, gift).await.str("card_id").unwrap().to_owned();
     let told = request_card_action(&site, &token, "pause", &gift).await;
-    assert_eq!((told.status, told.code()), (404, "card_unknown"), "{}", told.text);
+    assert_eq!((told.status, told.code()), (404, "card_not_found"), "{}", told.text);
     service.stop();
     host.assert_verified();
 }
@@ -312,7 +317,7 @@ async fn what_was_refused_is_no_card_and_a_gift_card_is_not_steered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reloadable_cards_refused_charges_are_known_too() {
     // Aim: refused while it is open and after it was closed, and given back after it was closed: each in the list and an event.
-    let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
+    let host = Host::new().with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 20).await;

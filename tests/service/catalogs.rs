@@ -62,8 +62,11 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.assert_next(&ask.send(&site).await);
     ladder.assert_complete();
 
-    site.post("/sandbox/gift-cards", &json!({"fault": "garbage", "times": 1}))
-        .await;
+    site.post(
+        "/sandbox/gift-cards",
+        &json!({"fault": "malformed_response", "times": 1}),
+    )
+    .await;
     let mut ladder = PrecedenceTable::of("GET /search-gift-cards", "search-gift-cards");
     let mut ask = Request::new("GET", "/search-gift-cards")
         .with("colour", "red")
@@ -242,7 +245,11 @@ async fn assert_invalid_controls_rejected(site: &ServiceClient<'_>) {
         ),
         ("/sandbox/gift-cards", json!({"fault": "decline", "stock": 1}), "stock"),
         ("/sandbox/gift-cards", json!({"fault": "sulk"}), "fault"),
-        ("/sandbox/merchants", json!({"fault": "unreachable", "ms": 1}), "ms"),
+        (
+            "/sandbox/merchants",
+            json!({"fault": "unreachable", "delay_ms": 1}),
+            "delay_ms",
+        ),
         (
             "/sandbox/rates",
             json!({"change": "set", "currency": "USD", "usd_per_unit": "2"}),

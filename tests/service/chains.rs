@@ -263,7 +263,7 @@ async fn the_settings_of_production_are_checked_with_their_keys() {
     };
     misses("`identity.signing_key_file`");
     key_file::load_or_create(&host.sibling_path("identity.keys"), SystemClock.now(), &SystemEntropy).unwrap();
-    misses("`identity.secret_key_file`");
+    misses("`identity.vault_key_file`");
     Vault::from_file(&host.sibling_path("vault.keys"), true, Arc::new(SystemEntropy)).unwrap();
     let fine = run(&host, &["config", "check"], &settings);
     assert!(

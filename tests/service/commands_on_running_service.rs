@@ -68,13 +68,13 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
         assert_eq!(Agent::new(Network::Solana).buy(&site, CARD).await.status, 200);
     }
     let ((passed, report), made) = beside.await.unwrap();
-    assert!(passed, "{:#}", report["findings"]);
+    assert!(passed, "{:#}", report["problems"]);
     assert!(
-        made.status.success() && text(&made).contains("holds everything up to sequence"),
+        made.status.success() && text(&made).contains("Backed up to ") && text(&made).contains("(sequence "),
         "{}",
         text(&made)
     );
-    assert!(text(&made).contains("holds 1 document\n"), "{}", text(&made));
+    assert!(text(&made).contains("Backed up 1 document to "), "{}", text(&made));
     let made = host.run(&["backup", &path, "--force"]);
     assert!(made.status.success(), "of a service at rest: {}", text(&made));
     let again = host.run(&["backup", &path]);
@@ -92,7 +92,7 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
 
     let compared = host.run(&["reconcile", "--json"]);
     let found: Value = serde_json::from_slice(&compared.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&compared)));
-    assert_eq!(found["differences"], json!([]), "{}", text(&compared));
+    assert_eq!(found["discrepancies"], json!([]), "{}", text(&compared));
     assert_only_administrators_copy(&host, &service, &token).await;
     service.kill();
 
@@ -129,9 +129,9 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
     // Aim: with an hour between two walks, `purser reconcile` names a stray deposit that came in after the last one, with exit status
     // 1, and agrees before it; one that does not end in time is an error. A walk is asked for over HTTP too.
     let mut host = quick()
-        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__REST_MS", "3600000")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "1");
+        .with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
+        .with("PURSER_RECONCILIATION__RUN_INTERVAL_MS", "3600000")
+        .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let operator = service.operator.clone().unwrap();
@@ -143,7 +143,7 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
     };
     let agreed = run(&["reconcile"]).await;
     assert!(
-        agreed.status.success() && text(&agreed).contains("Books and lists agree."),
+        agreed.status.success() && text(&agreed).contains("No discrepancies."),
         "{}",
         text(&agreed)
     );
@@ -157,13 +157,10 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
     })
     .await;
     let report: Value = serde_json::from_slice(&found.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&found)));
-    assert_eq!(
-        report["differences"][0]["kind"], "chain_deposit_without_credit",
-        "{report:#}"
-    );
+    assert_eq!(report["discrepancies"][0]["kind"], "unmatched_deposit", "{report:#}");
     let shown = run(&["reconcile"]).await;
     assert!(
-        shown.status.code() == Some(1) && text(&shown).contains("DIFFERS   chain_deposit_without_credit at base"),
+        shown.status.code() == Some(1) && text(&shown).contains("DISCREPANCY  unmatched_deposit in base"),
         "{}",
         text(&shown)
     );
@@ -172,11 +169,11 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
     assert!(text(&late).contains("nothing is proved"), "{}", text(&late));
 
     let desk = OperatorClient::first(&host, &service);
-    let number = desk.done("/admin/reconciliation/walk", json!({})).await["walk"].clone();
+    let number = desk.done("/admin/reconciliation/walk", json!({})).await["run"].clone();
     until("the walk has ended", async || {
         let stands = desk.get("/admin/reconciliation").await.body;
-        let ended = &stands["walk"]["ended"];
-        (ended["number"].as_u64() >= number.as_u64()).then(|| assert_eq!(ended["complete"], true, "{stands:#}"))
+        let ended = &stands["run"]["ended"];
+        (ended["number"].as_u64() >= number.as_u64()).then(|| assert_eq!(ended["completed"], true, "{stands:#}"))
     })
     .await;
     service.stop();

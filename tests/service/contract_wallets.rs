@@ -243,7 +243,7 @@ async fn case_14_an_undeployed_wallet_without_a_listed_factory_is_rejected() {
 async fn case_88_payments_of_an_empty_wallet_are_not_claimed() {
     // Checks: after one decline for insufficient funds further payments are declined before their claim, with the same answer; a
     // fulfilled payment still has its answer, and a declined one buys as soon as the wallet has the money.
-    let host = Host::new().with("PURSER_SANDBOX__FAUCET_USDC", "8");
+    let host = Host::new().with("PURSER_SANDBOX__INITIAL_BALANCE_USDC", "8");
     let service = host.start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {

@@ -91,9 +91,9 @@ async fn kill_loop() {
 /// One data directory through so many kills, and its reckoning.
 async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
     let host = Host::new()
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "40")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "500")
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "2000")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "40")
+        .with("PURSER_ENGINE__MAX_BACKOFF_MS", "500")
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "2000")
         // A quarter of the crowd's cards fail at first. After a kill five of them can be tried in a row, and a closed line delivers one
         // order every ten seconds: longer than this test waits. `cases_outage` tests that rule.
         .with("PURSER_ENGINE__LINE_FAILURES", "0")

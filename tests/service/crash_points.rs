@@ -21,8 +21,8 @@ const CARD: &str = "/get-card?amount=7.77";
 async fn payments_with_faults(site: &ServiceClient<'_>) -> Vec<String> {
     let faults = [
         Some(json!({"fault": "unreachable", "times": 0})),
-        Some(json!({"fault": "slow", "ms": 600_000})),
-        Some(json!({"fault": "lose_answer"})),
+        Some(json!({"fault": "slow", "delay_ms": 600_000})),
+        Some(json!({"fault": "lose_response"})),
         None,
     ];
     let mut payments = Vec::new();
@@ -103,7 +103,7 @@ async fn case_12_a_client_that_leaves_at_any_step_changes_nothing() {
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
-        site.chain_fault(json!({"fault": "slow", "ms": 100, "times": 0, "wallet": agent.address()}))
+        site.chain_fault(json!({"fault": "slow", "delay_ms": 100, "times": 0, "wallet": agent.address()}))
             .await;
         let mut cards = Vec::new();
         for step in 0..8 {

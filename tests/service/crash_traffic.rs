@@ -21,11 +21,11 @@ const AMOUNTS: [&str; 8] = ["5", "25", "6.66", "8.88", "9.99", "13.04", "13.05",
 /// What the chain does to an agent's payments in one life of the service.
 const FAULTS: [&str; 6] = [
     "unreachable",
-    "lose_answer",
+    "lose_response",
     "decline",
     "fail_then_land",
     "slow",
-    "preempt",
+    "front_run",
 ];
 
 /// Agents from here on live with a fault; those with `fail_then_land` never send a payment twice, so that it is the
@@ -189,8 +189,8 @@ impl AgentPool {
             let Some(fault) = Self::fault_of(agent) else { continue };
             let mut rule = json!({"fault": fault, "wallet": self.agents[agent].address(), "times": 0});
             match fault {
-                "fail_then_land" => rule["ms"] = json!(60),
-                "slow" => rule["ms"] = json!(150),
+                "fail_then_land" => rule["delay_ms"] = json!(60),
+                "slow" => rule["delay_ms"] = json!(150),
                 _ => {}
             }
             site.chain_fault(rule).await;

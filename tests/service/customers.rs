@@ -75,10 +75,10 @@ async fn a_customer_is_found_by_whatever_they_quote() {
         let customer = &found["customer"];
         assert_eq!(customer["wallet"], json!(agent.address()), "{quoted}: {found}");
         assert_eq!((&customer["balance"], &customer["frozen"]), (&json!(0), &json!(false)));
-        let owns = customer["owns"].as_array().unwrap();
+        let owns = customer["resources"].as_array().unwrap();
         let cards = owns.iter().find(|owned| owned["kind"] == "card").unwrap();
         assert_eq!((&cards["count"], &cards["newest"][0]["id"]), (&json!(1), &json!(card)));
-        assert_eq!(cards["newest"][0]["state"], "ready");
+        assert_eq!(cards["newest"][0]["status"], "ready");
         let text = found.to_string();
         for secret in [number.as_str(), "cvv", &token, &other] {
             assert!(!text.contains(secret), "{quoted} shows {secret}");
@@ -111,7 +111,7 @@ async fn a_customer_is_shown_with_the_newest_of_each_kind() {
     let desk = OperatorClient::first(&host, &service);
     for (limit, shown) in [("", 5), ("&limit=2", 2), ("&limit=100", 7)] {
         let found = find(&desk, &format!("{}{limit}", agent.address())).await;
-        let owns = found["customer"]["owns"].as_array().unwrap();
+        let owns = found["customer"]["resources"].as_array().unwrap();
         let of = |kind: &str| owns.iter().find(|owned| owned["kind"] == kind).unwrap().clone();
         let (cards, payments) = (of("card"), of("payment"));
         for (owned, ids) in [
@@ -126,7 +126,7 @@ async fn a_customer_is_shown_with_the_newest_of_each_kind() {
     }
     let line = ["customers", &agent.address(), "--limit", "1"];
     let told = admin(&host, &service, &line, "").unwrap();
-    let owns = told["customer"]["owns"].as_array().unwrap();
+    let owns = told["customer"]["resources"].as_array().unwrap();
     assert!(
         owns.iter().all(|owned| owned["newest"].as_array().unwrap().len() == 1),
         "{told}"
@@ -189,7 +189,7 @@ async fn what_is_wrong_with_a_customer_is_shown() {
     // command line.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -199,16 +199,16 @@ async fn what_is_wrong_with_a_customer_is_shown() {
     let wallet = agent.address().to_lowercase();
     let work = until("the order is stuck", async || {
         let customer = find(&desk, &wallet).await["customer"].clone();
-        let work = customer["open_work"].as_array().unwrap().clone();
-        work.into_iter().find(|work| work["stuck"] == true)
+        let work = customer["open_jobs"].as_array().unwrap().clone();
+        work.into_iter().find(|work| work["dead_lettered"] == true)
     })
     .await;
     assert_eq!(
-        (&work["work"], &work["subject"]),
+        (&work["job_type"], &work["subject"]),
         (&json!("issue_card"), &json!(bought.card()))
     );
     assert_eq!(work["request_id"], json!(bought.header("request-id").unwrap()));
-    let by_effect = find(&desk, work["effect_id"].as_str().unwrap()).await;
+    let by_effect = find(&desk, work["job_id"].as_str().unwrap()).await;
     assert_eq!(by_effect["customer"]["wallet"], json!(wallet));
     desk.done("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
         .await;
@@ -232,8 +232,11 @@ async fn the_system_is_shown_as_it_lives() {
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let order = |system: &Value| {
-        let work = system["work"].as_array().unwrap().iter();
-        work.clone().find(|work| work["work"] == "issue_card").unwrap().clone()
+        let work = system["jobs"].as_array().unwrap().iter();
+        work.clone()
+            .find(|work| work["job_type"] == "issue_card")
+            .unwrap()
+            .clone()
     };
     let system = until("the order's tries", async || {
         let system = desk.get("/admin/system").await.body;
@@ -243,25 +246,25 @@ async fn the_system_is_shown_as_it_lives() {
     .await;
     let supervision = &system["supervision"];
     assert_eq!(
-        (&supervision["sound"], &supervision["status"]),
+        (&supervision["healthy"], &supervision["status"]),
         (&json!(true), &json!("running"))
     );
     let supervisors = supervision["supervisors"].as_array().unwrap();
     let kinds = |watches: &str| -> BTreeSet<&str> {
-        let of = supervisors.iter().filter(|one| one["watches"] == watches);
+        let of = supervisors.iter().filter(|one| one["supervises"] == watches);
         of.map(|one| one["kind"].as_str().unwrap()).collect()
     };
     let entities = system["entities"].as_array().unwrap();
     let every: BTreeSet<&str> = entities.iter().map(|entity| entity["kind"].as_str().unwrap()).collect();
-    assert!(every.len() > 20 && kinds("entities") == every && kinds("deliveries") == every);
+    assert!(every.len() > 20 && kinds("entities") == every && kinds("outbox") == every);
     for watches in ["reconciliation", "incoming_transfers"] {
         let mut all = supervisors.iter();
-        assert!(all.any(|one| one["watches"] == watches && one["status"] == "running"));
+        assert!(all.any(|one| one["supervises"] == watches && one["status"] == "running"));
     }
     for (watches, kind) in [("entities", "account"), ("entities", "payment")] {
         let children = |system: &Value| {
             let all = system["supervision"]["supervisors"].as_array().unwrap().iter();
-            let mut of = all.filter(|one| one["watches"] == watches && one["kind"] == kind);
+            let mut of = all.filter(|one| one["supervises"] == watches && one["kind"] == kind);
             of.next().unwrap()["children"].as_u64().unwrap()
         };
         let active = entities.iter().find(|entity| entity["kind"] == kind).unwrap()["active"].as_u64();
@@ -272,8 +275,8 @@ async fn the_system_is_shown_as_it_lives() {
         );
     }
     let order = order(&system);
-    let open = order["in_flight"].as_u64().unwrap() + order["waiting"].as_u64().unwrap();
-    assert_eq!((open, &order["stuck"]), (1, &json!(0)), "{order}");
+    let open = order["in_flight"].as_u64().unwrap() + order["scheduled"].as_u64().unwrap();
+    assert_eq!((open, &order["dead_lettered"]), (1, &json!(0)), "{order}");
     let storage = &system["storage"];
     assert!(
         storage["durable_seq"].as_u64() > before["storage"]["durable_seq"].as_u64(),
@@ -283,7 +286,7 @@ async fn the_system_is_shown_as_it_lives() {
         storage["commits"].as_u64().unwrap() > 0 && storage["commit_median_us"].is_u64(),
         "{storage}"
     );
-    assert!(storage["segments"].as_u64().unwrap() > 0 && storage["applied_seq"].is_u64());
+    assert!(storage["segments"].as_u64().unwrap() > 0 && storage["snapshot_seq"].is_u64());
     let printed = admin(&host, &service, &["system"], "").unwrap();
     assert_eq!(printed["supervision"]["root"], supervision["root"]);
 }

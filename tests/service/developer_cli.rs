@@ -29,7 +29,7 @@ fn purser(wallet: &Path, arguments: &[&str]) -> Command {
 }
 
 fn triggers(wallet: &Path, url: &str, event: &str) -> Output {
-    purser(wallet, &["trigger", event, "--at", url]).output().unwrap()
+    purser(wallet, &["trigger", event, "--url", url]).output().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,7 +104,7 @@ async fn whatever_can_be_triggered_happens() {
             );
             String::from_utf8(ran.stdout).unwrap()
         };
-        run(&["trigger", event, "--at", &service.url]);
+        run(&["trigger", event, "--url", &service.url]);
         let token = run(&["token", &service.url]);
         until(event, async || {
             let told = site.events(token.trim(), 0).await;

@@ -75,7 +75,11 @@ fn assert_samples_marked(skill: &str, guide: &str) {
             "{sample}"
         );
     }
-    for code in ["identity_required", "issuer_not_linked", "product_unavailable"] {
+    for code in [
+        "identity_verification_required",
+        "issuer_not_linked",
+        "product_unavailable",
+    ] {
         assert!(skill.contains(code), "{code}");
     }
 }
@@ -161,7 +165,7 @@ async fn a_route_on_its_way_out_says_so_everywhere() {
     // Aim: what the settings retire is announced on its answers, in /version and in /openapi.json; without a day there is no
     // Sunset, and a route that is not named there announces nothing.
     let host = Host::new().with(
-        "PURSER_VERSIONS__RETIRING",
+        "PURSER_VERSIONS__DEPRECATED_ROUTES",
         r#"[{ route = "/get-payment", successor = "/events" }, { route = "/refresh", successor = "/auth", sunset = "2028-02-29" }]"#,
     );
     let service = host.start();

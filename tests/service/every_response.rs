@@ -230,7 +230,7 @@ async fn another_pages_form_signs_nobody_in() {
         let answer = post(&first, foreign).await;
         assert_eq!(
             (answer.status, answer.code()),
-            (403, "origin_refused"),
+            (403, "origin_not_allowed"),
             "{foreign:?}: {}",
             answer.text
         );

@@ -97,7 +97,7 @@ impl Exposition {
 
     /// How many effects of this work are open and not stuck.
     pub(crate) fn open(&self, work: &str) -> Decimal {
-        let of = |state| self.value(&format!("purser_effects{{work=\"{work}\",state=\"{state}\"}}"));
+        let of = |state| self.value(&format!("purser_outbox_jobs{{work=\"{work}\",state=\"{state}\"}}"));
         of("running") + of("waiting")
     }
 

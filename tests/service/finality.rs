@@ -18,9 +18,9 @@ fn host() -> Host {
     Host::new()
         // Until a test starts it otherwise: the chains go by the machine's clock.
         .with(FINAL_MS, "3600000")
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
 /// The lines of a statement: type and amount.
@@ -80,11 +80,14 @@ async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final(
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
-    let held = desk.get("/admin/stuck").await.body["held"].as_array().unwrap().clone();
+    let held = desk.get("/admin/dead-letters").await.body["held"]
+        .as_array()
+        .unwrap()
+        .clone();
     for (work, times) in [("send_top_up", 2), ("release_credit", 2)] {
         let found = held
             .iter()
-            .filter(|one| one["work"] == work && one["held"] == "held_unfinal");
+            .filter(|one| one["job_type"] == work && one["held"] == "held_unfinal");
         assert_eq!(found.count(), times, "{work}: {held:?}");
     }
     let figures = scrape(&service).await.1;
@@ -163,12 +166,12 @@ async fn case_83_pay_cancel_withdraw_inside_a_reorganisation_takes_nothing() {
     // good: the payer has the payment back, the balance is empty, nothing has left and nothing is lost, over a kill; and the account
     // is not frozen for it.
     let host = Host::new()
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
-        .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
+        .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, mule) = (Agent::new(Network::Base), Agent::new(Network::Base));
-    let drop = json!({"network": "base", "wallet": agent.address(), "fault": "drop", "ms": 10_000});
+    let drop = json!({"network": "base", "wallet": agent.address(), "fault": "reorg", "delay_ms": 10_000});
     site.chain_fault(drop).await;
     let bought = agent.buy(&site, "/get-card?amount=6.66").await;
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();

@@ -70,7 +70,7 @@ fn assert_frozen(answer: &Response, what: &str) {
 async fn case_49_a_frozen_account_is_refused_on_every_route() {
     // Aim: every route that takes a token, but the one that makes login links, says 403 with the message, its owner's own ids
     // included; the forms refuse, the page says why; signing in works; nothing changes by any of it, and a check that was begun goes on.
-    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let person = FullAccount::furnished(&site, Network::Base, 31).await;
@@ -182,7 +182,7 @@ async fn case_49_nothing_of_a_frozen_account_settles() {
             site.freeze(&agent.address(), None).await;
             let events = site.events(&token, 0).await;
             let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
-            let wanted = ["account.opened", "account.frozen", "account.unfrozen"];
+            let wanted = ["account.created", "account.frozen", "account.unfrozen"];
             assert_eq!(kinds, wanted, "{path}");
         }
     }
@@ -233,7 +233,7 @@ async fn the_recipients_form_waits_while_its_payer_is_frozen() {
     service.stop();
     host.assert_verified();
 
-    let host = Host::new().with("PURSER_PAYOUTS__FORM_SECONDS", "1");
+    let host = Host::new().with("PURSER_PAYOUTS__RECIPIENT_FORM_TTL_SECONDS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;

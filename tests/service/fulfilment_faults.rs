@@ -38,7 +38,8 @@ async fn wait_for_status(site: &ServiceClient<'_>, token: &str, card: &str, stat
 /// Failed tries to order a gift card, of every kind.
 async fn failures(service: &Service) -> Decimal {
     let page = scrape(service).await.1;
-    let series = |kind: &str| format!("purser_delivery_failures_total{{work=\"order_gift_card\",kind=\"{kind}\"}}");
+    let series =
+        |kind: &str| format!("purser_outbox_attempt_failures_total{{work=\"order_gift_card\",kind=\"{kind}\"}}");
     let kinds = ["temporary", "unknown", "permanent", "panicked"];
     kinds.iter().map(|kind| page.value(&series(kind))).sum()
 }
@@ -48,18 +49,18 @@ async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
     // Aim: the catalog falls silent, talks nonsense, loses its answers or dawdles between the settlement and the order, with
     // and without a kill of ours: the tries are seen, nothing is credited, and when it is well there is one gift card.
     let host = Host::new()
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "100")
-        .with("PURSER_SANDBOX__GIFT_READY_MS", "50");
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
+        .with("PURSER_ENGINE__MAX_BACKOFF_MS", "100")
+        .with("PURSER_SANDBOX__GIFT_CARD_DELAY_MS", "50");
     let mut service = host.start();
     for (n, (fault, dies)) in [
         (json!({"fault": "unreachable", "times": 0}), false),
-        (json!({"fault": "garbage", "times": 0}), true),
+        (json!({"fault": "malformed_response", "times": 0}), true),
         (json!({"fault": "timeout", "times": 0}), false),
         (json!({"fault": "timeout", "times": 0}), true),
-        (json!({"fault": "slow", "ms": 1_000, "times": 0}), true),
-        (json!({"fault": "twice", "times": 0}), false),
+        (json!({"fault": "slow", "delay_ms": 1_000, "times": 0}), true),
+        (json!({"fault": "duplicate", "times": 0}), false),
     ]
     .into_iter()
     .enumerate()
@@ -67,13 +68,13 @@ async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
         let site = ServiceClient::of(&service);
         let agent = Agent::new(Network::ALL[n % 2]);
         let token = agent.token(&site).await;
-        site.chain_fault(json!({"fault": "slow", "ms": 1_000, "wallet": agent.address()}))
+        site.chain_fault(json!({"fault": "slow", "delay_ms": 1_000, "wallet": agent.address()}))
             .await;
         let payment = agent.payment(&site, GIFT).await;
         assert_eq!(Agent::pay(&site, GIFT, &payment).await.status, 202, "{fault}");
         catalog(&site, fault.clone()).await;
         let bought = finally(&site, GIFT, &payment).await;
-        if fault["fault"] != "twice" {
+        if fault["fault"] != "duplicate" {
             until("tries that fail", async || {
                 (failures(&service).await >= Decimal::TWO).then_some(())
             })
@@ -108,8 +109,8 @@ async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_cred
     // operator, the same gift card, and its buyer had no credit meanwhile.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "500")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "500")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -117,23 +118,22 @@ async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_cred
     let bought = Agent::new(Network::Solana).buy(&site, GIFT).await;
     let token = bought.body["auth"]["id_token"].as_str().unwrap();
     let stuck = until("the order is stuck", async || {
-        desk.get("/admin/stuck").await.body["effects"].get(0).cloned()
+        desk.get("/admin/dead-letters").await.body["jobs"].get(0).cloned()
     })
     .await;
     assert_eq!(
-        (&stuck["work"], &stuck["subject"]),
+        (&stuck["job_type"], &stuck["subject"]),
         (&json!("order_gift_card"), &json!(bought.card()))
     );
     let page = scrape(&service).await.1;
     assert_eq!(
-        page.value("purser_effects{work=\"order_gift_card\",state=\"stuck\"}"),
+        page.value("purser_outbox_jobs{work=\"order_gift_card\",state=\"stuck\"}"),
         Decimal::ONE
     );
     let account = site.get_as(token, "/get-account-balance").await;
     assert_eq!((&account.body["balance"], made(&site).await), (&json!(0), json!(1)));
     catalog(&site, json!({"fault": "clear"})).await;
-    desk.done("/admin/retry", json!({"effect_id": stuck["effect_id"]}))
-        .await;
+    desk.done("/admin/jobs/retry", json!({"job_id": stuck["job_id"]})).await;
     wait_for_status(&site, token, bought.card(), "completed").await;
     assert_eq!(made(&site).await, 1);
     service.stop();
@@ -144,16 +144,16 @@ async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_cred
 async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
     // Aim: silent, slow, lying or sold out when the payment comes: a clear refusal, nothing on the chain, and the same payment
     // buys once the catalog is well; a refusal that comes with the order is the whole charge back, once.
-    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300");
+    let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, GIFT).await;
     for (fault, status, code) in [
         (json!({"fault": "unreachable"}), 503, "catalog_unavailable"),
-        (json!({"fault": "garbage"}), 503, "catalog_unavailable"),
+        (json!({"fault": "malformed_response"}), 503, "catalog_unavailable"),
         (
-            json!({"fault": "slow", "ms": 1_000, "times": 2}),
+            json!({"fault": "slow", "delay_ms": 1_000, "times": 2}),
             503,
             "catalog_unavailable",
         ),
@@ -192,12 +192,12 @@ async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
 async fn an_international_order_survives_chains_disks_and_a_kill() {
     // Aim: the chain's answer is lost: one order, once. The directory of CVVs' keys fails while the operator enters the card: a
     // refusal that keeps nothing, over a kill too; the disk well again, the same lease makes the card.
-    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200");
+    let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
+    site.chain_fault(json!({"fault": "lose_response", "wallet": agent.address()}))
         .await;
     let payment = agent.payment(&site, INTL).await;
     assert_eq!(Agent::pay(&site, INTL, &payment).await.status, 202);

@@ -78,7 +78,7 @@ impl FullAccount {
         let path = format!("/webhook-deliveries?webhook_id={}", self.id("webhook"));
         let delivery = until("it is on its way", async || {
             let page = site.get_as(&self.token, &path).await;
-            Some(page.body["deliveries"][0]["id"].clone()).filter(|id| id.is_string())
+            Some(page.body["deliveries"][0]["delivery_id"].clone()).filter(|id| id.is_string())
         })
         .await;
         self.record_id("delivery", &delivery);
@@ -118,7 +118,7 @@ impl FullAccount {
         let sent = json!({"toAddress": own, "amountUsdc": format!("2.{cents}")});
         let sent = result(site, &self.token, "agentWalletTransfer", sent).await;
         assert_eq!(sent["status"], "settled", "{sent}");
-        self.record_id("spend", &sent["spend"]["spendId"]);
+        self.record_id("spend", &sent["walletPayment"]["walletPaymentId"]);
         let key = json!({"name": format!("Agent number {cents}")});
         let key = result(site, &self.token, "createAgentApiKey", key).await;
         self.record_id("api_key", &key["key"]["apiKeyId"]);

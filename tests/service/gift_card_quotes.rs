@@ -66,7 +66,7 @@ async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
     assert_eq!(report["entities"]["gift_cards"], 4);
     // Four times 54.21 for the cards; what comes on top is ours, by whichever rate.
     assert_eq!(report["balances"]["provider.gift_cards"], -4 * 54_210_000);
-    assert_eq!(report["balances"]["fees"], -2 * (1_360_000 + 2_610_000));
+    assert_eq!(report["balances"]["fee_revenue"], -2 * (1_360_000 + 2_610_000));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +85,7 @@ async fn who_has_paid_is_answered_whatever_the_catalog_does() {
     // Aim: the same payment again, by both protocols, while the catalog is down, after the rate has moved and while there
     // is no exchange rate: the same gift card, nothing paid twice, and nobody says that nothing was charged.
     let host = Host::new()
-        .with("PURSER_RATES__REFRESH_SECONDS", "1")
+        .with("PURSER_RATES__REFRESH_INTERVAL_SECONDS", "1")
         .with("PURSER_RATES__MAX_AGE_SECONDS", "2");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -136,7 +136,7 @@ async fn case_25_a_quote_names_its_exchange_rate_and_no_stale_one_is_sold() {
     // Aim: rate, source and time in the challenge; a source that is silent for too long ends the sale in its currencies
     // before settlement, and in no other; a quote from before still buys; the source's next word opens the sale again.
     let host = Host::new()
-        .with("PURSER_RATES__REFRESH_SECONDS", "1")
+        .with("PURSER_RATES__REFRESH_INTERVAL_SECONDS", "1")
         .with("PURSER_RATES__MAX_AGE_SECONDS", "4");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -161,14 +161,14 @@ async fn case_25_a_quote_names_its_exchange_rate_and_no_stale_one_is_sold() {
     .await;
     assert_eq!(
         (refused.status, refused.code()),
-        (503, "rate_unavailable"),
+        (503, "exchange_rate_unavailable"),
         "{}",
         refused.text
     );
     let bad = Agent::pay(&site, EURO, "bm8=").await;
     assert_eq!(
         (bad.status, bad.code()),
-        (503, "rate_unavailable"),
+        (503, "exchange_rate_unavailable"),
         "no challenge either"
     );
     assert!(site.transfers().await.is_empty());

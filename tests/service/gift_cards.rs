@@ -63,7 +63,7 @@ async fn a_gift_card_is_bought_on_both_networks_and_redeemed_by_its_owner_alone(
         let theirs = site
             .get_as(&other, &format!("/get-card-data?card_id={}", bought.card()))
             .await;
-        assert_eq!((theirs.status, theirs.code()), (403, "card_of_another"));
+        assert_eq!((theirs.status, theirs.code()), (403, "card_access_denied"));
         let events = site.events(token, 0).await;
         let told: Vec<_> = events.iter().filter_map(|e| e["type"].as_str()).collect();
         assert!(

@@ -17,10 +17,10 @@ use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withd
 /// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
 pub(super) fn host() -> Host {
     Host::new()
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "8000")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "8000")
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
 pub(super) async fn unreachable(site: &ServiceClient<'_>, network: Network, wallet: &str) {
@@ -37,7 +37,7 @@ pub(super) async fn clear_chain_faults(site: &ServiceClient<'_>) {
 
 /// What the operator's list says of each of these: why it waits and whose it is.
 async fn listed(desk: &OperatorClient<'_>, subjects: &[String]) -> Vec<(Value, Value)> {
-    let stuck = desk.get("/admin/stuck").await.body;
+    let stuck = desk.get("/admin/dead-letters").await.body;
     let held = stuck["held"].as_array().unwrap();
     let of = |subject: &String| held.iter().find(|item| item["subject"] == **subject);
     let shown = subjects.iter().filter_map(of);
@@ -54,7 +54,7 @@ fn exactly(address: &str) -> Value {
 /// Each kind of work was tried a few times more: what did not leave by then was kept.
 async fn tried(service: &Service, works: &[&str]) {
     for work in works {
-        let series = format!("purser_delivery_tries_total{{work=\"{work}\"}}");
+        let series = format!("purser_outbox_attempts_total{{work=\"{work}\"}}");
         let before = scrape(service).await.1.value(&series);
         until("more tries", async || {
             let now = scrape(service).await.1.value(&series);
@@ -137,10 +137,10 @@ impl HeldMoney {
         for ((_, token, _), id) in self.loaders.iter().zip(&self.subjects[2..]) {
             wait_for_top_up(site, token, id, "credited").await;
         }
-        let spent = json!({"spendId": self.subjects[4]});
+        let spent = json!({"walletPaymentId": self.subjects[4]});
         until("the spend", async || {
             let now = result(site, &self.accounts[0].1, "getAgentWallet", spent.clone()).await;
-            (now["spend"]["state"] == "settled").then_some(())
+            (now["walletPayment"]["status"] == "settled").then_some(())
         })
         .await;
         assert_eq!(received(site, &self.receiver).await, [1_000_000]);
@@ -193,7 +193,7 @@ async fn reserved(site: &ServiceClient<'_>, token: &str, data: Value) -> String 
     let asked = tokio::spawn(request.send());
     let spend = until("the reservation", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
-        now["openSpends"][0]["spendId"].as_str().map(str::to_owned)
+        now["pendingPayments"][0]["walletPaymentId"].as_str().map(str::to_owned)
     })
     .await;
     asked.abort();
@@ -220,11 +220,11 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     let id = reserved(&site, &token, data).await;
     service.kill();
     let file = backup(&host);
-    let asked = json!({"spendId": id});
+    let asked = json!({"walletPaymentId": id});
     let stands = async |site: &ServiceClient<'_>, state: &str| {
         until(state, async || {
             let now = result(site, &token, "getAgentWallet", asked.clone()).await;
-            (now["spend"]["state"] == state).then(|| now["spend"].clone())
+            (now["walletPayment"]["status"] == state).then(|| now["walletPayment"].clone())
         })
         .await
     };
@@ -236,7 +236,7 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     tried(&service, &["spend"]).await;
-    let held = stands(&site, "reserved").await;
+    let held = stands(&site, "pending").await;
     assert_eq!(held["held"], "held_restored", "{held}");
     let desk = OperatorClient::first(&host, &service);
     let why = listed(&desk, std::slice::from_ref(&id)).await;
@@ -245,7 +245,7 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     site.advance(RESTORE_PAUSE_S).await;
     let settled = stands(&site, "settled").await;
     assert_eq!(settled["txHash"], sent["txHash"]);
-    site.wait_for_events(&token, &["spend.settled reserved"]).await;
+    site.wait_for_events(&token, &["wallet_payment.settled pending"]).await;
     assert!(settled.get("held").is_none(), "{settled}");
     assert_eq!(received_from(&site, &from).await, [1_250_000]);
     service.stop();
@@ -288,7 +288,7 @@ async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
 async fn received_from(site: &ServiceClient<'_>, from: &str) -> Vec<u64> {
     let page = site.get("/sandbox/transfers?limit=1000&network=solana", &[]).await.body;
     let own = page["transfers"].as_array().unwrap().iter();
-    own.filter(|transfer| transfer["from"] == from && transfer["dropped"] == false)
+    own.filter(|transfer| transfer["from"] == from && transfer["reorged"] == false)
         .map(|transfer| transfer["amount"].as_u64().unwrap())
         .collect()
 }
@@ -307,7 +307,7 @@ async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() 
     let refused = withdraw(&site, &token, None, &json!({"amount": 1})).await;
     assert_eq!(
         (refused.status, refused.code()),
-        (503, "withdrawals_held"),
+        (503, "withdrawals_paused"),
         "{}",
         refused.text
     );
@@ -355,7 +355,7 @@ async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
     );
     site.freeze(&agent.address(), None).await;
     let claimed = desk.done("/admin/card-withdrawals/claim", claim).await;
-    assert_eq!(claimed["state"], "claimed");
+    assert_eq!(claimed["status"], "claimed");
     let queue = desk.get("/admin/card-withdrawals").await.body;
     assert!(queue["withdrawals"][0].get("held").is_none(), "{queue}");
 }

@@ -29,10 +29,10 @@ impl Host {
         host.set("PURSER_OPERATOR__LISTEN", "127.0.0.1:0");
         host.set("PURSER_IDENTITY__ISSUER", "purser-under-test");
         host.set("PURSER_STORAGE__SEGMENT_BYTES", "1048576");
-        host.set("PURSER_SANDBOX__CARD_READY_MS", "10");
+        host.set("PURSER_SANDBOX__CARD_ISSUE_DELAY_MS", "10");
         host.set("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000");
         host.set("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1000000");
-        host.set("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000");
+        host.set("PURSER_ENGINE__MAX_PAID_CALLS_PER_PAYER", "1000");
         // One operator does all; the cases of two set this themselves.
         host.set("PURSER_OPERATOR__ALONE_MAX_USD", "0");
         host.set("PURSER_OPERATOR__ALONE_DAY_MAX_USD", "0");
@@ -110,7 +110,7 @@ impl Host {
     /// The books must be right.
     pub(crate) fn assert_verified(&self) -> Value {
         let (passed, report) = self.verify();
-        assert!(passed, "verify found: {:#}", report["findings"]);
+        assert!(passed, "verify found: {:#}", report["problems"]);
         report
     }
 

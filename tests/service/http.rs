@@ -189,7 +189,7 @@ impl<'a> ServiceClient<'a> {
                 let page = self.get(&path, &[]).await.body;
                 for transfer in page["transfers"].as_array().unwrap() {
                     after = transfer["position"].as_u64().unwrap();
-                    if transfer["to"] == chain["treasury"] && transfer["dropped"] == false {
+                    if transfer["to"] == chain["treasury"] && transfer["reorged"] == false {
                         all.push(transfer.clone());
                     }
                 }

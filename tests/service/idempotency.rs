@@ -70,7 +70,7 @@ async fn case_53_a_key_is_for_one_body_and_one_account() {
     assert_ne!(id_of(&theirs), id_of(&first));
     let seen = format!("/get-withdrawal-status?withdrawal_id={}", id_of(&first));
     let refused = site.get_as(&other, &seen).await;
-    assert_eq!((refused.status, refused.code()), (403, "withdrawal_of_another"));
+    assert_eq!((refused.status, refused.code()), (403, "withdrawal_access_denied"));
     assert!(!refused.text.contains("amount"), "{}", refused.text);
 }
 
@@ -106,7 +106,7 @@ fn request_body(path: &str, person: &FullAccount) -> Value {
 async fn every_route_that_changes_something_takes_a_key() {
     // Aim: every route of the service's own document that changes something by a token, so that one that comes later is held
     // to it too: sent twice under a key it is done once, and the second answer is the first.
-    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let document = site.get("/openapi.json", &[]).await.body;

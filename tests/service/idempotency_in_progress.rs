@@ -51,7 +51,7 @@ async fn send_concurrently(
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_at_once_changes_the_books_once() {
     // Aim: wherever a key is taken and no other test sends it at once: one is done, the others get its answer or a 409.
-    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);

@@ -20,9 +20,9 @@ const LIST: &str = "/admin/incoming-transfers";
 /// Reads the chains' lists without rest.
 pub(super) fn host() -> Host {
     Host::new()
-        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+        .with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
+        .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "300")
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
 /// Brings a signed payment to Base without us.
@@ -103,7 +103,7 @@ async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
     // Aim: money that was put into the treasury before the backup and is in no book becomes no balance through a restore: it waits,
     // with its sender and amount, and is counted; two operators together credit so much.
     let host = host()
-        .with("PURSER_RECONCILIATION__GRACE_MS", "3600000")
+        .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "3600000")
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "250");
     let funder = Agent::new(Network::Base);
     let service = host.start();
@@ -156,7 +156,7 @@ async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Va
             json!({"deposit_id": ids[0], "evidence": " "}),
             (400, "parameter_invalid"),
         ),
-        (route("credit"), to_nobody, (404, "account_unknown")),
+        (route("credit"), to_nobody, (404, "account_not_found")),
         (
             route("return"),
             json!({"deposit_id": "dep_0", "evidence": "x"}),
@@ -338,7 +338,7 @@ async fn case_79_81_a_restore_says_what_it_does_and_what_it_cannot_know() {
             says,
             "revocations.log",
             "purser admin incoming list",
-            "purser admin intl list",
+            "purser admin intl-orders list",
             "not known:",
         ] {
             assert!(said.contains(part), "{part:?} in {said}");

@@ -76,12 +76,12 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
     );
     let asked = request_card_action(&site, &token, "pause", &card).await;
     assert_eq!(
-        (asked.status, asked.str("requested")),
+        (asked.status, asked.str("requested_action")),
         (202, Some("pause")),
         "{}",
         asked.text
     );
-    let waits = wait_for_card(&site, &token, &card, |seen| seen["requested"] == "pause").await;
+    let waits = wait_for_card(&site, &token, &card, |seen| seen["pending_action"] == "pause").await;
     assert_eq!(waits["status"], "ready", "nobody has done it yet");
     assert_eq!(queued_actions(&desk).await, [(card.clone(), "pause".to_owned())]);
     let charge = |id: &str, amount: &str, status: &str| {
@@ -136,7 +136,7 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
     assert_eq!(request_card_action(&site, &token, "pause", &card).await.status, 202);
     let back = request_card_action(&site, &token, "resume", &card).await;
     assert_eq!(
-        (back.status, &back.body["requested"]),
+        (back.status, &back.body["requested_action"]),
         (200, &Value::Null),
         "{}",
         back.text
@@ -144,7 +144,7 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
     assert!(queued_actions(&desk).await.is_empty());
     assert_eq!(request_card_action(&site, &token, "pause", &card).await.status, 202);
     report(&desk, json!({"card_id": card, "status": "ready", "ends_request": true})).await;
-    wait_for_card(&site, &token, &card, |seen| seen["requested"].is_null()).await;
+    wait_for_card(&site, &token, &card, |seen| seen["pending_action"].is_null()).await;
     site.wait_for_events(&token, &["intl_order.request_ended"]).await;
     for (status, event) in [
         ("pending", "charged"),

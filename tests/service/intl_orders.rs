@@ -253,10 +253,10 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
     let other = desk.add_operator("ben", "operator").await;
     for (who, lease) in [(&desk, lease + 1), (&desk, 0), (&other, lease)] {
         let answer = who.fulfil(&id, lease).await;
-        assert_eq!((answer.status, answer.code()), (409, "lease_old"), "{}", answer.text);
+        assert_eq!((answer.status, answer.code()), (409, "lease_stale"), "{}", answer.text);
     }
     let held = other.post("/admin/intl-orders/claim", json!({"card_id": id})).await;
-    assert_eq!((held.status, held.code()), (409, "order_held"));
+    assert_eq!((held.status, held.code()), (409, "order_leased"));
     let keys = || std::fs::read_dir(host.data().join("cvv.keys")).unwrap().count();
     assert_eq!(
         (keys(), &read(&site, &token, &id).await["status"]),
@@ -364,13 +364,13 @@ async fn case_48_another_wallets_order_opens_nothing() {
     for (one, two) in [(0, 1), (1, 0)] {
         let (token, (_, order, _)) = (&users[one].2, &users[two]);
         let answer = cancel(&site, token, order).await;
-        assert_eq!((answer.status, answer.code()), (403, "card_of_another"));
+        assert_eq!((answer.status, answer.code()), (403, "card_access_denied"));
         let answer = site.get_as(token, &format!("/get-card-data?card_id={order}")).await;
-        assert_eq!((answer.status, answer.code()), (403, "card_of_another"));
+        assert_eq!((answer.status, answer.code()), (403, "card_access_denied"));
         let list = "/get-card-data?card_type=Non-Reloadable%20International";
         assert!(!site.get_as(token, list).await.text.contains(order.as_str()));
         let answer = cancel(&site, token, "card_00000000000000000000000000000001").await;
-        assert_eq!((answer.status, answer.code()), (404, "card_unknown"));
+        assert_eq!((answer.status, answer.code()), (404, "card_not_found"));
     }
     let usa = users[0].0.buy(&site, "/get-card?amount=5").await;
     assert_eq!(cancel(&site, &users[0].2, usa.card()).await.status, 404);

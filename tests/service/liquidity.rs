@@ -51,7 +51,7 @@ async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {
         refused.text
     );
     let now = result(&site, &token, "getAgentWallet", json!({})).await;
-    assert_eq!(now["openSpends"], json!([]));
+    assert_eq!(now["pendingPayments"], json!([]));
 
     let known = json!({"wallet": stranger, "amount": "1"});
     assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
@@ -115,7 +115,7 @@ async fn a_top_up_is_not_sold_where_the_treasury_owes_more_than_it_has() {
     let (loader, loading, _) = linked(&site, Network::Base).await;
     let payer = Agent::new(Network::Base);
     let ours = purser::sandbox::keys::treasury(Network::Base).address();
-    site.chain_fault(json!({"network": "base", "fault": "drop", "ms": 4000, "wallet": payer.address()}))
+    site.chain_fault(json!({"network": "base", "fault": "reorg", "delay_ms": 4000, "wallet": payer.address()}))
         .await;
     let bought = payer.buy(&site, "/get-card?amount=5").await;
     assert_eq!(bought.status, 200, "{}", bought.text);
@@ -125,7 +125,7 @@ async fn a_top_up_is_not_sold_where_the_treasury_owes_more_than_it_has() {
     until("the chain takes it back", async || {
         let page = site.get("/sandbox/transfers?limit=1000&network=base", &[]).await.body;
         let all = page["transfers"].as_array().unwrap();
-        all.iter().any(|transfer| transfer["dropped"] == true).then_some(())
+        all.iter().any(|transfer| transfer["reorged"] == true).then_some(())
     })
     .await;
     let before = site.transfers().await.len();

@@ -58,8 +58,8 @@ async fn the_figures_move_with_what_happens() {
     assert_eq!(site.get("/wp-admin.php", &[]).await.status, 404);
     let (_, after) = until("the cards", async || {
         let (text, page) = scrape(&service).await;
-        (page.value("purser_effects{work=\"issue_card\",state=\"running\"}")
-            + page.value("purser_effects{work=\"issue_card\",state=\"waiting\"}")
+        (page.value("purser_outbox_jobs{work=\"issue_card\",state=\"running\"}")
+            + page.value("purser_outbox_jobs{work=\"issue_card\",state=\"waiting\"}")
             == Decimal::ZERO)
             .then_some((text, page))
     })
@@ -85,22 +85,30 @@ async fn the_figures_move_with_what_happens() {
                 "purser_http_request_duration_seconds_count{route=\"other\",status=\"4xx\"}",
                 1,
             ),
-            ("purser_delivery_tries_total{work=\"settle\"}", 3),
-            ("purser_delivery_failures_total{work=\"settle\",kind=\"crash\"}", 0),
+            ("purser_outbox_attempts_total{work=\"settle\"}", 3),
+            (
+                "purser_outbox_attempt_failures_total{work=\"settle\",kind=\"crash\"}",
+                0,
+            ),
             ("purser_entity_restarts_total{kind=\"payment\"}", 0),
-            ("purser_permits_used", 0),
-            ("purser_payers_in_flight", 0),
-            ("purser_commands_open{kind=\"account\"}", 0),
+            ("purser_admission_in_flight", 0),
+            ("purser_admission_payers_in_flight", 0),
+            ("purser_entity_commands_in_flight{kind=\"account\"}", 0),
         ],
     );
     let more = |series: &str| after.value(series) - before.value(series);
     // Each purchase waits for at least two commits of its own: the claim, and what was bought.
-    assert!(more("purser_commit_batches_count") >= 4.into() && more("purser_commit_batches_sum") >= 4.into());
-    assert!(more("purser_commit_duration_seconds_count") >= 4.into());
-    assert!(more("purser_journal_bytes_total") > 4_000.into() && more("purser_journal_seq") >= 8.into());
+    assert!(
+        more("purser_journal_commit_batches_count") >= 4.into()
+            && more("purser_journal_commit_batches_sum") >= 4.into()
+    );
+    assert!(more("purser_journal_commit_duration_seconds_count") >= 4.into());
+    assert!(
+        more("purser_journal_written_bytes_total") > 4_000.into() && more("purser_journal_last_sequence") >= 8.into()
+    );
     assert!(more("purser_http_request_duration_seconds_sum{route=\"/get-card\",status=\"2xx\"}") > 0.into());
-    assert!(after.value("purser_entities_resident{kind=\"account\"}") >= 3.into());
-    assert!(after.value("purser_permits_max") > 1.into());
+    assert!(after.value("purser_entities_active{kind=\"account\"}") >= 3.into());
+    assert!(after.value("purser_admission_limit") > 1.into());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,8 +117,8 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
     // age; its permit is given back; a payer beyond its share and a caller beyond its budget are counted.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200")
         .with("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "2");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -118,13 +126,13 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
     let agent = Agent::new(Network::Base);
     agent.buy(&site, CARD).await.card();
     let lost = Agent::new(Network::Solana);
-    site.chain_fault(json!({"fault": "slow", "ms": 60_000, "wallet": lost.address()}))
+    site.chain_fault(json!({"fault": "slow", "delay_ms": 60_000, "wallet": lost.address()}))
         .await;
     let payment = lost.payment(&site, CARD).await;
     for status in [202, 202, 429] {
         assert_eq!(Agent::pay(&site, CARD, &payment).await.status, status);
     }
-    let stuck = "purser_effects{work=\"issue_card\",state=\"stuck\"}";
+    let stuck = "purser_outbox_jobs{work=\"issue_card\",state=\"stuck\"}";
     let (_, page) = until("the card to be stuck", async || {
         let (text, page) = scrape(&service).await;
         (page.value(stuck) > Decimal::ZERO).then_some((text, page))
@@ -133,20 +141,20 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
     let exactly = |series: &str, n: i64| assert!(page.value(series) == n.into(), "{series}: {page:?}");
     exactly(stuck, 1);
     exactly(
-        "purser_delivery_failures_total{work=\"issue_card\",kind=\"temporary\"}",
+        "purser_outbox_attempt_failures_total{work=\"issue_card\",kind=\"temporary\"}",
         2,
     );
     exactly("purser_payments_unknown", 1);
-    exactly("purser_effects{work=\"watch\",state=\"stuck\"}", 0);
+    exactly("purser_outbox_jobs{work=\"watch\",state=\"stuck\"}", 0);
     exactly("purser_rate_limited_total{budget=\"payments\"}", 1);
     exactly("purser_paid_calls_total{outcome=\"rate_limited\"}", 1);
-    exactly("purser_permits_used", 0);
-    let open = |state: &str| page.value(&format!("purser_effects{{work=\"watch\",state=\"{state}\"}}"));
+    exactly("purser_admission_in_flight", 0);
+    let open = |state: &str| page.value(&format!("purser_outbox_jobs{{work=\"watch\",state=\"{state}\"}}"));
     assert!(open("running") + open("waiting") == 1.into());
     for oldest in [
-        "purser_effects_oldest_seconds{work=\"issue_card\",state=\"stuck\"}",
-        "purser_effects_oldest_seconds{work=\"watch\",state=\"open\"}",
-        "purser_payments_unknown_oldest_seconds",
+        "purser_outbox_oldest_job_age_seconds{work=\"issue_card\",state=\"stuck\"}",
+        "purser_outbox_oldest_job_age_seconds{work=\"watch\",state=\"open\"}",
+        "purser_payments_unknown_oldest_age_seconds",
     ] {
         assert!(page.value(oldest) > 0.into(), "{oldest}");
     }
@@ -177,7 +185,7 @@ async fn the_operators_side_and_the_clients_share_no_route() {
         let answer = send_to_operator(client().get(service.operator_url(path)))
             .await
             .unwrap();
-        assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
+        assert_eq!((answer.status, answer.code()), (404, "route_not_found"), "{path}");
     }
     // Nor is it open to web pages, whatever name they give this machine.
     let metrics = || client().get(service.operator_url("/metrics"));

@@ -157,7 +157,7 @@ async fn case_15_x402_and_mpp_at_once_are_one_too_many() {
                 request.header(*name, *value)
             });
         let answer = send(request).await.unwrap();
-        assert_eq!((answer.status, answer.code()), (400, "payment_ambiguous"));
+        assert_eq!((answer.status, answer.code()), (400, "multiple_payments"));
         assert_no_challenge(&answer, "ambiguous");
     }
     let half = &credential[..credential.len() / 2];
@@ -231,7 +231,7 @@ async fn case_16_a_credential_that_is_not_for_our_challenge_is_refused() {
         "it was good as it stood"
     );
 
-    let brief = Host::new().with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "5");
+    let brief = Host::new().with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "5");
     let service = brief.start();
     let site = ServiceClient::of(&service);
     let late = agent.credential(&site.get(CARD, &[]).await);

@@ -99,8 +99,8 @@ impl<'a> OperatorClient<'a> {
     pub(crate) async fn audit(&self) -> Vec<(String, String, String)> {
         let answer = self.get("/admin/audit?limit=1000").await;
         let text = |act: &Value, name: &str| act[name].as_str().unwrap().to_owned();
-        let acts = answer.body["acts"].as_array().unwrap().iter();
-        acts.map(|act| (text(act, "by"), text(act, "what"), text(act, "subject")))
+        let acts = answer.body["entries"].as_array().unwrap().iter();
+        acts.map(|act| (text(act, "operator"), text(act, "action"), text(act, "subject")))
             .collect()
     }
 }

@@ -32,8 +32,8 @@ pub(crate) fn with_line_settings(every: &str) -> Host {
     Host::new()
         .with("PURSER_ENGINE__LINE_FAILURES", "3")
         .with("PURSER_ENGINE__LINE_TRY_EVERY_SECONDS", every)
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "20")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
+        .with("PURSER_ENGINE__MAX_BACKOFF_MS", "20")
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000")
 }
 
@@ -186,7 +186,7 @@ async fn case_89_a_failing_line_that_an_operator_closes_does_not_open_by_itself(
 async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_opens_by_itself() {
     // Aim: orders that were sold before it was known wait, are tried one at a time, and are all delivered soon after the provider
     // is back, however long they would have paused otherwise; nobody has to open the line.
-    let host = with_line_settings("1").with("PURSER_ENGINE__BACKOFF_LAST_MS", "3600000");
+    let host = with_line_settings("1").with("PURSER_ENGINE__MAX_BACKOFF_MS", "3600000");
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agents: Vec<Agent> = (0..4).map(|n| Agent::new(Network::ALL[n % 2])).collect();
@@ -194,7 +194,7 @@ async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_o
     for agent in &agents {
         payments.push(agent.payment(&site, CARD).await);
     }
-    site.chain_fault(json!({"fault": "slow", "ms": 300})).await;
+    site.chain_fault(json!({"fault": "slow", "delay_ms": 300})).await;
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
     let calls = payments.iter().map(|payment| Agent::pay(&site, CARD, payment));
     let answers = futures_util::future::join_all(calls).await;
@@ -276,15 +276,15 @@ async fn case_89_work_that_is_late_is_on_the_list_long_before_its_tries_are_used
     // can resolve it while it is tried, and it leaves the list by itself.
     let host = Host::new()
         .with("PURSER_ENGINE__LATE_AFTER_MINUTES", "5")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "50")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
+        .with("PURSER_ENGINE__MAX_BACKOFF_MS", "50")
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000");
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
     let bought = Agent::new(Network::Base).buy(&site, CARD).await;
     let effects = async || {
-        desk.get("/admin/stuck").await.body["effects"]
+        desk.get("/admin/dead-letters").await.body["jobs"]
             .as_array()
             .unwrap()
             .clone()
@@ -299,11 +299,11 @@ async fn case_89_work_that_is_late_is_on_the_list_long_before_its_tries_are_used
     );
     assert_eq!(late["actions"], json!([]));
     let word =
-        json!({"effect_id": late["effect_id"], "outcome": "not_done", "reference": "call-17", "evidence": "Told."});
-    let resolved = desk.post("/admin/stuck/resolve", word).await;
-    assert_eq!((resolved.status, resolved.code()), (409, "effect_not_stuck"));
+        json!({"job_id": late["job_id"], "outcome": "not_completed", "reference": "call-17", "evidence": "Told."});
+    let resolved = desk.post("/admin/jobs/resolve", word).await;
+    assert_eq!((resolved.status, resolved.code()), (409, "job_not_dead_lettered"));
     let page = scrape(&service).await.1;
-    assert_eq!(page.value("purser_effects_late{work=\"issue_card\"}"), Decimal::ONE);
+    assert_eq!(page.value("purser_outbox_jobs_late{work=\"issue_card\"}"), Decimal::ONE);
     site.issuer_fault(json!({"fault": "clear"})).await;
     until("it is done", async || effects().await.is_empty().then_some(())).await;
 }

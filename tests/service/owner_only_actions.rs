@@ -12,7 +12,7 @@ use super::owner::{Owner, fault, wait_for_kyc_status};
 use super::replay::transfer_count;
 
 fn quick() -> Host {
-    Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
+    Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
 }
 
 async fn status(site: &ServiceClient<'_>, token: &str) -> String {
@@ -46,7 +46,7 @@ async fn an_owner_verifies_and_links_on_the_page() {
         let owner = Owner::by_link(&site, link.str("kyc_url").unwrap()).await;
         owner.verify(&site, &token).await;
         let again = owner.send(&site, "/account/identity", "").await;
-        assert_eq!((again.status, again.code()), (409, "identity_verified"));
+        assert_eq!((again.status, again.code()), (409, "identity_already_verified"));
         owner.link(&site).await;
         assert_eq!(owner.send(&site, "/account/unlink", "").await.status, 303);
         assert!(owner.page(&site).await.text.contains("not linked"));
@@ -55,9 +55,9 @@ async fn an_owner_verifies_and_links_on_the_page() {
         let seen = [
             "identity.in-review",
             "identity.verified",
-            "issuer.linking",
-            "issuer.linked",
-            "issuer.unlinked",
+            "issuer_link.requested",
+            "issuer_link.linked",
+            "issuer_link.unlinked",
         ];
         assert_eq!(
             seen.map(|kind| event_count(&events, kind)),
@@ -127,7 +127,7 @@ async fn no_token_verifies_or_links() {
             let answer = owner.send_from(&site, origin, path, "").await;
             assert_eq!(
                 (answer.status, answer.code()),
-                (403, "origin_refused"),
+                (403, "origin_not_allowed"),
                 "{path} {origin}"
             );
         }
@@ -138,7 +138,7 @@ async fn no_token_verifies_or_links() {
     }
     let refused = site.get_as(&born_of_payment, "/get-kyc-link").await;
     assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
-    let verdict = json!({"type": "check.passed", "reference": "sbx_check_1", "wallet": agent.address()});
+    let verdict = json!({"type": "identity_check.passed", "reference": "sbx_check_1", "wallet": agent.address()});
     let key = keys::identity_callback();
     let other = purser::provider::callback::CallbackKey::new(&purser::identity::secret::Key32::new([1; 32]));
     for (key, at, status) in [(&other, now_s(), 401), (&key, now_s() - 400, 401), (&key, now_s(), 404)] {
@@ -153,7 +153,7 @@ async fn no_token_verifies_or_links() {
             .any(|e| e["type"].as_str().unwrap().starts_with("issuer.")),
         "{events:#?}"
     );
-    assert_eq!(event_count(&events, "account.caps_changed"), 0);
+    assert_eq!(event_count(&events, "account.caps_updated"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,7 +174,7 @@ async fn whatever_the_provider_does_the_owner_is_verified_once() {
         let agent = Agent::new(Network::Base);
         let token = agent.token(&site).await;
         let owner = Owner::by_token(&site, &token).await;
-        for fault_name in ["unreachable", "garbage", "timeout"] {
+        for fault_name in ["unreachable", "malformed_response", "timeout"] {
             fault(&site, "/sandbox/identity", fault_name, 1).await;
         }
         owner.complete_check_as(&site, name).await;
@@ -209,7 +209,7 @@ async fn a_check_and_a_link_go_on_after_a_kill() {
     let site = ServiceClient::of(&service);
     wait_for_kyc_status(&site, &token, "verified").await;
     until("the link", async || {
-        (event_count(&site.events(&token, 0).await, "issuer.linked") == 1).then_some(())
+        (event_count(&site.events(&token, 0).await, "issuer_link.linked") == 1).then_some(())
     })
     .await;
     service.kill();
@@ -233,9 +233,9 @@ async fn an_owners_caps_hold_before_settlement() {
         ("usa_prepaid_card_usd=5.001", "parameter_invalid"),
         ("usa_prepaid_card_count=-1", "parameter_invalid"),
         ("gift_card_count=99999999999", "parameter_invalid"),
-        ("cards=1", "parameter_unknown"),
-        ("gift_card_count=1&gift_card_count=2", "parameter_repeated"),
-        ("gift_card_count=%ff", "parameter_malformed"),
+        ("cards=1", "parameter_unrecognized"),
+        ("gift_card_count=1&gift_card_count=2", "parameter_duplicated"),
+        ("gift_card_count=%ff", "query_malformed"),
     ] {
         let refused = owner.send(&site, "/account/caps", form).await;
         assert_eq!((refused.status, refused.code()), (400, code), "{form}");
@@ -243,7 +243,7 @@ async fn an_owners_caps_hold_before_settlement() {
     let balance = site.get_as(&token, "/get-account-balance").await;
     let caps = json!({"usa_prepaid_card": {"sum_per_day": 5.0}, "gift_card": {"count_per_day": 0}});
     assert_eq!(
-        balance.body["own_caps"].to_string().replace("5.0", "5"),
+        balance.body["owner_caps"].to_string().replace("5.0", "5"),
         caps.to_string().replace("5.0", "5")
     );
     assert_eq!(agent.buy(&site, "/get-card?amount=5").await.status, 200);
@@ -258,7 +258,7 @@ async fn an_owners_caps_hold_before_settlement() {
     assert_eq!(transfer_count(&site, &payment).await, 0);
     assert_eq!(owner.send(&site, "/account/caps", "").await.status, 303);
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
-    assert_eq!(event_count(&site.events(&token, 0).await, "account.caps_changed"), 2);
+    assert_eq!(event_count(&site.events(&token, 0).await, "account.caps_updated"), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -291,10 +291,10 @@ async fn an_owners_form_that_names_nothing_is_refused() {
         (
             "/account/spending",
             "per_call_usd=5&per_day_usd=5",
-            "agent_wallet_unknown",
+            "agent_wallet_not_found",
         ),
-        ("/account/api-keys/revoke", "api_key_id=key_1", "api_key_unknown"),
-        ("/claim", "signup=none&name=Ada", "signup_unknown"),
+        ("/account/api-keys/revoke", "api_key_id=key_1", "api_key_not_found"),
+        ("/claim", "signup=none&name=Ada", "signup_not_found"),
     ] {
         let refused = owner.send(&site, path, form).await;
         assert_eq!(refused.status, 404, "{path}: {}", refused.text);
@@ -316,7 +316,7 @@ async fn the_sandbox_links_and_steers() {
     };
     fault(&site, "/sandbox/accounts", "decline", 1).await;
     assert_eq!(link(true).await["linked"], false);
-    site.wait_for_events(&agent.token(&site).await, &["issuer.refused"])
+    site.wait_for_events(&agent.token(&site).await, &["issuer_link.declined"])
         .await;
     let linked = link(true).await;
     assert_eq!(linked["linked"], true);
@@ -328,8 +328,8 @@ async fn the_sandbox_links_and_steers() {
     assert_eq!(link(true).await, linked);
     for (path, body) in [
         ("/sandbox/link", json!({"wallet": "me", "linked": true})),
-        ("/sandbox/identity", json!({"fault": "timeout", "ms": 5})),
-        ("/sandbox/accounts", json!({"fault": "slow", "ms": 600_001})),
+        ("/sandbox/identity", json!({"fault": "timeout", "delay_ms": 5})),
+        ("/sandbox/accounts", json!({"fault": "slow", "delay_ms": 600_001})),
     ] {
         let answer = site.post(path, &body).await;
         assert_eq!((answer.status, answer.code()), (400, "parameter_invalid"), "{path}");
@@ -341,13 +341,13 @@ async fn the_sandbox_links_and_steers() {
     }
     assert_eq!(
         site.get("/sandbox/identity-check?token=no", &[]).await.code(),
-        "check_unknown"
+        "identity_check_not_found"
     );
     let form = site.request("POST", "/sandbox/identity-check?token=no").body("a=b");
     let answered = send(form).await.unwrap();
     assert_eq!(
         (answered.status, answered.code()),
-        (404, "check_unknown"),
+        (404, "identity_check_not_found"),
         "{}",
         answered.text
     );

@@ -34,7 +34,7 @@ async fn furnished(host: &Host) -> (Service, FullAccount) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_product_refuses_a_payment_that_bought_something_else() {
     // Aim: a payment of exactly the price that has bought a card buys nothing else: 409, and no challenge to sign again.
-    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let (service, person) = furnished(&host).await;
     let site = ServiceClient::of(&service);
     for (path, price) in products(&person) {
@@ -50,11 +50,11 @@ async fn every_product_refuses_a_payment_that_bought_something_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_product_says_that_an_outcome_is_not_known() {
     // Aim: the chain holds every transfer back: 202 with where to follow it and when, whatever is bought.
-    let mut host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let mut host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let (service, person) = furnished(&host).await;
     service.stop();
-    host.set("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300");
-    host.set("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400");
+    host.set("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300");
+    host.set("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "400");
     let service = host.start();
     let site = ServiceClient::of(&service);
     site.chain_fault(json!({"fault": "hold"})).await;

@@ -321,7 +321,7 @@ async fn case_58_every_answer_tells_the_budget() {
     // upgrade.
     let host = Host::new()
         .with("PURSER_LIMITS__REQUESTS_PER_WINDOW", "60")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "10");
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);

@@ -116,7 +116,7 @@ async fn payments_at_once_under_one_name_are_one() {
 async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
     // Aim: after a decline, after a chain that was not there, and while the outcome is open, whoever comes under the name
     // with another payment has the first one tried or followed; theirs never lands.
-    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200");
+    let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (fault, status, code) in [
@@ -126,7 +126,7 @@ async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
             503,
             "settlement_unavailable",
         ),
-        (json!({"fault": "lose_answer"}), 202, ""),
+        (json!({"fault": "lose_response"}), 202, ""),
     ] {
         let agent = Agent::new(Network::Base);
         let mut fault = fault;

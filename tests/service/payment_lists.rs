@@ -15,8 +15,8 @@ use super::request::Request;
 
 fn quick() -> Host {
     Host::new()
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
-        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
+        .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
 }
 
 pub(crate) async fn payments(site: &ServiceClient<'_>, token: &str, query: &str) -> Response {
@@ -147,7 +147,7 @@ async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
 async fn assert_given_names_must_match(site: &ServiceClient<'_>, agent: &Agent, alone: &str) {
     for (query, status, code) in [
         ("&recipient_last_name=Lovelace", 409, "recipient_differs"),
-        ("&platform=venmo", 404, "recipient_unknown"),
+        ("&platform=venmo", 404, "recipient_not_found"),
         (
             "&recipient_last_name=King&platform=paypal&recipient_email=ADA@example.com",
             200,
@@ -171,7 +171,7 @@ async fn assert_given_names_must_match(site: &ServiceClient<'_>, agent: &Agent, 
     let refused = other.buy(site, alone).await;
     assert_eq!(
         (refused.status, refused.code()),
-        (404, "recipient_unknown"),
+        (404, "recipient_not_found"),
         "{}",
         refused.text
     );

@@ -101,7 +101,7 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
     let id = field(&kept, "/webhook_id");
     let delivery = until("a delivery", async || {
         let page = site.get_as(&own, "/webhook-deliveries").await;
-        page.body["deliveries"][0]["id"].as_str().map(str::to_owned)
+        page.body["deliveries"][0]["delivery_id"].as_str().map(str::to_owned)
     })
     .await;
     let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");

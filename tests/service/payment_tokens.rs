@@ -127,7 +127,7 @@ async fn case_75_a_payments_token_reads_only_what_that_payment_bought() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
     // Aim: off by default, as the case above shows; on, the same token reads and steers cards and reads links of earlier payments.
-    let host = Host::new().with("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "true");
+    let host = Host::new().with("PURSER_IDENTITY__PAYMENT_TOKEN_CAN_READ_CARDS", "true");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -228,9 +228,9 @@ async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
     let faucet = json!({"wallet": address, "amount": "20"});
     assert_eq!(site.post("/sandbox/faucet", &faucet).await.status, 200);
     let paid = call(&own, "agentX402Pay", json!({"route": "/get-card?amount=5"})).await;
-    let spend = field(&paid, "/result/spend/spendId");
+    let spend = field(&paid, "/result/walletPayment/walletPaymentId");
     let born = token_of(&agent.buy(&site, "/get-card?amount=5").await);
-    let told = call(&born, "getAgentWallet", json!({"spendId": spend})).await;
+    let told = call(&born, "getAgentWallet", json!({"walletPaymentId": spend})).await;
     assert_eq!(
         (told.status, &told.body["error"]["code"]),
         (403, &json!("sign_in_required")),
@@ -239,7 +239,9 @@ async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
     );
     assert_eq!(call(&born, "getAgentWallet", json!({})).await.status, 200);
     assert_eq!(
-        call(&own, "getAgentWallet", json!({"spendId": spend})).await.status,
+        call(&own, "getAgentWallet", json!({"walletPaymentId": spend}))
+            .await
+            .status,
         200
     );
 }

@@ -17,7 +17,7 @@ use super::recipient::{balance_is, register, wait_for_payout_status};
 use super::reconciliation::{fast_host, reversed};
 
 fn quick() -> Host {
-    Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+    Host::new().with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
 }
 
 fn to_bank(amount: &str, destination: &str) -> String {
@@ -27,7 +27,7 @@ fn to_bank(amount: &str, destination: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_once() {
     // Aim: every magic amount of the rails: where it ends, what is credited in all, and that the books say the same.
-    let host = quick().with("PURSER_PAYOUTS__BANK_RETURN_FEE", "0.25");
+    let host = quick().with("PURSER_PAYOUTS__BANK_RETURN_FEE_USD", "0.25");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -103,10 +103,10 @@ async fn rails_that_are_gone_slow_or_garbled_pay_once_and_are_asked_again() {
     let agent = Agent::new(Network::Base);
     let destination = register(&site, &agent).await;
     let token = agent.token(&site).await;
-    for fault in ["unreachable", "slow", "garbage", "timeout", "twice"] {
+    for fault in ["unreachable", "slow", "malformed_response", "timeout", "duplicate"] {
         let ms = if fault == "slow" { json!(200) } else { json!(null) };
         let set = site
-            .post("/sandbox/payouts", &json!({"fault": fault, "times": 2, "ms": ms}))
+            .post("/sandbox/payouts", &json!({"fault": fault, "times": 2, "delay_ms": ms}))
             .await;
         assert_eq!(set.status, 200, "{}", set.text);
         let bought = agent.buy(&site, &to_bank("50", &destination)).await;
@@ -139,7 +139,7 @@ async fn final_payment(service: &Service, agent: &Agent) -> String {
 async fn return_window_over(service: &Service) {
     until("the window is over", async || {
         let (_, page) = scrape(service).await;
-        let tries = page.value("purser_delivery_tries_total{work=\"close_returns\"}");
+        let tries = page.value("purser_outbox_attempts_total{work=\"close_returns\"}");
         (tries > Decimal::ZERO && page.open("close_returns") == Decimal::ZERO).then_some(())
     })
     .await;
@@ -147,7 +147,7 @@ async fn return_window_over(service: &Service) {
 
 /// Has the rail say a word about a payout.
 async fn emit_payout_event(site: &ServiceClient<'_>, payout: &str, word: &str) {
-    let said = json!({"payout_id": payout, "say": word});
+    let said = json!({"payout_id": payout, "event": word});
     let said = site.post("/sandbox/payouts", &said).await;
     assert_eq!(said.status, 200, "{}", said.text);
 }
@@ -157,9 +157,9 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     // Aim: told twice, under two words and over a kill: the payout stays complete and shows its late return, the balance has the
     // amount less the rail's fee, the operator's list has it, and a recipient's totals have it no more.
     let host = quick()
-        .with("PURSER_PAYOUTS__APP_RETURN_SECONDS", "1")
-        .with("PURSER_PAYOUTS__APP_RETURN_FEE", "0.75")
-        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+        .with("PURSER_PAYOUTS__APP_RETURN_WINDOW_SECONDS", "1")
+        .with("PURSER_PAYOUTS__APP_RETURN_FEE_USD", "0.75")
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let agent = Agent::new(Network::Solana);
     let payout = final_payment(&service, &agent).await;
@@ -220,15 +220,15 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     // credited; an operator ends the withheld credit without giving it, and over a kill the late return is `kept`, the balance
     // empty, and the house has the money against its loss.
     let host = fast_host(quick())
-        .with("PURSER_PAYOUTS__BANK_RETURN_SECONDS", "1")
-        .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+        .with("PURSER_PAYOUTS__BANK_RETURN_WINDOW_SECONDS", "1")
+        .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let destination = register(&site, &agent).await;
     let token = agent.token(&site).await;
     // Its payment was final by then, or it would not have been ordered.
-    let drop = json!({"network": "base", "wallet": agent.address(), "fault": "drop_final", "ms": 1});
+    let drop = json!({"network": "base", "wallet": agent.address(), "fault": "drop_final", "delay_ms": 1});
     site.chain_fault(drop).await;
     let bought = agent.buy(&site, &to_bank("20", &destination)).await;
     let payment = bought.body["payment_id"].as_str().unwrap();
@@ -239,11 +239,11 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     emit_payout_event(&site, payout, "returned").await;
     let desk = OperatorClient::first(&host, &service);
     let waits = wait_for_dead_letter(&desk, "credit").await;
-    let keep = json!({"effect_id": waits["effect_id"], "evidence": "Taken back by its chain, ticket 10."});
-    let kept = desk.done("/admin/stuck/keep", keep.clone()).await;
-    assert_eq!((&kept["effect_id"], &kept["kept"]), (&waits["effect_id"], &json!(true)));
-    let again = desk.post("/admin/stuck/keep", keep).await;
-    assert_eq!(status_and_code(&again), (404, "effect_unknown"));
+    let keep = json!({"job_id": waits["job_id"], "evidence": "Taken back by its chain, ticket 10."});
+    let kept = desk.done("/admin/jobs/keep", keep.clone()).await;
+    assert_eq!((&kept["job_id"], &kept["kept"]), (&waits["job_id"], &json!(true)));
+    let again = desk.post("/admin/jobs/keep", keep).await;
+    assert_eq!(status_and_code(&again), (404, "job_not_found"));
     // Frozen when the payment was taken back.
     site.freeze(&agent.address(), None).await;
     service.kill();
@@ -264,7 +264,7 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     service.stop();
     let report = host.assert_verified();
     assert_eq!(report["balances"]["losses"], 21_500_000, "{report:#}");
-    assert_eq!(report["balances"]["costs"], -20_000_000, "{report:#}");
+    assert_eq!(report["balances"]["operating_costs"], -20_000_000, "{report:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

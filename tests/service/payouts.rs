@@ -14,7 +14,7 @@ use super::recipient::{
 use super::request::{Request, recorded};
 
 fn quick() -> Host {
-    Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+    Host::new().with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
 }
 
 fn to_bank(amount: &str, destination: &str) -> String {
@@ -108,7 +108,7 @@ async fn a_push_to_card_is_paid_to_the_card_that_its_recipient_enters() {
         assert_eq!(done["card_last4"], card[12..]);
         assert!(done.get("redemption_url").is_none());
         let other = Agent::new(network).token(&site).await;
-        assert_eq!(status(&site, &other, payout).await.code(), "payout_of_another");
+        assert_eq!(status(&site, &other, payout).await.code(), "payout_access_denied");
         assert_eq!(
             payout_event_types(&site, token).await,
             [
@@ -153,7 +153,7 @@ async fn a_card_is_of_a_country_of_the_payouts_currency() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
     // Aim: after its time the whole charge is on the balance, the link takes no card, and that stays so over a kill.
-    let host = quick().with("PURSER_PAYOUTS__FORM_SECONDS", "1");
+    let host = quick().with("PURSER_PAYOUTS__RECIPIENT_FORM_TTL_SECONDS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
@@ -253,9 +253,9 @@ async fn case_48_another_wallets_payouts_and_destinations_open_nothing() {
         let (destination, payout, _) = &own[two];
         let token = &own[one].2;
         let refused = users[one].buy(&site, &to_bank("50", destination)).await;
-        assert_eq!((refused.status, refused.code()), (404, "destination_unknown"));
+        assert_eq!((refused.status, refused.code()), (404, "destination_not_found"));
         let refused = status(&site, token, payout).await;
-        assert_eq!((refused.status, refused.code()), (403, "payout_of_another"));
+        assert_eq!((refused.status, refused.code()), (403, "payout_access_denied"));
         for list in ["/bank-recipients", "/get-payment-status", "/payment-recipients"] {
             let listed = site.get_as(token, list).await;
             assert!(listed.status == 200 && !listed.text.contains(destination) && !listed.text.contains(payout));
@@ -323,5 +323,5 @@ async fn bank_destinations_are_checked_listed_and_inert() {
     assert_eq!(next.body["recipients"][0]["destinations"][0]["destination_id"], german);
     // An account abroad is listed, and no bank payment goes there.
     let refused = agent.buy(&site, &to_bank("50", german)).await;
-    assert_eq!((refused.status, refused.code()), (404, "destination_unknown"));
+    assert_eq!((refused.status, refused.code()), (404, "destination_not_found"));
 }

@@ -77,7 +77,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/withdraw", &["address"]),
     ("/register-webhook", &["url"]),
     ("/redeliver-webhook", &["since"]),
-    ("/webhook-deliveries", &["state"]),
+    ("/webhook-deliveries", &["status"]),
     ("/withdraw-card-balance", &["destination_address"]),
     // The catalog's, which is everybody's.
     ("/order-gift-card", &["product_id"]),

@@ -71,9 +71,9 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     let (_host, service) = start(&[
         ("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1"),
         ("PURSER_LIMITS__WINDOW_SECONDS", "1"),
-        ("PURSER_ENGINE__MAX_IN_FLIGHT", "1"),
-        ("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "60000"),
-        ("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "70000"),
+        ("PURSER_ENGINE__MAX_PAID_CALLS_IN_FLIGHT", "1"),
+        ("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "60000"),
+        ("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "70000"),
         ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "80000"),
         ("PURSER_CAPS__CARD_USD_PER_DAY", "20"),
     ]);
@@ -215,7 +215,7 @@ async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> Recor
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: one card, then the list.
-    let (_host, service) = start(&[("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "false")]);
+    let (_host, service) = start(&[("PURSER_IDENTITY__PAYMENT_TOKEN_CAN_READ_CARDS", "false")]);
     let site = ServiceClient::of(&service);
     let (first, stranger) = (
         CardOwner::new(&site, Network::Base).await,

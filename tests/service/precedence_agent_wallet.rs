@@ -139,8 +139,8 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
-    let (unknown, nothing) = ([json!({"spend": "sp_1"})], json!({}));
-    let asked = json!({"spendId": "sp_1"});
+    let (unknown, nothing) = ([json!({"walletPayment": "wpay_1"})], json!({}));
+    let asked = json!({"walletPaymentId": "wpay_1"});
     let mut read = caller
         .check_precedence("/getAgentWallet", AccessRule::Reads, &unknown, &asked)
         .await;

@@ -18,9 +18,9 @@ const WHY: &str = "Please write to us.";
 fn tight() -> Host {
     Host::new()
         .with("PURSER_SERVER__TRUSTED_PROXIES", "[\"127.0.0.1\"]")
-        .with("PURSER_SIGNUP__KEYS_PER_ACCOUNT", "1")
+        .with("PURSER_SIGNUP__MAX_KEYS_PER_ACCOUNT", "1")
         .with("PURSER_SIGNUP__PER_HOUR", "1")
-        .with("PURSER_SIGNUP__POLL_SECONDS", "1")
+        .with("PURSER_SIGNUP__LONG_POLL_SECONDS", "1")
 }
 
 fn call(ask: &mut Request, data: Value) {

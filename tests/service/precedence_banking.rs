@@ -123,7 +123,7 @@ async fn a_profiles_status_is_refused_for_the_first_rule_that_it_breaks() {
 async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the four functions of an application from token to state, until it is with the bank; a key that was answered is
     // answered so again, whatever the application has become.
-    let host = quick().with("PURSER_SANDBOX__BANK_MS", "60000");
+    let host = quick().with("PURSER_SANDBOX__BANK_DELAY_MS", "60000");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;

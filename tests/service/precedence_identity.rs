@@ -155,7 +155,9 @@ async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the size, the signature, the body, the check, and what it came to before.
-    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let service = Host::new()
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
+        .start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
@@ -171,10 +173,10 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
     let key = purser::sandbox::keys::identity_callback();
     for body in [
         "[".to_owned(),
-        json!({"type": "check.lost", "reference": reference, "wallet": agent.address()}).to_string(),
-        json!({"type": "check.passed", "reference": "no", "wallet": agent.address()}).to_string(),
-        json!({"type": "check.failed", "reference": reference, "wallet": agent.address()}).to_string(),
-        json!({"type": "check.passed", "reference": reference, "wallet": agent.address()}).to_string(),
+        json!({"type": "identity_check.lost", "reference": reference, "wallet": agent.address()}).to_string(),
+        json!({"type": "identity_check.passed", "reference": "no", "wallet": agent.address()}).to_string(),
+        json!({"type": "identity_check.failed", "reference": reference, "wallet": agent.address()}).to_string(),
+        json!({"type": "identity_check.passed", "reference": reference, "wallet": agent.address()}).to_string(),
     ] {
         let at = purser::system::SystemClock.now().seconds().to_string();
         ask.header("webhook-id", "msg_1");
@@ -194,9 +196,9 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
     let site = ServiceClient::of(&service);
     let key = provider.callback_key();
     for (heading, told) in [
-        ("POST /payout-callback", "{\"type\":\"payouts.told\"}"),
-        ("POST /card-callback", "{\"type\":\"cards.told\"}"),
-        ("POST /bank-callback", "{\"type\":\"deposits.told\"}"),
+        ("POST /payout-callback", "{\"type\":\"payouts.updated\"}"),
+        ("POST /card-callback", "{\"type\":\"cards.updated\"}"),
+        ("POST /bank-callback", "{\"type\":\"deposits.updated\"}"),
     ] {
         let route = &heading["POST ".len()..];
         let mut ladder = PrecedenceTable::of(heading, &route[1..]);
@@ -205,7 +207,7 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
         ladder.assert_next(&ask.send(&site).await);
         ask.text(told);
         ladder.assert_next(&ask.send(&site).await);
-        for body in ["[", "{\"type\":\"nothing.told\"}", told] {
+        for body in ["[", "{\"type\":\"nothing.updated\"}", told] {
             let at = purser::system::SystemClock.now().seconds().to_string();
             ask.header("webhook-id", "msg_1");
             ask.header("webhook-timestamp", &at);

@@ -149,7 +149,9 @@ async fn two_payers(site: &ServiceClient<'_>) -> (Agent, String, Vec<String>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: parameters, payer, identity, recipient, chain; nothing settles before the last rungs.
-    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let service = Host::new()
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
+        .start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
@@ -202,7 +204,9 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, body, its members, account, the key's past, recipient, owner.
-    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let service = Host::new()
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
+        .start();
     let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
     let mut ladder = PrecedenceTable::of("POST /payment-recipients", "post-payment-recipients");
@@ -246,7 +250,9 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
 async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, parameters, account, the token's birth, the key's past, recipient, owner; a retry is answered as the first
     // time, though the recipient is gone.
-    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let service = Host::new()
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
+        .start();
     let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
     let mut ladder = PrecedenceTable::of("DELETE /payment-recipients", "delete-payment-recipients");

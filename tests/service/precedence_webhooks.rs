@@ -36,7 +36,7 @@ async fn delivery(site: &ServiceClient<'_>, token: &str) -> String {
         let page = site.get_as(token, "/webhook-deliveries").await;
         let one = &page.body["deliveries"][0];
         let is_tried = one["attempt_count"].as_u64()? > 0;
-        is_tried.then(|| one["id"].as_str().unwrap().to_owned())
+        is_tried.then(|| one["delivery_id"].as_str().unwrap().to_owned())
     })
     .await
 }
@@ -139,7 +139,7 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     let mut ask = Request::new("GET", "/webhook-deliveries")
         .with("colour", "red")
         .with("limit", "0")
-        .with("state", "lost")
+        .with("status", "lost")
         .with("delivery_id", "none")
         .with("webhook_id", "none")
         .with("starting_after", "none");
@@ -150,7 +150,7 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "5");
     ladder.assert_next(&ask.send(&site).await);
-    ask.set("state", "dropped");
+    ask.set("status", "dropped");
     ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     ladder.assert_next(&ask.send(&site).await);

@@ -39,9 +39,9 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
     // Aim: a top-up and a bank payment of the lost history: right after the restore, and when each waits for an operator, its payment
     // buys no card of the same price; for its own route it is what it was.
     let host = incoming_transfers::host()
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10");
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10");
     let service = host.start();
     let (agent, token, _) = linked(&ServiceClient::of(&service), Network::Base).await;
     let destination = register(&ServiceClient::of(&service), &agent).await;

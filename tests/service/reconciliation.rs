@@ -23,9 +23,9 @@ const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&rec
 
 /// Walks without rest, and a second for both sides to agree.
 pub(super) fn fast_host(host: Host) -> Host {
-    host.with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__REST_MS", "50")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "1000")
+    host.with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
+        .with("PURSER_RECONCILIATION__RUN_INTERVAL_MS", "50")
+        .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "1000")
 }
 
 async fn reconciliation_status(desk: &OperatorClient<'_>) -> Value {
@@ -36,7 +36,7 @@ async fn reconciliation_status(desk: &OperatorClient<'_>) -> Value {
 
 /// Kind and subject of what is open, by kind.
 fn open(stands: &Value) -> Vec<(String, String)> {
-    let all = stands["differences"].as_array().unwrap().iter();
+    let all = stands["discrepancies"].as_array().unwrap().iter();
     let word = |one: &Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
     let mut all: Vec<_> = all.map(|one| (word(one, "kind"), word(one, "subject"))).collect();
     all.sort();
@@ -58,9 +58,9 @@ async fn assert_open_discrepancies(desk: &OperatorClient<'_>, mut expected: Vec<
 /// Two walks end after this.
 async fn wait_for_two_runs(desk: &OperatorClient<'_>) {
     for _ in 0..2 {
-        let last = reconciliation_status(desk).await["walk"]["last_complete_at"].clone();
+        let last = reconciliation_status(desk).await["run"]["last_completed_at"].clone();
         until("a whole walk", async || {
-            (reconciliation_status(desk).await["walk"]["last_complete_at"] != last).then_some(())
+            (reconciliation_status(desk).await["run"]["last_completed_at"] != last).then_some(())
         })
         .await;
     }
@@ -83,19 +83,19 @@ async fn discrepancy_events(desk: &OperatorClient<'_>) -> BTreeMap<String, u32> 
 
 async fn counted(service: &Service, kind: &str) -> Decimal {
     let (_, page) = scrape(service).await;
-    page.value(&format!("purser_reconciliation_differences{{kind=\"{kind}\"}}"))
+    page.value(&format!("purser_reconciliation_discrepancies{{kind=\"{kind}\"}}"))
 }
 
 /// `purser reconcile --json` on a host without a service: its exit status and what it names.
 pub(super) fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
     let output = host.run(&["reconcile", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
-    assert_eq!(report["complete"], true, "{report:#}");
+    assert_eq!(report["completed"], true, "{report:#}");
     (output.status.code(), open(&report))
 }
 
 fn key_of(card: &str) -> String {
-    card.replace("card_", "eff_")
+    card.replace("card_", "job_")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,7 +115,7 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
 
     let other = Agent::new(Network::Base);
     site.chain_fault(
-        json!({"network": "base", "wallet": other.wallet.address(Network::Base), "fault": "drop", "ms": 1}),
+        json!({"network": "base", "wallet": other.wallet.address(Network::Base), "fault": "reorg", "delay_ms": 1}),
     )
     .await;
     let bought = other.buy(&site, CARD).await;
@@ -124,19 +124,16 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     let stray = other.payment(&site, CARD).await;
     let sent = site.post("/sandbox/base", &json!({"payment": stray})).await;
     assert_eq!(sent.body["success"], true, "{}", sent.text);
-    let both = [
-        ("chain_deposit_missing", missing.as_str()),
-        ("chain_deposit_without_credit", "-"),
-    ];
+    let both = [("missing_deposit", missing.as_str()), ("unmatched_deposit", "-")];
     let stands = assert_open_discrepancies(&desk, both.to_vec()).await;
-    assert_eq!(stands["open"]["chain_deposit_missing"], 1);
-    let surplus = &stands["differences"].as_array().unwrap();
+    assert_eq!(stands["open"]["missing_deposit"], 1);
+    let surplus = &stands["discrepancies"].as_array().unwrap();
     let surplus = surplus.iter().find(|one| one["subject"].is_null()).unwrap();
     assert_eq!(
-        (&surplus["theirs"], &surplus["ours"]),
+        (&surplus["external"], &surplus["internal"]),
         (&json!("done 5 USDC"), &Value::Null)
     );
-    assert_eq!(counted(&service, "chain_deposit_missing").await, Decimal::ONE);
+    assert_eq!(counted(&service, "missing_deposit").await, Decimal::ONE);
 
     service.kill();
     let (status, named) = reconcile(&host);
@@ -146,8 +143,8 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     wait_for_two_runs(&desk).await;
     assert_open_discrepancies(&desk, both.to_vec()).await;
     let once = [
-        "difference.opened chain_deposit_missing",
-        "difference.opened chain_deposit_without_credit",
+        "discrepancy.opened missing_deposit",
+        "discrepancy.opened unmatched_deposit",
     ];
     assert_eq!(
         discrepancy_events(&desk).await,
@@ -158,7 +155,7 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
         !heard.is_empty()
             && heard
                 .iter()
-                .all(|event| !event["type"].as_str().unwrap().starts_with("difference"))
+                .all(|event| !event["type"].as_str().unwrap().starts_with("discrepancy"))
     );
     service.stop();
 }
@@ -204,7 +201,7 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
 
     let stranger = json!({"card_id": format!("card_{:032x}", 4_711), "amount": "7"});
     provider
-        .order("/v1/cards", &format!("eff_{:032x}", 4_712), &stranger)
+        .order("/v1/cards", &format!("job_{:032x}", 4_712), &stranger)
         .await;
     let lie = || {
         let (hidden, changed) = (key_of(&lost), key_of(&dearer));
@@ -212,9 +209,9 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     };
     lie();
     let all = [
-        ("amount_differs", dearer.as_str()),
-        ("provider_has_unknown", "-"),
-        ("provider_lacks", lost.as_str()),
+        ("amount_mismatch", dearer.as_str()),
+        ("unexpected_at_provider", "-"),
+        ("missing_at_provider", lost.as_str()),
     ];
     assert_open_discrepancies(&desk, all.to_vec()).await;
     service.kill();
@@ -225,18 +222,18 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     wait_for_two_runs(&desk).await;
     assert_open_discrepancies(&desk, all.to_vec()).await;
     way.edit(None);
-    assert_open_discrepancies(&desk, vec![("provider_has_unknown", "-")]).await;
-    let mut expected: BTreeMap<String, u32> = all.map(|(kind, _)| (format!("difference.opened {kind}"), 1)).into();
-    for kind in ["amount_differs", "provider_lacks"] {
-        expected.insert(format!("difference.resolved {kind}"), 1);
+    assert_open_discrepancies(&desk, vec![("unexpected_at_provider", "-")]).await;
+    let mut expected: BTreeMap<String, u32> = all.map(|(kind, _)| (format!("discrepancy.opened {kind}"), 1)).into();
+    for kind in ["amount_mismatch", "missing_at_provider"] {
+        expected.insert(format!("discrepancy.resolved {kind}"), 1);
         assert_eq!(counted(&service, kind).await, Decimal::ZERO);
     }
     assert_eq!(discrepancy_events(&desk).await, expected);
     // What differs again is open again.
     lie();
     assert_open_discrepancies(&desk, all.to_vec()).await;
-    for kind in ["amount_differs", "provider_lacks"] {
-        expected.insert(format!("difference.opened {kind}"), 2);
+    for kind in ["amount_mismatch", "missing_at_provider"] {
+        expected.insert(format!("discrepancy.opened {kind}"), 2);
     }
     assert_eq!(discrepancy_events(&desk).await, expected);
     service.stop();
@@ -258,7 +255,7 @@ async fn reconcile_says_when_books_and_lists_agree() {
     service.stop();
     let output = host.run(&["reconcile"]);
     assert!(output.status.success(), "{}", text(&output));
-    assert!(text(&output).contains("Books and lists agree."), "{}", text(&output));
+    assert!(text(&output).contains("No discrepancies."), "{}", text(&output));
     let token = host.sibling_path("token");
     std::fs::write(&token, "a-secret-of-nobody-at-all").unwrap();
     let nobody = host
@@ -266,7 +263,7 @@ async fn reconcile_says_when_books_and_lists_agree() {
         .with("PURSER_PROVIDERS__GIFT_CARDS__TOKEN_FILE", token.to_str().unwrap());
     let output = nobody.run(&["reconcile"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    assert!(text(&output).contains("LEFT OUT"), "{}", text(&output));
+    assert!(text(&output).contains("SKIPPED"), "{}", text(&output));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,7 +271,7 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     // Aim: the chain drops a settled payment, which can be sent again for fifteen seconds more: then it is reversed, its payer
     // reads nothing of the card and buys nothing, over kill -9 the books hold with the loss in them, nothing differs any
     // more, and another's card is as it was.
-    let host = fast_host(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let host = fast_host(Host::new()).with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
@@ -287,7 +284,7 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     let card = bought.card().to_owned();
     assert_open_discrepancies(
         &OperatorClient::first(&host, &service),
-        vec![("chain_deposit_missing", &payment)],
+        vec![("missing_deposit", &payment)],
     )
     .await;
     service.kill();
@@ -300,8 +297,8 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     assert!(refused.text.contains("taken back by its chain"), "{}", refused.text);
     assert_eq!(agent.buy(&site, CARD).await.status, 403);
     let audit = desk.get("/admin/audit").await;
-    let frozen = audit.body["acts"].as_array().unwrap().iter();
-    let frozen: Vec<_> = frozen.filter(|entry| entry["by"] == "reconciliation").collect();
+    let frozen = audit.body["entries"].as_array().unwrap().iter();
+    let frozen: Vec<_> = frozen.filter(|entry| entry["operator"] == "reconciliation").collect();
     assert!(
         matches!(frozen[..], [entry] if entry.to_string().contains(&payment)),
         "{}",
@@ -321,7 +318,7 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
 
 /// Has the chain take back what an agent on Base pays, once it has settled.
 pub(super) async fn reorg_payment(site: &ServiceClient<'_>, agent: &Agent) {
-    site.chain_fault(json!({"network": "base", "wallet": agent.address(), "fault": "drop", "ms": 1}))
+    site.chain_fault(json!({"network": "base", "wallet": agent.address(), "fault": "reorg", "delay_ms": 1}))
         .await;
 }
 
@@ -351,7 +348,7 @@ async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_gi
     // Aim: an order whose payment its chain took back for good is refused: its credit waits by name over a kill, tried again it
     // waits again, and nobody can say what came of it; an operator gives it with evidence, once and in the audit log; the loss
     // stays what it was and the books hold.
-    let host = fast_host(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let host = fast_host(Host::new()).with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -373,24 +370,23 @@ async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_gi
         why.contains(&format!("{payment}, which paid for it, was taken back")),
         "{why}"
     );
-    desk.done("/admin/retry", json!({"effect_id": waits["effect_id"]}))
-        .await;
+    desk.done("/admin/jobs/retry", json!({"job_id": waits["job_id"]})).await;
     let waits = until("it waits again", async || {
         let again = wait_for_dead_letter(&desk, "credit").await;
         (again["attempts"].as_u64() > waits["attempts"].as_u64()).then_some(again)
     })
     .await;
-    let (id, evidence) = (&waits["effect_id"], "Paid again by wire, ticket 8.");
-    let word = json!({"effect_id": id, "outcome": "not_done", "reference": "r", "evidence": evidence});
-    let nobodys = desk.post("/admin/stuck/resolve", word).await;
-    assert_eq!(status_and_code(&nobodys), (409, "not_resolvable"));
-    let gives = json!({"effect_id": id, "evidence": evidence});
-    desk.done("/admin/stuck/credit", gives.clone()).await;
+    let (id, evidence) = (&waits["job_id"], "Paid again by wire, ticket 8.");
+    let word = json!({"job_id": id, "outcome": "not_completed", "reference": "r", "evidence": evidence});
+    let nobodys = desk.post("/admin/jobs/resolve", word).await;
+    assert_eq!(status_and_code(&nobodys), (409, "job_not_resolvable"));
+    let gives = json!({"job_id": id, "evidence": evidence});
+    desk.done("/admin/jobs/credit", gives.clone()).await;
     assert_eq!(
-        status_and_code(&desk.post("/admin/stuck/credit", gives).await),
-        (404, "effect_unknown")
+        status_and_code(&desk.post("/admin/jobs/credit", gives).await),
+        (404, "job_not_found")
     );
-    assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
     let audit = desk.get("/admin/audit").await;
     assert_eq!(audit.text.matches("effect.credit_back").count(), 1, "{}", audit.text);
     assert!(audit.text.contains(evidence), "{}", audit.text);

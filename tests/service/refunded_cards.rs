@@ -57,11 +57,11 @@ async fn a_card_that_is_closed_after_a_refund_credits_what_the_refund_left() {
             told.to_string().contains(&format!("\"credited_usd_amount\":{left}")),
             "{told}"
         );
-        assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+        assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
     }
     service.kill();
     let report = host.assert_verified();
-    let costs = report["balances"]["costs"].as_i64().unwrap_or(0);
+    let costs = report["balances"]["operating_costs"].as_i64().unwrap_or(0);
     let suspense = report["balances"]["suspense"].as_i64().unwrap_or(0);
     assert_eq!((costs, suspense), (0, 0), "{report:#}");
 }
@@ -83,13 +83,23 @@ async fn what_a_closed_card_has_credited_is_not_refunded_nor_approved() {
     balance_is(&site, &token, "100").await;
     let approve = json!({"refund_id": asked["refund_id"], "amount": 80});
     let late = desk.post("/admin/refunds/approve", approve).await;
-    assert_eq!(status_and_code(&late), (409, "refund_too_much"), "{}", late.text);
+    assert_eq!(
+        status_and_code(&late),
+        (409, "refund_amount_too_large"),
+        "{}",
+        late.text
+    );
     let (_, other, card) = usa_card(&site, Network::Base, 5).await;
     let payment = payment_of(&site, &other, &card).await;
     closes(&site, &other, &card).await;
     balance_is(&site, &other, "5").await;
     let late = desk.post("/admin/refunds", refund(&payment, 1)).await;
-    assert_eq!(status_and_code(&late), (409, "refund_too_much"), "{}", late.text);
+    assert_eq!(
+        status_and_code(&late),
+        (409, "refund_amount_too_large"),
+        "{}",
+        late.text
+    );
     balance_is(&site, &token, "100").await;
     service.stop();
     host.assert_verified();
@@ -160,7 +170,7 @@ async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_s
     // with evidence, once and in the audit log; the balance stays empty, the house has the money, and the
     // books hold.
     let host = fast_host(Host::new())
-        .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15")
+        .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15")
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "120");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -170,13 +180,13 @@ async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_s
     rejected_order(&site, &desk, &agent).await;
     let waits = wait_for_dead_letter(&desk, "credit").await;
     assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
-    let (id, evidence) = (&waits["effect_id"], "Taken back by its chain, ticket 9.");
-    let keep = json!({"effect_id": id, "evidence": evidence});
-    let kept = desk.done("/admin/stuck/keep", keep.clone()).await;
-    assert_eq!((&kept["effect_id"], &kept["kept"]), (id, &json!(true)));
-    let again = desk.post("/admin/stuck/keep", keep).await;
-    assert_eq!(status_and_code(&again), (404, "effect_unknown"));
-    assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    let (id, evidence) = (&waits["job_id"], "Taken back by its chain, ticket 9.");
+    let keep = json!({"job_id": id, "evidence": evidence});
+    let kept = desk.done("/admin/jobs/keep", keep.clone()).await;
+    assert_eq!((&kept["job_id"], &kept["kept"]), (id, &json!(true)));
+    let again = desk.post("/admin/jobs/keep", keep).await;
+    assert_eq!(status_and_code(&again), (404, "job_not_found"));
+    assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
     let audit = desk.get("/admin/audit").await;
     assert_eq!(audit.text.matches("effect.keep").count(), 1, "{}", audit.text);
     assert!(audit.text.contains(evidence), "{}", audit.text);
@@ -185,5 +195,5 @@ async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_s
     service.stop();
     let report = host.assert_verified();
     assert_eq!(report["balances"]["losses"], 103_800_000, "{report:#}");
-    assert_eq!(report["balances"]["costs"], -103_800_000, "{report:#}");
+    assert_eq!(report["balances"]["operating_costs"], -103_800_000, "{report:#}");
 }

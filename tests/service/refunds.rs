@@ -60,7 +60,7 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
     let payment = card(&site, &agent, "5").await;
     let token = agent.token(&site).await;
     let more = desk.post("/admin/refunds", refund_request(&payment, 5.01)).await;
-    assert_eq!(status_and_code(&more), (409, "refund_too_much"));
+    assert_eq!(status_and_code(&more), (409, "refund_amount_too_large"));
     assert!(more.str("error").unwrap().contains("At most 5"), "{}", more.text);
     for _ in 0..3 {
         let made = desk.done("/admin/refunds", refund_request(&payment, 4.99)).await;
@@ -74,7 +74,7 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
     }
     balance_is(&site, &token, "4.99").await;
     let other = desk.post("/admin/refunds", refund_request(&payment, 0.01)).await;
-    assert_eq!(status_and_code(&other), (409, "refund_not_open"));
+    assert_eq!(status_and_code(&other), (409, "refund_not_pending"));
     until("it is credited", async || {
         (refund_of(&desk, &payment).await["status"] == "credited").then_some(())
     })
@@ -124,17 +124,17 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     let approve = json!({"refund_id": id, "amount": 80});
     assert_eq!(
         status_and_code(&ana.post("/admin/refunds/approve", approve.clone()).await),
-        (403, "refund_own")
+        (403, "refund_self_approval")
     );
     let support = first.add_operator("sue", "support").await;
     assert_eq!(
         support.post("/admin/refunds/approve", approve.clone()).await.code(),
-        "role_forbidden"
+        "role_not_permitted"
     );
     let differs = json!({"refund_id": id, "amount": 79.99});
     assert_eq!(
         status_and_code(&first.post("/admin/refunds/approve", differs).await),
-        (409, "refund_differs")
+        (409, "refund_amount_mismatch")
     );
     balance_is(
         &ServiceClient::of(&service),
@@ -152,7 +152,7 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     assert_eq!(open(&first).await, 1);
     assert_eq!(
         status_and_code(&ana.post("/admin/refunds/approve", approve.clone()).await),
-        (403, "refund_own")
+        (403, "refund_self_approval")
     );
     let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
     assert_eq!(run(&["refunds", "list"]).unwrap()["refunds"][0]["refund_id"], *id);
@@ -173,7 +173,7 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     balance_is(&site, &token, "80").await;
     assert_eq!(open(&first).await, 0);
     let late = run(&["refunds", "reject", &id, "--reason", "no"]).unwrap_err();
-    assert!(late.contains("refund_not_open"), "{late}");
+    assert!(late.contains("refund_not_pending"), "{late}");
     let acts = first.audit().await;
     let about: Vec<_> = acts
         .iter()
@@ -209,7 +209,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
     let approve = json!({"refund_id": id, "amount": 80});
     assert_eq!(
         status_and_code(&first.post("/admin/refunds/approve", approve).await),
-        (409, "refund_not_open")
+        (409, "refund_not_pending")
     );
     assert_eq!(
         ana.done("/admin/refunds", refund_request(&payment, 70.0)).await["status"],
@@ -239,7 +239,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
     let late = ben
         .post("/admin/refunds/approve", json!({"refund_id": id, "amount": 60}))
         .await;
-    assert_eq!(status_and_code(&late), (409, "refund_not_open"));
+    assert_eq!(status_and_code(&late), (409, "refund_not_pending"));
     assert_eq!(open(&first).await, 0);
     balance_is(
         &ServiceClient::of(&service),
@@ -263,7 +263,7 @@ async fn what_may_still_be_credited_by_itself_is_not_refunded() {
     let waiting = waiting.str("payment_id").unwrap();
     assert_eq!(
         status_and_code(&desk.post("/admin/refunds", refund_request(waiting, 1.0)).await),
-        (409, "refund_too_much")
+        (409, "refund_amount_too_large")
     );
     site.issuer_fault(json!({"fault": "clear"})).await;
     let declined = Agent::new(Network::Base);
@@ -273,12 +273,12 @@ async fn what_may_still_be_credited_by_itself_is_not_refunded() {
     let told = desk
         .post("/admin/refunds", refund_request(failed.str("payment_id").unwrap(), 1.0))
         .await;
-    assert_eq!(status_and_code(&told), (409, "refund_too_much"));
+    assert_eq!(status_and_code(&told), (409, "refund_amount_too_large"));
     balance_is(&site, &token, "6.66").await;
     let nobodys = "pay_00000000000000000000000000000001";
     assert_eq!(
         status_and_code(&desk.post("/admin/refunds", refund_request(nobodys, 1.0)).await),
-        (404, "payment_unknown")
+        (404, "payment_not_found")
     );
     for (amount, code) in [(0.0, "amount_out_of_range"), (0.001, "amount_invalid")] {
         assert_eq!(
@@ -293,7 +293,7 @@ async fn what_may_still_be_credited_by_itself_is_not_refunded() {
     let unknown = json!({"refund_id": "rf_00000000000000000000000000000001", "amount": 1});
     assert_eq!(
         status_and_code(&desk.post("/admin/refunds/approve", unknown).await),
-        (404, "refund_unknown")
+        (404, "refund_not_found")
     );
     service.stop();
     host.assert_verified();

@@ -101,7 +101,11 @@ async fn a_refund_gives_of_a_card_only_what_its_holder_can_no_longer_use() {
     audited(&desk, 0).await;
     service.stop();
     let report = host.assert_verified();
-    assert_eq!(report["balances"]["costs"].as_i64().unwrap_or(0), 0, "{report:#}");
+    assert_eq!(
+        report["balances"]["operating_costs"].as_i64().unwrap_or(0),
+        0,
+        "{report:#}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,13 +143,13 @@ async fn what_cannot_be_taken_back_is_refunded_only_with_the_word() {
     assert_eq!(desk.fulfil(card, lease).await.status, 200);
     let payment = &ordered.body["payment_id"];
     let hint = assert_product_not_returned(&desk.post("/admin/refunds", refund(payment, "3.81")).await, "3.8");
-    assert!(hint.contains("purser admin intl report"), "{hint}");
+    assert!(hint.contains("purser admin intl-orders report"), "{hint}");
     desk.done("/admin/refunds", refund(payment, "3.8")).await;
     balance_is(&site, &intl.token(&site).await, "3.8").await;
     audited(&desk, 1).await;
     service.stop();
     let report = host.assert_verified();
-    assert_eq!(report["balances"]["costs"], 33_800_000, "{report:#}");
+    assert_eq!(report["balances"]["operating_costs"], 33_800_000, "{report:#}");
     let refunds = [table::ENTITY, EntityKind::Refund as u8];
     let (copy, changed) = tampered(&host, "unsaid", &refunds, |_, row| {
         let mut refund: Refund = codec::decode(&row.value).unwrap();

@@ -67,7 +67,7 @@ pub(crate) async fn charge(site: &ServiceClient<'_>, card: &str, amount: &str) -
 async fn request_card_action(site: &ServiceClient<'_>, token: &str, verb: &str, card: &str) {
     let answer = post_with_key(site, token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await;
     assert_eq!(
-        (answer.status, answer.str("requested")),
+        (answer.status, answer.str("requested_action")),
         (202, Some(verb)),
         "{}",
         answer.text
@@ -142,7 +142,7 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
     wait_for_reloadable_card(&site, &token, &card, "paused").await;
     let again = post_with_key(&site, &token, "/pause-card", None, &json!({"card_id": card})).await;
     assert_eq!(
-        (again.status, &again.body["requested"]),
+        (again.status, &again.body["requested_action"]),
         (200, &Value::Null),
         "{}",
         again.text
@@ -273,13 +273,13 @@ async fn an_issuer_that_refuses_or_is_late_is_told_as_it_is() {
     let declined = post_with_key(&site, &token, "/create-reloadable-card", Some("d"), &small).await;
     assert_eq!(
         (declined.status, declined.code()),
-        (409, "card_declined"),
+        (409, "card_creation_declined"),
         "{}",
         declined.text
     );
     let again = post_with_key(&site, &token, "/create-reloadable-card", Some("d"), &small).await;
-    assert_eq!((again.status, again.code()), (409, "card_declined"));
-    site.post("/sandbox/card-program", &json!({"fault": "slow", "ms": 5_000}))
+    assert_eq!((again.status, again.code()), (409, "card_creation_declined"));
+    site.post("/sandbox/card-program", &json!({"fault": "slow", "delay_ms": 5_000}))
         .await;
     let late = post_with_key(&site, &token, "/create-reloadable-card", Some("l"), &small).await;
     assert_eq!(
@@ -305,7 +305,7 @@ async fn nobody_is_told_to_pay_again_while_a_top_up_is_on_its_way() {
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Solana, 5).await;
-    let stalled = json!({"leg": "attestation", "fault": "stall", "times": 0});
+    let stalled = json!({"operation": "attestation", "fault": "stall", "times": 0});
     assert_eq!(site.post("/sandbox/bridge", &stalled).await.status, 200);
     let top_up = id_of(&agent.buy(&site, "/fund-card-balance?amount=20").await);
     let card = json!({"usd_amount": 10});

@@ -21,7 +21,10 @@ async fn a_token_ends_where_it_stands() {
     let host = Host::new().with("PURSER_OPERATOR__TOKENS", &tokens);
     let service = host.start();
     let desk = OperatorClient::of(&service, "a token of the settings");
-    for (name, status, code) in [("ana", 409, "token_in_settings"), ("nobody", 404, "token_unknown")] {
+    for (name, status, code) in [
+        ("ana", 409, "operator_token_in_config"),
+        ("nobody", 404, "operator_token_not_found"),
+    ] {
         let told = desk.post("/admin/tokens/revoke", json!({"name": name})).await;
         assert_eq!(status_and_code(&told), (status, code));
     }
@@ -66,7 +69,12 @@ async fn what_the_issuer_knows_nothing_of_is_not_paid() {
     let told = OperatorClient::first(&host, &service)
         .post("/admin/card-withdrawals/claim", id)
         .await;
-    assert_eq!(status_and_code(&told), (409, "withdrawal_unreserved"), "{}", told.text);
+    assert_eq!(
+        status_and_code(&told),
+        (409, "withdrawal_hold_missing"),
+        "{}",
+        told.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,17 +88,17 @@ async fn nobodys_word_is_taken_for_work_that_is_under_way() {
     Agent::new(Network::Base).buy(&site, CARD).await.card();
     let effect = wait_for_dead_letter(&desk, "issue_card").await;
     site.issuer_fault(json!({"fault": "clear"})).await;
-    site.issuer_fault(json!({"fault": "slow", "ms": 8_000, "times": 0}))
+    site.issuer_fault(json!({"fault": "slow", "delay_ms": 8_000, "times": 0}))
         .await;
-    let again = json!({"effect_id": effect["effect_id"]});
-    desk.done("/admin/retry", again.clone()).await;
+    let again = json!({"job_id": effect["job_id"]});
+    desk.done("/admin/jobs/retry", again.clone()).await;
     for (path, body) in [
-        ("/admin/retry", again),
-        ("/admin/stuck/resolve", resolve(&effect, "not_done")),
+        ("/admin/jobs/retry", again),
+        ("/admin/jobs/resolve", resolve(&effect, "not_completed")),
     ] {
         assert_eq!(
             status_and_code(&desk.post(path, body).await),
-            (409, "effect_not_stuck"),
+            (409, "job_not_dead_lettered"),
             "{path}"
         );
     }
@@ -101,8 +109,8 @@ async fn nobody_says_of_a_living_signature_that_it_never_lands() {
     // Aim: a payment in doubt on a chain that nobody reaches: until its signature is dead, that it did not land is nobody's to
     // say; when the chain is back it is what the chain shows.
     let host = Host::new()
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
-        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400");
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300")
+        .with("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "400");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -110,12 +118,19 @@ async fn nobody_says_of_a_living_signature_that_it_never_lands() {
     site.chain_fault(json!({"fault": "hold"})).await;
     assert_eq!(agent.buy(&site, CARD).await.status, 202);
     let doubt = until("it is in doubt", async || {
-        desk.get("/admin/stuck").await.body["unknown_payments"].get(0).cloned()
+        desk.get("/admin/dead-letters").await.body["unknown_payments"]
+            .get(0)
+            .cloned()
     })
     .await;
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
-    let told = desk.post("/admin/stuck/resolve", resolve(&doubt, "not_done")).await;
-    assert_eq!(status_and_code(&told), (409, "resolved_early"), "{}", told.text);
+    let told = desk.post("/admin/jobs/resolve", resolve(&doubt, "not_completed")).await;
+    assert_eq!(
+        status_and_code(&told),
+        (409, "payment_may_still_settle"),
+        "{}",
+        told.text
+    );
     site.chain_fault(json!({"fault": "clear"})).await;
     let token = agent.token(&site).await;
     until("the card", async || {

@@ -32,11 +32,11 @@ async fn what_a_form_names_and_nobody_has_is_not_found() {
         (
             "/account/spending",
             "per_call_usd=5&per_day_usd=",
-            "agent_wallet_unknown",
+            "agent_wallet_not_found",
         ),
-        ("/account/api-keys/revoke", "api_key_id=nobodys", "api_key_unknown"),
-        ("/claim", "signup=nobodys&name=", "signup_unknown"),
-        ("/sandbox/identity-check?token=nobodys", "", "check_unknown"),
+        ("/account/api-keys/revoke", "api_key_id=nobodys", "api_key_not_found"),
+        ("/claim", "signup=nobodys&name=", "signup_not_found"),
+        ("/sandbox/identity-check?token=nobodys", "", "identity_check_not_found"),
     ] {
         assert_error(&owner.send(&site, path, form).await, 404, code);
     }
@@ -81,7 +81,12 @@ async fn a_card_is_asked_one_thing_at_a_time() {
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let card = json!({"card_id": opened(&site, &token, json!({"usd_amount": 5})).await});
     let done = post_with_key(&site, &token, "/resume-card", None, &card).await;
-    assert_eq!((done.status, done.str("requested")), (200, None), "{}", done.text);
+    assert_eq!(
+        (done.status, done.str("requested_action")),
+        (200, None),
+        "{}",
+        done.text
+    );
     let program = async |fault: Value| assert_eq!(site.post("/sandbox/card-program", &fault).await.status, 200);
     program(json!({"fault": "unreachable", "times": 0})).await;
     assert_eq!(
@@ -91,7 +96,7 @@ async fn a_card_is_asked_one_thing_at_a_time() {
     assert_error(
         &post_with_key(&site, &token, "/close-card", None, &card).await,
         409,
-        "card_busy",
+        "card_action_in_progress",
     );
     program(json!({"fault": "clear"})).await;
     wait_for_reloadable_card(&site, &token, card["card_id"].as_str().unwrap(), "paused").await;
@@ -119,13 +124,13 @@ async fn a_card_whose_news_are_on_their_way_is_not_asked_again() {
         (read.str("status") == Some("ready")).then_some(())
     })
     .await;
-    site.issuer_fault(json!({"fault": "slow", "ms": 60_000, "times": 0}))
+    site.issuer_fault(json!({"fault": "slow", "delay_ms": 60_000, "times": 0}))
         .await;
     let body = json!({"card_id": card});
     let first = post_with_key(&site, &token, "/refresh-card-data", None, &body).await;
     assert_eq!(first.status, 200, "{}", first.text);
     let second = post_with_key(&site, &token, "/refresh-card-data", None, &body).await;
-    assert_error(&second, 409, "refresh_pending");
+    assert_error(&second, 409, "refresh_in_progress");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,13 +148,13 @@ async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
         result(&site, &token, "uploadBankingDocument", paper.clone()).await;
     }
     let eleventh = call(&site, &token, "uploadBankingDocument", paper).await;
-    assert_error(&eleventh, 409, "too_many_documents");
+    assert_error(&eleventh, 409, "document_limit_reached");
 
     let holder = Agent::new(Network::Solana);
     let token = holder.token(&site).await;
     Owner::of(&site, &holder).await.verify(&site, &token).await;
     approve(&site, &token, "Lovelace").await;
-    let silence = json!({"call": "open", "fault": "stall", "times": 0});
+    let silence = json!({"operation": "open", "fault": "stall", "times": 0});
     assert_eq!(site.post("/sandbox/bank", &silence).await.status, 200);
     let made = result(&site, &token, "createBankingAccount", json!({"type": "offramp"})).await;
     let data = json!({"accountId": made["account"]["accountId"], "amount": 1});
@@ -162,7 +167,7 @@ async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_signed_is_not_spent() {
     // Aim: a chain that nobody reaches to prepare a transfer on: the spend is refused, and what was reserved for it is free again.
-    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+    let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -171,7 +176,7 @@ async fn what_cannot_be_signed_is_not_spent() {
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
     let wanted = json!({"toAddress": agent.address(), "amountUsdc": 1});
     let unsigned = call(&site, &token, "agentWalletTransfer", wanted).await;
-    assert_error(&unsigned, 409, "spend_refused");
+    assert_error(&unsigned, 409, "wallet_payment_failed");
     none_open(&site, &token).await;
     service.stop();
     host.assert_verified();
@@ -181,7 +186,7 @@ async fn what_cannot_be_signed_is_not_spent() {
 async fn none_open(site: &ServiceClient<'_>, token: &str) {
     until("no open spends", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
-        (now["openSpends"] == json!([])).then_some(())
+        (now["pendingPayments"] == json!([])).then_some(())
     })
     .await;
 }
@@ -190,9 +195,9 @@ async fn none_open(site: &ServiceClient<'_>, token: &str) {
 async fn a_managed_wallet_has_so_many_spends_on_their_way() {
     // Aim: of as many as it may have while the chain is held none is lost; one more is refused for now.
     let host = Host::new()
-        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "1000")
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
-        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400")
+        .with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "1000")
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300")
+        .with("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "400")
         .with("PURSER_SERVER__REQUEST_TIMEOUT_MS", "20000");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -206,7 +211,7 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
         assert_eq!(told.body["result"]["status"], "pending", "{}", told.text);
     }
     let beyond = call(&site, &token, "agentWalletTransfer", wanted).await;
-    assert_error(&beyond, 503, "wallet_busy");
+    assert_error(&beyond, 503, "wallet_payment_limit_reached");
     site.chain_fault(json!({"fault": "clear"})).await;
     none_open(&site, &token).await;
     let path = format!("/sandbox/balances?wallet={}", agent.address());
@@ -228,7 +233,7 @@ async fn the_service_has_as_many_streams_as_it_is_set_to() {
     let request = request.header("sec-websocket-version", "13");
     let told = send(request.header("sec-websocket-key", STANDARD.encode([7; 16]))).await;
     let told = told.unwrap();
-    assert_error(&told, 503, "streams_full");
+    assert_error(&told, 503, "stream_capacity_reached");
     assert_eq!(told.header("retry-after"), Some("5"));
 }
 
@@ -246,8 +251,8 @@ async fn the_sandboxs_chains_answer_who_asks_them() {
 
     let wallet: Wallet = agent.address().parse().unwrap();
     let asked = bincode::encode_to_vec(ChainRequest::Balance(wallet), bincode::config::standard()).unwrap();
-    let question = json!({"asked": STANDARD.encode(asked)});
-    let said = site.post("/sandbox/settlement", &question).await;
+    let question = json!({"request": STANDARD.encode(asked)});
+    let said = site.post("/sandbox/chain-rpc", &question).await;
     assert_eq!(said.status, 200, "{}", said.text);
     let reply: ChainRpcResponse = serde_json::from_value(said.body).unwrap();
     let said = STANDARD.decode(reply.response).unwrap();
@@ -281,7 +286,7 @@ async fn a_service_that_cannot_go_on_says_so() {
     }
     let chain = std::fs::metadata(host.data().join("sandbox/base.chain")).unwrap();
     service.limit_files(chain.len());
-    assert_error(&faucet().await, 503, "sandbox_stopped");
+    assert_error(&faucet().await, 503, "sandbox_unavailable");
     service.kill();
 
     let service = host.start();

@@ -1,4 +1,4 @@
-//! Providers that run elsewhere: `purser provider` as a process, and a way to it that loses, doubles, delays and mixes up
+//! Providers that run elsewhere: `purser serve-providers` as a process, and a way to it that loses, doubles, delays and mixes up
 //! what passes, by seed.
 
 use std::collections::BTreeMap;
@@ -26,14 +26,14 @@ const PORTS: [&str; 9] = [
     "GIFT_CARDS",
     "PAYOUTS",
     "IDENTITY",
-    "CARD_ACCOUNTS",
+    "ISSUER_ACCOUNTS",
     "BANKING",
     "BRIDGE",
     "RATES",
     "MERCHANTS",
 ];
 
-/// `purser provider` on an address that stays over a restart; killed when dropped.
+/// `purser serve-providers` on an address that stays over a restart; killed when dropped.
 pub(crate) struct Provider {
     child: Child,
     pub(crate) url: String,
@@ -57,25 +57,25 @@ impl Provider {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         command
             .env_clear()
-            .args(["provider", "--listen", listen, "--data"])
+            .args(["serve-providers", "--listen", listen, "--data"])
             .arg(folder);
         for delay in [
-            "CARD_READY",
-            "GIFT_READY",
-            "PAYOUT_PAID",
-            "IDENTITY_CHECK",
-            "BANK",
-            "CREDIT",
-            "ATTEST",
+            "CARD_ISSUE_DELAY",
+            "GIFT_CARD_DELAY",
+            "PAYOUT_DELAY",
+            "IDENTITY_CHECK_DELAY",
+            "BANK_DELAY",
+            "ISSUER_CREDIT_DELAY",
+            "ATTESTATION_DELAY",
         ] {
             command.env(format!("PURSER_SANDBOX__{delay}_MS"), "10");
         }
         if let Some(service) = callback_to {
-            command.args(["--callback-to", service, "--chain-of", service]);
+            command.args(["--callback-url", service, "--chain-url", service]);
         }
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = lines.next().expect("purser provider ended").unwrap();
+        let line = lines.next().expect("purser serve-providers ended").unwrap();
         std::thread::spawn(move || lines.for_each(drop));
         let url = line[line.find("http://").unwrap()..].to_owned();
         (child, url)
@@ -110,8 +110,8 @@ impl Provider {
     /// A host whose service asks for every port at this URL.
     pub(crate) fn host(&self, url: &str) -> Host {
         let mut host = Host::new()
-            .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
-            .with("PURSER_ENGINE__BACKOFF_LAST_MS", "50")
+            .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
+            .with("PURSER_ENGINE__MAX_BACKOFF_MS", "50")
             .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000");
         let token = self.folder.path().join("provider.token");
         for port in PORTS {
@@ -185,7 +185,7 @@ impl ProviderProxy {
 
     fn edited(&self, path: &str, body: Bytes) -> Bytes {
         let edit = self.0.edit.lock().unwrap();
-        let Some(edit) = edit.as_ref().filter(|_| path.starts_with("/v1/entries")) else {
+        let Some(edit) = edit.as_ref().filter(|_| path.starts_with("/v1/reconciliation-entries")) else {
             return body;
         };
         let mut page = serde_json::from_slice(&body).unwrap();

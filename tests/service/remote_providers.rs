@@ -123,7 +123,7 @@ async fn a_provider_that_calls_is_asked_at_once() {
     let mut provider = Provider::start();
     let host = provider
         .host(&provider.url)
-        .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "86400");
+        .with("PURSER_PAYOUTS__PROVIDER_POLL_INTERVAL_SECONDS", "86400");
     let service = host.start();
     provider.restart(Some(&service.url));
     let site = ServiceClient::of(&service);
@@ -134,9 +134,9 @@ async fn a_provider_that_calls_is_asked_at_once() {
     let payout = bought.body["payment"]["payout_id"].as_str().unwrap();
     wait_for_payout_status(&site, &token, payout, "returned").await;
     let forged = site
-        .post("/payout-callback", &serde_json::json!({"type": "payouts.told"}))
+        .post("/payout-callback", &serde_json::json!({"type": "payouts.updated"}))
         .await;
-    assert_eq!((forged.status, forged.code()), (401, "signature_invalid"));
+    assert_eq!((forged.status, forged.code()), (401, "callback_signature_invalid"));
     service.stop();
     host.assert_verified();
 }

@@ -153,9 +153,9 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     // Slower than a restart of a busy machine: what cannot even be signed in eight tries is given back, and the way fails half of them.
     let host = provider
         .host(&url)
-        .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "1")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "200")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "8000");
+        .with("PURSER_PAYOUTS__PROVIDER_POLL_INTERVAL_SECONDS", "1")
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "200")
+        .with("PURSER_ENGINE__MAX_BACKOFF_MS", "8000");
     let mut service = host.start();
     provider.restart(Some(&service.url));
     let holder = settled(&ServiceClient::of(&service), &provider).await;
@@ -197,7 +197,7 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     service.stop();
     host.assert_verified();
     // Everybody's lists say the same of all of it.
-    let host = host.with("PURSER_RECONCILIATION__GRACE_MS", "1");
+    let host = host.with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "1");
     assert_eq!(reconcile(&host), (Some(0), vec![]));
 }
 
@@ -265,7 +265,7 @@ fn assert_one_key_each(way: &ProviderProxy) {
     let ordered = way.ordered();
     for (path, id, count) in [
         ("/v1/reloadable-cards", "card_id", 3),
-        ("/v1/balance-reservations", "withdrawal_id", 3),
+        ("/v1/balance-holds", "withdrawal_id", 3),
         ("/v1/bank-applications", "application_id", 1),
         ("/v1/bank-accounts", "account_id", 2),
         ("/v1/bank-transfers", "transfer_id", 7),
@@ -284,7 +284,7 @@ async fn a_bank_that_calls_is_asked_at_once_and_believed_only_then() {
     let mut provider = Provider::start();
     let host = provider
         .host(&provider.url)
-        .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "86400");
+        .with("PURSER_PAYOUTS__PROVIDER_POLL_INTERVAL_SECONDS", "86400");
     let service = host.start();
     provider.restart(Some(&service.url));
     let site = ServiceClient::of(&service);
@@ -293,9 +293,13 @@ async fn a_bank_that_calls_is_asked_at_once_and_believed_only_then() {
     approve(&site, &token, "Lovelace").await;
     let on = open_account(&site, &token, "onramp").await["accountId"].clone();
     for route in ["/bank-callback", "/card-callback"] {
-        let said = json!({"type": if route == "/bank-callback" { "deposits.told" } else { "cards.told" }});
+        let said = json!({"type": if route == "/bank-callback" { "deposits.updated" } else { "cards.updated" }});
         let forged = send(site.request("POST", route).json(&said)).await.unwrap();
-        assert_eq!((forged.status, forged.code()), (401, "signature_invalid"), "{route}");
+        assert_eq!(
+            (forged.status, forged.code()),
+            (401, "callback_signature_invalid"),
+            "{route}"
+        );
     }
     for reference in ["wire-1", "wire-1", "wire-2"] {
         pays_in(&provider, &on, "10", reference).await;

@@ -156,7 +156,7 @@ async fn case_04_a_query_has_one_meaning() {
         let answer = Agent::pay(&site, repeated, &payment).await;
         assert_eq!(
             (answer.status, answer.code()),
-            (400, "parameter_repeated"),
+            (400, "parameter_duplicated"),
             "{repeated}"
         );
     }

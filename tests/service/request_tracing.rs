@@ -29,8 +29,8 @@ async fn one_request_is_followed_from_the_edge_to_the_issuer_by_its_id() {
     // up again still names it.
     let host = Host::new()
         .with("RUST_LOG", "info,purser=debug,purser_actors=debug")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "50")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "200");
+        .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "50")
+        .with("PURSER_ENGINE__MAX_BACKOFF_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let unreachable = json!({"fault": "unreachable", "times": 1000});

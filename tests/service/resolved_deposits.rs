@@ -23,11 +23,11 @@ const LIST: &str = "/admin/incoming-transfers";
 /// Reads the chains' lists without rest.
 fn host() -> Host {
     Host::new()
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
+        .with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
+        .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "300")
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
 /// What it comes to when it is presented, and presented again.
@@ -135,7 +135,7 @@ async fn whoever_presents_a_payment_that_an_operator_has_decided_about_is_told_w
     ];
     for ((agent, payment), (resolution, change)) in senders.iter().zip(&payments).skip(1).zip(told) {
         if change.ends_with("unknown") {
-            site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
+            site.chain_fault(json!({"fault": "lose_response", "wallet": agent.address()}))
                 .await;
         }
         resolved(&site, agent, (CARD, payment), resolution, "0").await;

@@ -67,7 +67,9 @@ async fn every_operation_and_its_statuses_are_as_reviewed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_purchase_reads_as_reviewed() {
     // Aim: the first answer with credentials, its replay without, a page, a card that is not ready, and what others see.
-    let service = Host::new().with("PURSER_SANDBOX__CARD_READY_MS", "600000").start();
+    let service = Host::new()
+        .with("PURSER_SANDBOX__CARD_ISSUE_DELAY_MS", "600000")
+        .start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
@@ -107,8 +109,8 @@ async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
     drop(service);
 
     let service = Host::new()
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
-        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400")
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300")
+        .with("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "400")
         .start();
     let site = ServiceClient::of(&service);
     site.chain_fault(json!({"fault": "hold"})).await;

@@ -51,7 +51,7 @@ async fn case_22_a_quote_is_honoured_across_a_price_change() {
 async fn case_22_02_a_quote_ends_and_what_it_bought_does_not() {
     // Aim: after the life of the old quotes their price is refused with a new quote; what was bought at it is still
     // answered with its card, on both networks.
-    let mut host = Host::new().with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "10");
+    let mut host = Host::new().with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agents = Network::ALL.map(Agent::new);

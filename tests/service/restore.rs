@@ -15,7 +15,7 @@ use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withd
 
 /// Quick providers; pauses between tries that are long enough to stop the service in.
 fn host() -> Host {
-    held_money::host().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+    held_money::host().with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
 }
 
 /// Longer than anything that a lost history signed can land, in seconds.
@@ -46,16 +46,16 @@ pub(super) struct UntrackedTransfer {
 }
 
 pub(super) async fn untracked_transfers(desk: &OperatorClient<'_>) -> Vec<UntrackedTransfer> {
-    let stuck = desk.get("/admin/stuck").await.body;
+    let stuck = desk.get("/admin/dead-letters").await.body;
     let of = |item: &Value, name: &str| {
         item[name]
             .as_str()
             .map_or_else(|| item[name].to_string(), str::to_owned)
     };
-    let items = stuck["unexplained_departures"].as_array().unwrap().iter();
+    let items = stuck["untracked_transfers"].as_array().unwrap().iter();
     let mut items: Vec<_> = items
         .map(|item| {
-            let may_be = item["may_be"].as_array().unwrap().iter();
+            let may_be = item["candidates"].as_array().unwrap().iter();
             UntrackedTransfer {
                 network: of(item, "network"),
                 amount: of(item, "amount"),
@@ -134,7 +134,7 @@ async fn wait_until_tracked(site: &ServiceClient<'_>, scene: &Scene) {
     let refused = withdraw(site, &base.1, None, &json!({"amount": 1})).await;
     assert_eq!(
         (refused.status, refused.code()),
-        (503, "withdrawals_held"),
+        (503, "withdrawals_paused"),
         "{}",
         refused.text
     );
@@ -157,7 +157,7 @@ async fn wait_until_tracked(site: &ServiceClient<'_>, scene: &Scene) {
     assert!(loaded.get("held").is_none(), "{loaded}");
 }
 
-pub(super) const ATTRIBUTE: &str = "/admin/departures/book";
+pub(super) const ATTRIBUTE: &str = "/admin/untracked-transfers/attribute";
 
 /// An operator's word for what left.
 pub(super) fn attribution(left: &UntrackedTransfer, to: Value) -> Value {
@@ -194,11 +194,11 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
     for (body, refusal) in [
         (
             attribution(second, json!({"withdrawal_id": withdrawal})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
             attribution(second, json!({"top_up_id": top_up})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
             attribution(burn, json!({"account": holder})),
@@ -230,15 +230,15 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
         .await;
     assert_eq!(
         (again.status, again.code()),
-        (404, "departure_unknown"),
+        (404, "transfer_not_found"),
         "{}",
         again.text
     );
     attribute_as_loss(host, service, &base.transaction);
     // The chains' lists are compared once more; one that does not answer in time is asked again.
     until("nothing is held any more", async || {
-        let stuck = desk.get("/admin/stuck").await.body;
-        (stuck["withdrawals_held"] == false).then_some(())
+        let stuck = desk.get("/admin/dead-letters").await.body;
+        (stuck["withdrawals_paused"] == false).then_some(())
     })
     .await;
     let audited = desk
@@ -251,12 +251,25 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
 
 /// The last that waited is nobody's: the command asks for a word, and what is held goes on.
 fn attribute_as_loss(host: &Host, service: &Service, transaction: &str) {
-    let nobodys = ["book", transaction, "--evidence", "the holder has moved on"];
+    let nobodys = [
+        "untracked-transfers",
+        "attribute",
+        transaction,
+        "--evidence",
+        "the holder has moved on",
+    ];
     let usage = admin(host, service, &nobodys, "").unwrap_err();
     assert!(usage.contains("--account") && usage.contains("--loss"), "{usage}");
-    let loss = ["book", transaction, "--loss", "--evidence", "the holder has moved on"];
+    let loss = [
+        "untracked-transfers",
+        "attribute",
+        transaction,
+        "--loss",
+        "--evidence",
+        "the holder has moved on",
+    ];
     let booked = admin(host, service, &loss, "").unwrap();
-    assert_eq!(booked["booked_to"], "loss");
+    assert_eq!(booked["attributed_to"], "loss");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -297,5 +310,5 @@ async fn what_left_after_the_backup_leaves_once_and_is_named() {
     // What was explained stays explained.
     let service = host.start();
     let desk = OperatorClient::first(&host, &service);
-    assert_eq!(desk.get("/admin/stuck").await.body["withdrawals_held"], false);
+    assert_eq!(desk.get("/admin/dead-letters").await.body["withdrawals_paused"], false);
 }

@@ -20,9 +20,9 @@ const TOP_UP: &str = "/fund-card-balance?amount=50";
 
 fn host() -> Host {
     incoming_transfers::host()
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
 }
 
 fn capped(answer: &Response) {
@@ -105,7 +105,7 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     // Aim: of a cap of 100 dollars a day 40 are spent before the backup and 50 after it, on both chains: the limit that the agent
     // reads says 90, a transfer beyond it is refused, and one of 10 is reserved at once and leaves when the quiet time is over.
     // What the lost history spent is counted once: not again when its owner's agent asks anew.
-    let host = host().with("PURSER_AGENT_WALLET__PER_DAY_USD", "100");
+    let host = host().with("PURSER_AGENT_WALLET__DEFAULT_DAILY_CAP_USD", "100");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token, _) = opened(&site, Network::Base).await;
@@ -131,14 +131,18 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     assert_eq!(limit(&site, &token).await, [json!(90), json!(10)]);
     assert_error(&transfer(&site, &token, &agent, 11).await, 403, "policy_filtered");
     let last = transfer(&site, &token, &agent, 10).await;
-    assert_eq!(last.body["result"]["spend"]["state"], "reserved", "{}", last.text);
+    assert_eq!(
+        last.body["result"]["walletPayment"]["status"], "pending",
+        "{}",
+        last.text
+    );
     assert_error(&transfer(&site, &token, &agent, 1).await, 403, "policy_filtered");
     site.advance(RESTORE_PAUSE_S).await;
     let token = agent.token(&site).await;
-    let id = last.body["result"]["spend"]["spendId"].clone();
+    let id = last.body["result"]["walletPayment"]["walletPaymentId"].clone();
     until("it has left", async || {
-        let told = result(&site, &token, "getAgentWallet", json!({"spendId": id})).await;
-        (told["spend"]["state"] == "settled").then_some(())
+        let told = result(&site, &token, "getAgentWallet", json!({"walletPaymentId": id})).await;
+        (told["walletPayment"]["status"] == "settled").then_some(())
     })
     .await;
     service.stop();

@@ -18,9 +18,9 @@ use super::withdraw::{agent_with_balance, withdraw};
 
 fn host() -> Host {
     quick()
-        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+        .with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
+        .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "300")
+        .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
 /// A holder with 506.66, an account at the bank with 100 and a destination.
@@ -59,7 +59,7 @@ async fn moves(site: &ServiceClient<'_>, token: &str, data: Value) -> Value {
 
 /// What the operator has to explain: list, direction and amount, and under which key.
 async fn orders(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
-    let stuck = desk.get("/admin/stuck").await.body;
+    let stuck = desk.get("/admin/dead-letters").await.body;
     let orders = stuck["unexplained_orders"].as_array().unwrap().iter();
     let mut orders: Vec<(String, String)> = orders
         .map(|order| {
@@ -86,7 +86,7 @@ async fn assert_attribution_rejected(desk: &OperatorClient<'_>, body: Value, ref
 }
 
 async fn withdrawals_paused(desk: &OperatorClient<'_>) -> bool {
-    desk.get("/admin/stuck").await.body["withdrawals_held"] == true
+    desk.get("/admin/dead-letters").await.body["withdrawals_paused"] == true
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,9 +111,9 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let token = banked_one.agent.token(&site).await;
     balance_is(&site, &token, "506.66").await;
-    let key = |payout: &Value| payout.as_str().unwrap().replace("po_", "eff_");
+    let key = |payout: &Value| payout.as_str().unwrap().replace("po_", "job_");
     let early = attribution(&key(&paid), json!({"loss": true}));
-    assert_attribution_rejected(&desk, early, (409, "departure_early")).await;
+    assert_attribution_rejected(&desk, early, (409, "transfer_may_still_settle")).await;
     site.advance(RESTORE_PAUSE_S).await;
     let token = banked_one.agent.token(&site).await;
     let named = until("three orders that wait to be explained", async || {
@@ -133,7 +133,7 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
         )
         .await,
     ] {
-        assert_eq!((refused.status, refused.code()), (503, "withdrawals_held"));
+        assert_eq!((refused.status, refused.code()), (503, "withdrawals_paused"));
     }
     assert_attribution_rejected(
         &desk,
@@ -158,7 +158,7 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     service.stop();
     assert_ledger_agrees(&host);
     let report = host.assert_verified();
-    assert_eq!(report["balances"]["costs"], Value::Null, "{report}");
+    assert_eq!(report["balances"]["operating_costs"], Value::Null, "{report}");
 }
 
 /// What the rail sent back, and what the bank gave back of 50, is given to whoever had paid, once.
@@ -168,17 +168,17 @@ async fn attribute_returned_money(desk: &OperatorClient<'_>, banked: &Banked, na
         assert_attribution_rejected(
             desk,
             attribution(key, json!({"loss": true})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         )
         .await;
         desk.done(ATTRIBUTE, attribution(key, own.clone())).await;
-        assert_attribution_rejected(desk, attribution(key, own.clone()), (404, "departure_unknown")).await;
+        assert_attribution_rejected(desk, attribution(key, own.clone()), (404, "transfer_not_found")).await;
     }
 }
 
 /// The rail says a word about a payout.
 async fn emit_payout_event(site: &ServiceClient<'_>, payout: &Value, word: &str) {
-    let said = json!({"payout_id": payout, "say": word});
+    let said = json!({"payout_id": payout, "event": word});
     let said = site.post("/sandbox/payouts", &said).await;
     assert_eq!(said.status, 200, "{}", said.text);
 }
@@ -190,7 +190,7 @@ async fn return_payout(site: &ServiceClient<'_>, payout: &Value) {
 
 /// Booked, refused, given back, and paid after all: it is booked once more.
 async fn pay_after_return(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, banked: &Banked, payout: &Value) {
-    let key = payout.as_str().unwrap().replace("po_", "eff_");
+    let key = payout.as_str().unwrap().replace("po_", "job_");
     let (token, account) = (banked.agent.token(site).await, banked.agent.address());
     emit_payout_event(site, payout, "failed").await;
     desk.done(ATTRIBUTE, attribution(&key, json!({"account": account})))
@@ -240,19 +240,19 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
         ),
         (
             attribution(paid, json!({"account": stranger, "amount": 301.5})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
             attribution(paid, json!({"deposit_id": format!("dep_{:032x}", 1)})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
             attribution(drawn, json!({"account": stranger})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
-            attribution(&format!("eff_{:032x}", 1), json!({"loss": true})),
-            (404, "departure_unknown"),
+            attribution(&format!("job_{:032x}", 1), json!({"loss": true})),
+            (404, "transfer_not_found"),
         ),
     ] {
         assert_attribution_rejected(desk, body, refusal).await;
@@ -267,7 +267,7 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
     ] {
         assert!(withdrawals_paused(desk).await);
         desk.done(ATTRIBUTE, body.clone()).await;
-        assert_attribution_rejected(desk, body, (404, "departure_unknown")).await;
+        assert_attribution_rejected(desk, body, (404, "transfer_not_found")).await;
     }
     assert!(orders(desk).await.is_empty());
     let audited = desk.audit().await.into_iter();
@@ -277,7 +277,7 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
 /// Refused by its rail when its transfer's credit was asked for, and carried out before another operator approved that: it is not
 /// credited besides.
 async fn not_approved(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, (key, deposit): &(String, String)) {
-    let payout = json!(key.replace("eff_", "po_"));
+    let payout = json!(key.replace("job_", "po_"));
     emit_payout_event(site, &payout, "failed").await;
     let credit = json!({"deposit_id": deposit, "evidence": "the rail has refused it"});
     let asked = desk.post("/admin/incoming-transfers/credit", credit).await;
@@ -328,7 +328,7 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
     for agent in &agents {
         let waits = waiting(&desk, agent).await;
         let mut shows = waits["shows"].as_str().unwrap().split_whitespace();
-        let key = shows.find(|word| word.starts_with("eff_")).unwrap();
+        let key = shows.find(|word| word.starts_with("job_")).unwrap();
         pairs.push((key.to_owned(), waits["deposit_id"].as_str().unwrap().to_owned()));
     }
     site.advance(RESTORE_PAUSE_S).await;
@@ -338,7 +338,7 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
     .await;
     assert!(orders(&desk).await.is_empty());
     let crossed = attribution(&pairs[0].0, json!({"deposit_id": pairs[1].1}));
-    assert_attribution_rejected(&desk, crossed, (409, "departure_differs")).await;
+    assert_attribution_rejected(&desk, crossed, (409, "transfer_mismatch")).await;
     not_approved(&site, &desk, &pairs[1]).await;
     for (key, deposit) in &pairs {
         let credit = json!({"deposit_id": deposit, "evidence": "it was not sold"});
@@ -350,21 +350,29 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
         assert_attribution_rejected(
             &desk,
             attribution(key, json!({"loss": true})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         )
         .await;
-        let booked = ["book", key, "--deposit", deposit, "--evidence", "its recipient has it"];
+        let booked = [
+            "untracked-transfers",
+            "attribute",
+            key,
+            "--deposit",
+            deposit,
+            "--evidence",
+            "its recipient has it",
+        ];
         let told = admin(&host, &service, &booked, "").unwrap();
-        assert_eq!(told["booked_to"], json!(deposit), "{told}");
+        assert_eq!(told["attributed_to"], json!(deposit), "{told}");
         let credit = json!({"deposit_id": deposit, "evidence": "once more"});
         let refused = desk.post("/admin/incoming-transfers/credit", credit).await;
         assert_eq!((refused.status, refused.code()), (409, "deposit_not_waiting"));
     }
     // Sent back after it was booked, it is its payer's and nobody else's.
     let ((key, _), [payer, other]) = (&pairs[0], &agents);
-    return_payout(&site, &json!(key.replace("eff_", "po_"))).await;
+    return_payout(&site, &json!(key.replace("job_", "po_"))).await;
     let to = |agent: &Agent| attribution(key, json!({"account": agent.address()}));
-    assert_attribution_rejected(&desk, to(other), (409, "departure_differs")).await;
+    assert_attribution_rejected(&desk, to(other), (409, "transfer_mismatch")).await;
     desk.done(ATTRIBUTE, to(payer)).await;
     for (agent, has) in [(payer, "40"), (other, "0")] {
         let token = agent.token(&site).await;

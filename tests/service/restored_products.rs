@@ -21,8 +21,8 @@ const CARD: &str = "/get-card?amount=5";
 /// Reads the chains' lists without rest, and sends top-ups on quickly.
 fn host() -> Host {
     incoming_transfers::host()
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
 }
 
 /// Tops up so many dollars, until the issuer counts them.
@@ -86,8 +86,8 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
     attribute_top_ups(&desk, &pairs).await;
     site.advance(RESTORE_PAUSE_S).await;
     until("nothing is held any more", async || {
-        let stuck = desk.get("/admin/stuck").await.body;
-        (stuck["withdrawals_held"] == false).then_some(())
+        let stuck = desk.get("/admin/dead-letters").await.body;
+        (stuck["withdrawals_paused"] == false).then_some(())
     })
     .await;
     assert!(listed(&desk).await.is_empty());
@@ -97,7 +97,7 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
     service.stop();
     let report = host.assert_verified();
     // A ten-thousandth of 22 and of 60 dollars.
-    assert_eq!(report["balances"]["costs"], 8_200, "{report}");
+    assert_eq!(report["balances"]["operating_costs"], 8_200, "{report}");
 }
 
 /// Wrongly, and rightly.
@@ -108,11 +108,11 @@ async fn attribute_top_ups(desk: &OperatorClient<'_>, pairs: &[(String, Untracke
     for (body, refusal) in [
         (
             attribution(one, json!({"deposit_id": second})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
             attribution(other, json!({"deposit_id": first})),
-            (409, "departure_differs"),
+            (409, "transfer_mismatch"),
         ),
         (
             attribution(one, json!({"deposit_id": first, "loss": true})),
@@ -124,11 +124,11 @@ async fn attribute_top_ups(desk: &OperatorClient<'_>, pairs: &[(String, Untracke
     }
     for (id, left) in pairs {
         let told = desk.done(ATTRIBUTE, attribution(left, json!({"deposit_id": id}))).await;
-        assert_eq!(told["booked_to"], json!(id), "{told}");
+        assert_eq!(told["attributed_to"], json!(id), "{told}");
         let again = desk.post(ATTRIBUTE, attribution(left, json!({"deposit_id": id}))).await;
         assert_eq!(
             (again.status, again.code()),
-            (404, "departure_unknown"),
+            (404, "transfer_not_found"),
             "{}",
             again.text
         );
@@ -146,7 +146,7 @@ pub(super) async fn wait_for_jobs(service: &Service, work: &str) {
     until("what is to be counted is counted", async || {
         let (_, page) = scrape(service).await;
         let open = ["running", "waiting"]
-            .map(|state| page.value(&format!("purser_effects{{work=\"{work}\",state=\"{state}\"}}")));
+            .map(|state| page.value(&format!("purser_outbox_jobs{{work=\"{work}\",state=\"{state}\"}}")));
         open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
     })
     .await;
@@ -242,7 +242,7 @@ async fn not_cancelled(site: &ServiceClient<'_>, agent: &Agent, id: &str) {
 /// An operator sees that the card may be made, and says that it is not.
 async fn reject_doubtful_order(host: &Host, service: &Service, id: &str) {
     let desk = OperatorClient::first(host, service);
-    let queued = admin(host, service, &["intl", "list"], "").unwrap();
+    let queued = admin(host, service, &["intl-orders", "list"], "").unwrap();
     let queued = queued["orders"].as_array().unwrap().iter();
     let shown = queued.clone().find(|order| order["card_id"] == id).unwrap();
     assert_eq!(shown["in_doubt"], true, "{shown}");

@@ -93,7 +93,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
         assert_eq!(site.get_as(&freed.token, BALANCE).await.status, 200);
         assert_eq!(other.exchange(&site).await.status, 200, "nobody has revoked it");
         for (token, status) in [(&sue, 401), (&sam, 200)] {
-            let answer = OperatorClient::of(&service, token).get("/admin/stuck").await;
+            let answer = OperatorClient::of(&service, token).get("/admin/dead-letters").await;
             assert_eq!(answer.status, status, "{}", answer.text);
         }
         service.stop();
@@ -123,7 +123,7 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     let desk = OperatorClient::first(&host, &service);
     assert_ne!(desk.token, first, "whoever runs the service has a new token");
     for token in [&first, &sue, &sam] {
-        let answer = OperatorClient::of(&service, token).get("/admin/stuck").await;
+        let answer = OperatorClient::of(&service, token).get("/admin/dead-letters").await;
         assert_eq!(
             (answer.status, answer.code()),
             (401, "token_invalid"),
@@ -152,18 +152,36 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     desk.done(CONFIRM, json!({"api_key_id": owned.id})).await;
     desk.done(CONFIRM, json!({"token": "sue"})).await;
     assert_eq!(owned.exchange(&site).await.status, 200);
-    assert_eq!(OperatorClient::of(&service, &sue).get("/admin/stuck").await.status, 200);
+    assert_eq!(
+        OperatorClient::of(&service, &sue)
+            .get("/admin/dead-letters")
+            .await
+            .status,
+        200
+    );
     service.kill();
 
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert_eq!(owned.exchange(&site).await.status, 200);
     assert_error(&other.exchange(&site).await, 401, "api_key_suspended");
-    assert_eq!(OperatorClient::of(&service, &sam).get("/admin/stuck").await.status, 401);
+    assert_eq!(
+        OperatorClient::of(&service, &sam)
+            .get("/admin/dead-letters")
+            .await
+            .status,
+        401
+    );
     let all = desk.done(CONFIRM, json!({"everything": true})).await;
     assert_eq!(all["suspended"], false);
     assert_eq!(other.exchange(&site).await.status, 200);
-    assert_eq!(OperatorClient::of(&service, &sam).get("/admin/stuck").await.status, 200);
+    assert_eq!(
+        OperatorClient::of(&service, &sam)
+            .get("/admin/dead-letters")
+            .await
+            .status,
+        200
+    );
     service.stop();
     host.assert_verified();
 }

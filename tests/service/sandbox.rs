@@ -30,14 +30,14 @@ async fn the_desk_names_the_field_at_fault_and_changes_nothing() {
         ),
         (
             "/sandbox/issuer",
-            json!({"fault": "slow", "ms": "soon"}),
+            json!({"fault": "slow", "delay_ms": "soon"}),
             "parameter_invalid",
-            "ms",
+            "delay_ms",
         ),
         (
             "/sandbox/issuer",
             json!({"fault": "slow", "millis": 5}),
-            "parameter_unknown",
+            "parameter_unrecognized",
             "millis",
         ),
         (
@@ -79,7 +79,7 @@ async fn the_desk_is_in_the_document() {
     let chain = &paths["/sandbox/chain"]["post"]["requestBody"]["content"]["application/json"]["schema"];
     let words = chain["properties"]["fault"].to_string();
     assert!(
-        words.contains("fail_then_land") && words.contains("lose_answer"),
+        words.contains("fail_then_land") && words.contains("lose_response"),
         "{chain:#}"
     );
     assert_eq!(chain["required"], json!(["fault"]));

@@ -88,7 +88,7 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
 async fn stopped_host_with_wallet_payment() -> (Host, WalletPaymentId, [String; 2]) {
     let seller = Seller::open().await;
     let listed = format!("[\"{}\"]", seller.authority());
-    let host = Host::new().with("PURSER_OUTBOUND__LISTED_HOSTS", &listed);
+    let host = Host::new().with("PURSER_OUTBOUND__ALLOWED_HOSTS", &listed);
     let keys = host.data().join("vault.keys");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -109,7 +109,11 @@ async fn stopped_host_with_wallet_payment() -> (Host, WalletPaymentId, [String; 
     let wanted = json!({"url": format!("http://{}/paid", seller.authority()), "expectedNetwork": "solana"});
     let told = result(&site, &token, "agentX402Pay", wanted).await;
     assert_eq!(told["status"], "settled", "{told}");
-    let spend = told["spend"]["spendId"].as_str().unwrap().parse().unwrap();
+    let spend = told["walletPayment"]["walletPaymentId"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     service.stop();
     host.assert_verified();
     (host, spend, [old, both])
@@ -142,14 +146,14 @@ async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
     })
     .await;
     assert!(changed >= 3, "{changed} pieces");
-    assert_problem(&host, &copy, "spend.spoken", &name);
+    assert_problem(&host, &copy, "wallet_payment.request_mismatch", &name);
     let (copy, changed) = rewritten(&host, "timer", &[table::TIMER], |key, row| {
         let effect: OutboxJob = codec::decode(&row.value).unwrap();
         (effect.job == Job::PurgeHttpRecord(spend)).then(|| gone(key)).flatten()
     })
     .await;
     assert_eq!(changed, 1);
-    assert_problem(&host, &copy, "spend.spoken", &name);
+    assert_problem(&host, &copy, "wallet_payment.request_mismatch", &name);
     let other = WalletPaymentId(1);
     let (copy, _) = rewritten(&host, "nobody", &[table::HTTP_RECORD], |key, row| {
         words(key).then(|| {
@@ -161,5 +165,5 @@ async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
         })
     })
     .await;
-    assert_problem(&host, &copy, "spend.spoken", &other.to_string());
+    assert_problem(&host, &copy, "wallet_payment.request_mismatch", &other.to_string());
 }

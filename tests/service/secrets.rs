@@ -172,7 +172,7 @@ async fn error_responses(site: &ServiceClient<'_>) -> Vec<String> {
         signed.extend(signatures(&payment));
         Agent::pay(site, &path, &payment).await;
     }
-    let fault = json!({"fault": "garbage", "times": 2});
+    let fault = json!({"fault": "malformed_response", "times": 2});
     site.issuer_fault(fault).await;
     let payment = Agent::new(Network::Solana).payment(site, CARD).await;
     signed.extend(signatures(&payment));
@@ -292,7 +292,7 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
 async fn case_72_card_details_are_the_owners_and_only_when_ready() {
     // Aim: pending: no details; ready: to the owner alone, never cached, noted as an event before it is shown, absent
     // from the list. Control characters and markup in a text of ours come out inert.
-    let host = Host::new().with("PURSER_SANDBOX__CARD_READY_MS", "1500");
+    let host = Host::new().with("PURSER_SANDBOX__CARD_ISSUE_DELAY_MS", "1500");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);

@@ -27,7 +27,7 @@ fn all_that_is_wrong_is_named_at_once() {
             "`payment.pay_to.base`",
             "`payment.pay_to.solana`",
             "`identity.signing_key_file`",
-            "`identity.secret_key_file`",
+            "`identity.vault_key_file`",
             "`server.public_url`",
             "`settlement.kind`",
             "`providers.issuer.url`",

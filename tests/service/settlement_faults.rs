@@ -31,12 +31,12 @@ async fn balance(site: &ServiceClient<'_>, token: &str) -> String {
 async fn case_07_an_unknown_outcome_is_no_new_challenge() {
     // Aim: the transfer lands and its answer is lost, or comes later than we wait: 202 with a status URL and no
     // challenge; the chain is read, the card delivered, nothing paid twice.
-    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200");
+    let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (network, fault) in [
-        (Network::Base, json!({"fault": "lose_answer"})),
-        (Network::Solana, json!({"fault": "slow", "ms": 1500})),
+        (Network::Base, json!({"fault": "lose_response"})),
+        (Network::Solana, json!({"fault": "slow", "delay_ms": 1500})),
     ] {
         let agent = Agent::new(network);
         let mut fault = fault;
@@ -88,7 +88,7 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
     for network in Network::ALL {
         let agent = Agent::new(network);
         let token = agent.token(&site).await;
-        site.chain_fault(json!({"fault": "fail_then_land", "ms": 300, "wallet": agent.address()}))
+        site.chain_fault(json!({"fault": "fail_then_land", "delay_ms": 300, "wallet": agent.address()}))
             .await;
         let payment = agent.payment(&site, CARD).await;
         let refused = Agent::pay(&site, CARD, &payment).await;
@@ -122,7 +122,7 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
         site.wait_for_events(&token, &late).await;
 
         // Presented again while the late transfer is under way: the card, and no credit when it turns up.
-        site.chain_fault(json!({"fault": "fail_then_land", "ms": 1200, "wallet": agent.address()}))
+        site.chain_fault(json!({"fault": "fail_then_land", "delay_ms": 1200, "wallet": agent.address()}))
             .await;
         let payment = agent.payment(&site, CARD).await;
         assert_eq!(Agent::pay(&site, CARD, &payment).await.status, 402);
@@ -148,7 +148,7 @@ async fn case_10_an_observer_who_submits_first_changes_nothing() {
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
-        site.chain_fault(json!({"fault": "preempt", "wallet": agent.address()}))
+        site.chain_fault(json!({"fault": "front_run", "wallet": agent.address()}))
             .await;
         let payment = agent.payment(&site, CARD).await;
         let bought = Agent::pay(&site, CARD, &payment).await;
@@ -162,7 +162,7 @@ async fn case_10_an_observer_who_submits_first_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_11_an_unreachable_chain_charges_nothing() {
     // Aim: nobody answers: 503 with Retry-After and no challenge, nothing moved; the same payment buys once somebody does.
-    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "20");
+    let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
@@ -191,7 +191,7 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
     }
     // An issuer who is away, or talks nonsense, only delays the card.
     let agent = Agent::new(Network::Base);
-    for fault in ["unreachable", "garbage", "timeout"] {
+    for fault in ["unreachable", "malformed_response", "timeout"] {
         site.issuer_fault(json!({"fault": fault, "times": 2})).await;
         let bought = agent.buy(&site, CARD).await;
         let token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
@@ -212,7 +212,7 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
 async fn of_those_who_send_a_refused_payment_again_at_once_one_gets_the_tokens() {
     // Aim: after a 503 and after a 402 with `success: false` nobody has tokens yet: of the calls that send the payment again exactly
     // one gets them, and they are good; whoever comes later gets none.
-    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "20");
+    let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (fault, status) in [
@@ -253,12 +253,12 @@ async fn of_those_who_send_a_refused_payment_again_at_once_one_gets_the_tokens()
 async fn case_20_one_payers_slow_flood_leaves_room_for_others() {
     // Aim: one payer's payments hang at the chain. Beyond its share it gets 503 with Retry-After and no claim; others buy.
     let host = Host::new()
-        .with("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "4")
-        .with("PURSER_ENGINE__MAX_IN_FLIGHT", "16");
+        .with("PURSER_ENGINE__MAX_PAID_CALLS_PER_PAYER", "4")
+        .with("PURSER_ENGINE__MAX_PAID_CALLS_IN_FLIGHT", "16");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let greedy = Agent::new(Network::Base);
-    site.chain_fault(json!({"fault": "slow", "ms": 3000, "times": 0, "wallet": greedy.address()}))
+    site.chain_fault(json!({"fault": "slow", "delay_ms": 3000, "times": 0, "wallet": greedy.address()}))
         .await;
     let challenge = Agent::challenge(&site, CARD).await;
     let payments: Vec<String> = (0..40).map(|_| greedy.sign(&challenge)).collect();
@@ -285,7 +285,7 @@ async fn case_20_one_payers_slow_flood_leaves_room_for_others() {
 async fn case_68_beyond_capacity_is_told_and_forgotten() {
     // Aim: with the chain held, everything beyond the limit gets 503 with Retry-After and claims nothing; memory stays
     // flat; once the chain moves, service is as before. Beyond a caller's ceiling it is 429.
-    let host = Host::new().with("PURSER_ENGINE__MAX_IN_FLIGHT", "8");
+    let host = Host::new().with("PURSER_ENGINE__MAX_PAID_CALLS_IN_FLIGHT", "8");
     let service = host.start();
     let site = ServiceClient::of(&service);
     site.chain_fault(json!({"fault": "hold"})).await;
@@ -350,7 +350,8 @@ async fn case_69_a_graceful_stop_finishes_what_is_paid() {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    site.chain_fault(json!({"fault": "slow", "ms": 700, "times": 0})).await;
+    site.chain_fault(json!({"fault": "slow", "delay_ms": 700, "times": 0}))
+        .await;
     let challenge = Agent::challenge(&site, CARD).await;
     let payments: Vec<String> = (0..32)
         .map(|n| Agent::new(Network::ALL[n % 2]).sign(&challenge))

@@ -201,7 +201,7 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
 
 pub(crate) fn patient() -> Host {
     Host::new()
-        .with("PURSER_SIGNUP__POLL_SECONDS", "300")
+        .with("PURSER_SIGNUP__LONG_POLL_SECONDS", "300")
         .with("PURSER_SIGNUP__PER_MINUTE", "100")
         .with("PURSER_SIGNUP__PER_HOUR", "100")
 }
@@ -227,7 +227,7 @@ async fn a_signup_becomes_one_key_of_one_account() {
             (answers.1.status, answers.1.code()),
         ];
         told.sort_unstable();
-        assert_eq!(told, [(303, ""), (409, "signup_claimed")]);
+        assert_eq!(told, [(303, ""), (409, "signup_already_claimed")]);
         let claimed = poll(&site, &signup).await;
         let winner = people[usize::from(answers.0.status != 303)].address().to_lowercase();
         assert_eq!(claimed.str("user_id"), Some(&*winner), "{}", claimed.text);
@@ -260,7 +260,7 @@ async fn a_signup_becomes_one_key_of_one_account() {
 async fn an_account_has_so_many_keys() {
     // Aim: however many are asked for at once, an account has as many as it can have and no more; a revoked one makes room,
     // once.
-    let host = patient().with("PURSER_SIGNUP__KEYS_PER_ACCOUNT", "4");
+    let host = patient().with("PURSER_SIGNUP__MAX_KEYS_PER_ACCOUNT", "4");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let person = Agent::new(Network::Base);
@@ -278,7 +278,7 @@ async fn an_account_has_so_many_keys() {
     assert_error(
         &call(&site, &token, "createAgentApiKey", name(9)).await,
         409,
-        "api_key_limit",
+        "api_key_limit_reached",
     );
     let keys = result(&site, &token, "listAgentApiKeys", json!({})).await["keys"].clone();
     let ids: BTreeSet<&str> = keys
@@ -307,8 +307,8 @@ async fn a_signup_that_nobody_answers_ends() {
     // Aim: nothing is said for as long as the poll lasts: 204 and when to ask again; then it is over for good, on the page
     // too, and no yes brings it back. Whoever finds no place to wait is told at once. A stop ends the wait.
     let host = patient()
-        .with("PURSER_SIGNUP__POLL_SECONDS", "1")
-        .with("PURSER_SIGNUP__CLAIM_SECONDS", "3");
+        .with("PURSER_SIGNUP__LONG_POLL_SECONDS", "1")
+        .with("PURSER_SIGNUP__CLAIM_TTL_SECONDS", "3");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;

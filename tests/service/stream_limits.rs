@@ -34,7 +34,7 @@ async fn case_64_listening_outlives_kills_of_the_service() {
     };
     service.kill();
     until("the loss", async || {
-        (listener.stderr_line_count("connecting again") > 0).then_some(())
+        (listener.stderr_line_count("reconnecting") > 0).then_some(())
     })
     .await;
 
@@ -136,7 +136,12 @@ async fn streams_in_all_are_limited() {
         ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ];
     let full = site.get("/stream", &upgrade).await;
-    assert_eq!((full.status, full.code()), (503, "streams_full"), "{}", full.text);
+    assert_eq!(
+        (full.status, full.code()),
+        (503, "stream_capacity_reached"),
+        "{}",
+        full.text
+    );
     drop(first);
     until("a place", async || {
         Stream::open_with_headers(&site, &[("authorization", &bearer)])
@@ -202,9 +207,9 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
     // Aim: while the chain holds everything back, as many transfers are taken as a wallet can have on their way; the others are
     // told to wait, and reserve nothing.
     let host = Host::new()
-        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "100000")
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "500")
-        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "1000");
+        .with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "100000")
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "500")
+        .with("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "1000");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
@@ -216,17 +221,22 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
     let busy: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
     assert_eq!(busy.len(), 270 - 256);
     for answer in busy {
-        assert_eq!((answer.status, answer.code()), (503, "wallet_busy"), "{}", answer.text);
+        assert_eq!(
+            (answer.status, answer.code()),
+            (503, "wallet_payment_limit_reached"),
+            "{}",
+            answer.text
+        );
     }
     let wallet = result(&site, &token, "getAgentWallet", json!({})).await;
-    assert_eq!(wallet["balances"]["base"]["reserved"], 256);
+    assert_eq!(wallet["balances"]["base"]["held"], 256);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agents_spending_calls_have_a_budget() {
-    // Aim: beyond `agent_wallet.calls_per_minute` both spending functions are 429 with the wait, and nothing is signed; what
+    // Aim: beyond `agent_wallet.max_calls_per_minute` both spending functions are 429 with the wait, and nothing is signed; what
     // was answered under a key is answered again; other functions and other accounts go on.
-    let host = Host::new().with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "3");
+    let host = Host::new().with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "3");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
@@ -237,7 +247,7 @@ async fn an_agents_spending_calls_have_a_budget() {
         let answer = call(&site, &token, "agentWalletTransfer", transfer.clone()).await;
         assert_eq!(
             (answer.status, answer.code()),
-            (404, "agent_wallet_unknown"),
+            (404, "agent_wallet_not_found"),
             "{}",
             answer.text
         );

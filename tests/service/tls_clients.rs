@@ -57,7 +57,7 @@ async fn clients_speak_tls_with_whom_they_trust() {
         (listener.events().len() == 1).then_some(())
     })
     .await;
-    let triggered = run(&["trigger", "card.ready", "--at", &url, "--ca", &ca], &wallet).await;
+    let triggered = run(&["trigger", "card.ready", "--url", &url, "--ca", &ca], &wallet).await;
     assert!(triggered.status.success(), "{}", text(&triggered));
     until("the next card", async || (listener.events().len() == 2).then_some(())).await;
 }

@@ -74,8 +74,8 @@ async fn fault(site: &ServiceClient<'_>, fault: Value) {
 
 pub(crate) fn start() -> (Host, Service) {
     let host = Host::new()
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20");
+        .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
+        .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     (host, service)
 }
@@ -130,7 +130,7 @@ async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
     service.stop();
     let report = host.assert_verified();
     assert_eq!(report["balances"]["provider.card_balances"], json!(0));
-    assert!(report["balances"]["costs"].as_i64().unwrap() > 0, "{report}");
+    assert!(report["balances"]["operating_costs"].as_i64().unwrap() > 0, "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,9 +166,9 @@ async fn check_every_fault(leg: &str, faults: &[&str]) {
     let site = ServiceClient::of(&service);
     for name in faults {
         let times = if *name == "expire" && leg == "burn" { 2 } else { 3 };
-        let mut rule = json!({"leg": leg, "fault": name, "times": times});
+        let mut rule = json!({"operation": leg, "fault": name, "times": times});
         if *name == "slow" {
-            rule["ms"] = json!(30);
+            rule["delay_ms"] = json!(30);
         }
         fault(&site, rule).await;
         let (agent, token, _) = linked(&site, Network::Solana).await;
@@ -185,9 +185,20 @@ async fn check_every_fault(leg: &str, faults: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_35_36_37_whatever_the_bridge_does_on_a_leg_it_arrives_once() {
     // Aim: each fault on each leg that it fits, two or three times: one burn, one mint, exactly the amount.
-    let all = ["unreachable", "slow", "rate_limited", "garbage", "lose_answer", "stall"];
-    let [burn, attestation, mint] =
-        [&["expire", "refuse"][..], &["expire"], &["refuse"]].map(|more| [&all[..], more].concat());
+    let all = [
+        "unreachable",
+        "slow",
+        "rate_limited",
+        "malformed_response",
+        "lose_response",
+        "stall",
+    ];
+    let [burn, attestation, mint] = [
+        &["expire", "retryable_decline"][..],
+        &["expire"],
+        &["retryable_decline"],
+    ]
+    .map(|more| [&all[..], more].concat());
     tokio::join!(
         check_every_fault("burn", &burn),
         check_every_fault("attestation", &attestation),
@@ -202,15 +213,15 @@ async fn case_38_41_what_cannot_be_delivered_is_credited_once_with_its_code() {
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     for (amount, code, crossed) in [
-        ("21.01", "delivery_refused", &[][..]),
+        ("21.01", "delivery_declined", &[][..]),
         ("21.07", "mint_impossible", &["burn"]),
-        ("21", "issuer_unlinked", &[]),
+        ("21", "issuer_not_linked", &[]),
     ] {
         let (agent, token, _) = linked(&site, Network::Solana).await;
         let path = format!("/fund-card-balance?amount={amount}");
-        if code == "issuer_unlinked" {
+        if code == "issuer_not_linked" {
             let payment = agent.payment(&site, &path).await;
-            let slow = json!({"fault": "slow", "ms": 2_000, "wallet": agent.address()});
+            let slow = json!({"fault": "slow", "delay_ms": 2_000, "wallet": agent.address()});
             site.chain_fault(slow).await;
             let paying = Agent::pay(&site, &path, &payment);
             let unlinking = async {
@@ -252,7 +263,7 @@ async fn case_35_a_stalled_attestation_stays_bridging_over_a_kill() {
     // Aim: neither time nor kill -9 turns a burn without an attestation into anything else; then it goes on.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
-    fault(&site, json!({"leg": "attestation", "fault": "stall", "times": 0})).await;
+    fault(&site, json!({"operation": "attestation", "fault": "stall", "times": 0})).await;
     let (agent, token, _) = linked(&site, Network::Solana).await;
     let id = id_of(&agent.buy(&site, "/fund-card-balance?amount=5").await);
     let burned = wait_for_top_up(&site, &token, &id, "bridging").await;
@@ -279,12 +290,12 @@ async fn what_the_issuer_does_not_credit_stays_delivered_and_a_top_up_is_its_own
     let page = site
         .get_as(&other, &format!("/list-card-transactions?starting_after={id}"))
         .await;
-    assert_eq!((page.status, page.code()), (403, "top_up_of_another"));
+    assert_eq!((page.status, page.code()), (403, "top_up_access_denied"));
     let unknown = site
         .get_as(&other, "/list-card-transactions?starting_after=top_1")
         .await;
-    assert_eq!((unknown.status, unknown.code()), (404, "top_up_unknown"));
+    assert_eq!((unknown.status, unknown.code()), (404, "top_up_not_found"));
     service.stop();
     let report = host.assert_verified();
-    assert_eq!(report["open_effects"], json!(1));
+    assert_eq!(report["pending_jobs"], json!(1));
 }

@@ -64,7 +64,7 @@ async fn an_international_order_is_overdue_after_a_day_and_its_card_ends() {
     .await;
     // The lease has ended meanwhile.
     let stale = json!({"card_id": orders[0], "lease": lease, "reason": "no maker"});
-    assert_error(&desk.post("/admin/intl-orders/reject", stale).await, 409, "lease_old");
+    assert_error(&desk.post("/admin/intl-orders/reject", stale).await, 409, "lease_stale");
     let lease = desk.claim(&orders[0]).await;
     let rejected = json!({"card_id": orders[0], "lease": lease, "reason": "no maker"});
     desk.done("/admin/intl-orders/reject", rejected).await;
@@ -93,8 +93,8 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
     // Aim: one that the chain refuses, and one whose outcome is not known while the chain holds everything back: each is refused
     // once its signature has ended, and nothing of it is charged when the chain goes on.
     let host = Host::new()
-        .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15")
-        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "1000");
+        .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15")
+        .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "1000");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let mut tokens = Vec::new();
@@ -139,7 +139,7 @@ async fn what_can_never_land_is_given_back() {
     // when their block hash has died, each has failed, and what was held or reserved for it is free again.
     let seller = Seller::open().await;
     let host = Host::new().with(
-        "PURSER_OUTBOUND__LISTED_HOSTS",
+        "PURSER_OUTBOUND__ALLOWED_HOSTS",
         &format!("[\"{}\"]", seller.authority()),
     );
     let service = host.start();
@@ -170,15 +170,15 @@ async fn what_can_never_land_is_given_back() {
     let told = [
         "withdrawal.failed sent",
         "balance.released",
-        "spend.unsettled signed",
-        "spend.unsettled sent",
+        "wallet_payment.unsettled signed",
+        "wallet_payment.unsettled sent",
     ];
     site.wait_for_events(&token, &told).await;
     assert_eq!(ended(&site, &token, &withdrawal).await["state"], "failed");
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
     until("the reservations to end", async || {
         let wallet = result(&site, &token, "getAgentWallet", json!({})).await;
-        (wallet["openSpends"] == json!([]) && wallet["balances"]["solana"]["available"] == 10_000).then_some(())
+        (wallet["pendingPayments"] == json!([]) && wallet["balances"]["solana"]["available"] == 10_000).then_some(())
     })
     .await;
     service.stop();
@@ -189,7 +189,7 @@ async fn what_can_never_land_is_given_back() {
 async fn what_cannot_be_signed_is_given_back() {
     // Aim: a chain that does not answer whoever wants to sign: the withdrawal fails and the spend is refused, under its key for
     // ever, and nothing stays held or reserved.
-    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "20");
+    let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token) = agent_with_balance(&site, Network::Base).await;
@@ -205,14 +205,14 @@ async fn what_cannot_be_signed_is_given_back() {
     let data = json!({"toAddress": agent.address(), "amountUsdc": 2});
     for _ in 0..2 {
         let spend = keyed(&site, &token, "agentWalletTransfer", "once", &data).await;
-        assert_error(&spend, 409, "spend_refused");
+        assert_error(&spend, 409, "wallet_payment_failed");
     }
     site.chain_fault(json!({"fault": "clear"})).await;
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
     let told = [
         "withdrawal.failed pending",
         "balance.released",
-        "spend.refused reserved",
+        "wallet_payment.failed pending",
     ];
     site.wait_for_events(&token, &told).await;
     service.stop();
@@ -247,10 +247,10 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     site.advance(6 * DAY_S).await;
     let token = agent.token(&site).await;
     site.wait_for_events(&token, &["webhook.disabled active"]).await;
-    let path = format!("/webhook-deliveries?webhook_id={id}&state=dropped");
+    let path = format!("/webhook-deliveries?webhook_id={id}&status=dropped");
     let dropped = until("what it was owed to be dropped", async || {
         let page = site.get_as(&token, &path).await.body;
-        page["deliveries"][0]["id"].as_str().map(str::to_owned)
+        page["deliveries"][0]["delivery_id"].as_str().map(str::to_owned)
     })
     .await;
     let again = json!({"delivery_id": dropped});
@@ -262,7 +262,7 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
     until("it is delivered after all", async || {
-        let path = format!("/webhook-deliveries?webhook_id={id}&state=delivered");
+        let path = format!("/webhook-deliveries?webhook_id={id}&status=delivered");
         site.get_as(&token, &path).await.text.contains(&dropped).then_some(())
     })
     .await;
@@ -281,7 +281,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
     let first = delivery(&site, &token, &id, "failed", 1).await;
     site.wait_for_events(&token, &["webhook.disabled active"]).await;
     register(&site, &token, &url, &["refund.*"]).await;
-    let again = json!({"delivery_id": first["id"]});
+    let again = json!({"delivery_id": first["delivery_id"]});
     until("it is asked for before it is disabled again", async || {
         let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
         if asked.status == 202 {
@@ -294,7 +294,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
     site.wait_for_events(&token, &["webhook.enabled disabled"]).await;
     until("it is disabled again", async || {
         let all = site.get_as(&token, "/get-webhook").await.body;
-        (all["webhooks"][0]["state"] == "disabled").then_some(())
+        (all["webhooks"][0]["status"] == "disabled").then_some(())
     })
     .await;
     let gone = json!({"webhook_id": id});
@@ -314,7 +314,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
 async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
     // Aim: a charge is told while it is open; while the issuer does not answer, a second wish is refused; paused, it is closed and
     // gives back the rest; what the issuer does not set aside for a withdrawal is refused and takes nothing.
-    let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
+    let host = Host::new().with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
@@ -332,7 +332,7 @@ async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
     assert_error(
         &post_with_key(&site, &token, "/close-card", None, &wish).await,
         409,
-        "card_busy",
+        "card_action_in_progress",
     );
     fault(&site, "/sandbox/card-program", "clear", 0).await;
     wait_for_reloadable_card(&site, &token, &card, "paused").await;
@@ -366,9 +366,9 @@ async fn an_account_that_the_bank_refuses_takes_no_money() {
     approve(&site, &token, "Lovelace").await;
     fault(&site, "/sandbox/bank", "decline", 1).await;
     let made = result(&site, &token, "createBankingAccount", json!({"type": "offramp"})).await;
-    site.wait_for_events(&token, &["bank_account.refused opening"]).await;
+    site.wait_for_events(&token, &["bank_account.rejected pending"]).await;
     let all = result(&site, &token, "listBankingAccounts", json!({})).await;
-    assert_eq!(all["accounts"][0]["status"], "refused", "{all}");
+    assert_eq!(all["accounts"][0]["status"], "rejected", "{all}");
     let data = json!({"accountId": made["account"]["accountId"], "amount": 1});
     let answer = call(&site, &token, "createBankingTransfer", data).await;
     assert_error(&answer, 409, "bank_account_not_open");
@@ -390,7 +390,7 @@ async fn an_archived_recipient_is_deleted() {
          &recipient_last_name=Lovelace&recipient_email=ada@example.com";
     let bought = agent.buy(&site, path).await;
     let id = bought.body["payment"]["recipient_id"].as_str().unwrap();
-    site.wait_for_events(&token, &["payment_recipient.saved"]).await;
+    site.wait_for_events(&token, &["payment_recipient.created"]).await;
     let body = json!({"recipient_id": id, "platform": "venmo", "archived": true});
     let archived = post(&site, &token, "/payment-recipients", None, &body).await;
     assert_eq!(archived.body["archived"], true, "{}", archived.text);

@@ -44,7 +44,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
         let token = agent.token(&site).await;
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
         if told.ends_with("unknown") {
-            site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
+            site.chain_fault(json!({"fault": "lose_response", "wallet": agent.address()}))
                 .await;
         }
         let again = until("it has its end", async || {
@@ -92,7 +92,7 @@ async fn claimed(desk: &OperatorClient<'_>, id: &str) -> Value {
 async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
     // Aim: the backup has two withdrawals that the issuer has not answered; since then one was paid and the other, while it was
     // claimed, rejected: after the restore both end so by themselves, nobody is asked to pay, and the balance stays as it is.
-    let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
+    let host = Host::new().with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 100).await;
@@ -114,7 +114,7 @@ async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
     let lease = claimed(&desk, &ids[1]).await;
     let rejected = json!({"withdrawal_id": ids[1], "lease": lease, "reason": "no such place"});
     desk.done("/admin/card-withdrawals/reject", rejected).await;
-    let told = ["card_withdrawal.rejected claimed", "card_withdrawal.put_back"];
+    let told = ["card_withdrawal.rejected claimed", "card_withdrawal.hold_released"];
     site.wait_for_events(&token, &told).await;
     assert_eq!(card_balance(&site, &token).await, json!(70));
     service.stop();

@@ -48,7 +48,7 @@ async fn moved(site: &ServiceClient<'_>, from: &str, to: &str) -> Vec<(String, u
 async fn differs(desk: &OperatorClient<'_>, count: usize) -> Vec<String> {
     until("reconciliation says it", async || {
         let stands = desk.get("/admin/reconciliation").await.body;
-        let open = stands["differences"].as_array().unwrap();
+        let open = stands["discrepancies"].as_array().unwrap();
         let kinds = open.iter().map(|one| one["kind"].as_str().unwrap().to_owned());
         (open.len() == count).then(|| kinds.collect())
     })
@@ -129,14 +129,15 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
         ),
         (
             said(&format!("{hash}#3"), json!({"network_fees": true})),
-            (404, "departure_unknown"),
+            (404, "transfer_not_found"),
         ),
     ] {
         let refused = desk.post(ATTRIBUTE, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
     let paid = [
-        "book",
+        "untracked-transfers",
+        "attribute",
         named[0].as_str(),
         "--provider",
         "gift_cards",
@@ -144,11 +145,11 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
         "invoice 7",
     ];
     let booked = admin(host, service, &paid, "").unwrap();
-    assert_eq!(booked["booked_to"], json!("provider gift_cards"));
+    assert_eq!(booked["attributed_to"], json!("provider gift_cards"));
     let again = desk.post(ATTRIBUTE, said(&named[0], json!({"loss": true}))).await;
     assert_eq!(
         (again.status, again.code()),
-        (404, "departure_unknown"),
+        (404, "transfer_not_found"),
         "{}",
         again.text
     );
@@ -157,7 +158,7 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
         (&named[2], json!({"network_fees": true}), "network_fees"),
     ] {
         let booked = desk.done(ATTRIBUTE, said(name, word)).await;
-        assert_eq!(booked["booked_to"], json!(booked_to), "{booked}");
+        assert_eq!(booked["attributed_to"], json!(booked_to), "{booked}");
     }
     let audited = desk.audit().await.into_iter();
     assert_eq!(audited.filter(|(_, what, _)| what == "departure.book").count(), 3);
@@ -168,7 +169,7 @@ async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_res
     // Aim: three plain transfers out of the treasury by one transaction are named by reconciliation; the hash alone is refused with
     // their names, each is booked once where the operator says, nothing differs then, no balance has changed, and withdrawals go on all
     // the time.
-    let host = host().with("PURSER_RECONCILIATION__REST_MS", "50");
+    let host = host().with("PURSER_RECONCILIATION__RUN_INTERVAL_MS", "50");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (_, token) = agent_with_balance(&site, Network::Base).await;
@@ -187,7 +188,7 @@ async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_res
     assert_eq!(sent, [0, 1, 2].map(|index| (hash.clone(), index)));
     assert_eq!(
         differs(&OperatorClient::first(&host, &service), 3).await,
-        ["transfer_unexplained"; 3]
+        ["unmatched_transfer"; 3]
     );
     explained(&host, &service, &hash).await;
     assert!(differs(&OperatorClient::first(&host, &service), 0).await.is_empty());

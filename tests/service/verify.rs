@@ -105,7 +105,7 @@ pub(crate) async fn rewritten(
 pub(crate) fn assert_problem(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
     let (passed, report) = host.verify_on(copy);
     assert!(!passed, "{rule} went unnoticed");
-    let findings = report["findings"].as_array().unwrap();
+    let findings = report["problems"].as_array().unwrap();
     let named = findings
         .iter()
         .any(|f| f["rule"] == rule && f["subject"].as_str().unwrap().contains(subject));
@@ -113,7 +113,7 @@ pub(crate) fn assert_problem(host: &Host, copy: &std::path::Path, rule: &str, su
     // For people, too.
     let said = text(&host.run_on(&["verify"], copy));
     assert!(
-        said.contains("WRONG") && said.contains(rule) && said.contains(subject),
+        said.contains("PROBLEM") && said.contains(rule) && said.contains(subject),
         "{said}"
     );
 }
@@ -138,7 +138,7 @@ async fn case_23_verify_names_one_wrong_posting() {
     assert_eq!(changed, 1);
     let cause = first.lock().unwrap().clone().unwrap();
     assert_problem(&host, &unbalanced, "ledger.unbalanced", &cause);
-    assert_problem(&host, &unbalanced, "ledger.sum", "all postings");
+    assert_problem(&host, &unbalanced, "ledger.balance_mismatch", "all postings");
     // The first two postings are what was received: both sides tell of one unit more.
     let (shifted, _) = tampered(&host, "shifted", &[table::LEDGER], |_, row| {
         let mut transaction = only_first(row)?;
@@ -148,9 +148,9 @@ async fn case_23_verify_names_one_wrong_posting() {
     })
     .await;
     let rule = if cause.starts_with("card_") {
-        "product.posting"
+        "product.posting_mismatch"
     } else {
-        "payment.received"
+        "payment.received_mismatch"
     };
     assert_problem(&host, &shifted, rule, &cause);
     host.assert_verified();
@@ -177,8 +177,8 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     .await;
     assert_eq!(changed, 1);
     let wallet = rich.lock().unwrap().clone();
-    assert_problem(&host, &copy, "account.balance", &wallet);
-    assert_problem(&host, &copy, "snapshot.content", &wallet);
+    assert_problem(&host, &copy, "account.balance_mismatch", &wallet);
+    assert_problem(&host, &copy, "snapshot.content_mismatch", &wallet);
 
     let (copy, changed) = tampered(&host, "restated", &entities(EntityKind::Payment), |_, row| {
         let mut payment: Payment = codec::decode(&row.value).unwrap();
@@ -189,7 +189,7 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     })
     .await;
     assert_eq!(changed, 3);
-    assert_problem(&host, &copy, "snapshot.status", "pay_");
+    assert_problem(&host, &copy, "snapshot.status_mismatch", "pay_");
 
     let (copy, _) = tampered(&host, "bitten", &entities(EntityKind::Card), |_, row| {
         let mut bytes = row.value.to_vec();
@@ -198,7 +198,7 @@ async fn case_65_verify_names_one_wrong_snapshot() {
         Some(bytes)
     })
     .await;
-    assert_problem(&host, &copy, "snapshot.damaged", "card_");
+    assert_problem(&host, &copy, "snapshot.corrupt", "card_");
     host.assert_verified();
 }
 
@@ -230,10 +230,10 @@ async fn case_12_verify_names_one_wrong_outcome() {
     let (copy, changed) = tampered(&host, "swapped", &entities(EntityKind::Payment), swap(Some(CardId(7)))).await;
     assert_eq!(changed, 1);
     let payment = wrong.lock().unwrap().clone().unwrap();
-    assert_problem(&host, &copy, "payment.product", &payment);
-    assert_problem(&host, &copy, "snapshot.content", &payment);
+    assert_problem(&host, &copy, "payment.product_mismatch", &payment);
+    assert_problem(&host, &copy, "snapshot.content_mismatch", &payment);
     let (copy, _) = tampered(&host, "unlanded", &entities(EntityKind::Payment), swap(None)).await;
-    assert_problem(&host, &copy, "chain.missing", &payment);
+    assert_problem(&host, &copy, "chain.transfer_missing", &payment);
     host.assert_verified();
 }
 

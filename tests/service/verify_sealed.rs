@@ -66,10 +66,10 @@ async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
     // Aim: number, code or CVV of each kind of card gone, and records of no card: each is found by its id.
     let (host, [usa, gift, made, _]) = sold().await;
     for (card, prefix, rule) in [
-        (&usa, table::VAULT, "product.vault"),
-        (&gift, table::VAULT, "product.vault"),
-        (&made, table::VAULT, "product.vault"),
-        (&made, table::CVV, "product.cvv"),
+        (&usa, table::VAULT, "product.vault_mismatch"),
+        (&gift, table::VAULT, "product.vault_mismatch"),
+        (&made, table::VAULT, "product.vault_mismatch"),
+        (&made, table::CVV, "product.cvv_mismatch"),
     ] {
         let name = format!("{rule} {card}");
         let copy = without(&host, &name, prefix, |key, _| of(key, card)).await;
@@ -78,8 +78,8 @@ async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
     // The start opens the first record, as a sample: this is the last.
     let nobody = CardId(u128::MAX);
     for (prefix, key, rule) in [
-        (table::VAULT, table::vault(nobody), "vault.orphan"),
-        (table::CVV, table::cvv(nobody), "cvv.orphan"),
+        (table::VAULT, table::vault(nobody), "vault.orphaned"),
+        (table::CVV, table::cvv(nobody), "cvv.orphaned"),
     ] {
         let moved = |old: &RowKey, row: &Row| {
             let put = Write::Put {
@@ -108,7 +108,7 @@ async fn verify_names_each_card_and_order_without_its_timer() {
         (&queued, Job::MarkOrderOverdue(queued.parse().unwrap())),
     ] {
         let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &work)).await;
-        assert_problem(&host, &copy, "product.timer", card);
+        assert_problem(&host, &copy, "product.timer_missing", card);
         let due = |key: &RowKey, row: &Row| {
             let effect: OutboxJob = codec::decode(&row.value).unwrap();
             let put = Write::Put {
@@ -134,14 +134,18 @@ async fn case_25_verify_judges_a_gift_card_by_the_facts_of_its_quote() {
         (
             "exchange",
             |gift| gift.order.quoted.exchange.as_mut().unwrap().usd_per_unit = "1.0942".into(),
-            "product.posting",
+            "product.posting_mismatch",
         ),
         (
             "fee",
             |gift| gift.order.quoted.fee_rate = "0.048".into(),
-            "product.price",
+            "product.price_mismatch",
         ),
-        ("amount", |gift| gift.order.amount = Cents::new(4_900), "product.price"),
+        (
+            "amount",
+            |gift| gift.order.amount = Cents::new(4_900),
+            "product.price_mismatch",
+        ),
     ];
     for (name, change, rule) in changes {
         let changed = |key: &RowKey, row: &Row| {

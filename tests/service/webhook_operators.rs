@@ -28,7 +28,7 @@ async fn operators_see_deliveries_and_post_them_again() {
     let desk = OperatorClient::first(&host, &service);
     let all = desk.get("/admin/webhooks").await.body;
     assert_eq!(
-        (&all["webhooks"][0]["webhook"]["id"], &all["has_more"]),
+        (&all["webhooks"][0]["webhook"]["webhook_id"], &all["has_more"]),
         (&json!(id), &json!(false))
     );
     let of_wallet = desk
@@ -42,7 +42,7 @@ async fn operators_see_deliveries_and_post_them_again() {
         .body;
     assert_eq!(list["deliveries"][0], sent);
     let again = desk
-        .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["id"]}))
+        .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["delivery_id"]}))
         .await;
     assert_eq!(again.status, 202, "{}", again.text);
     assert_eq!(
@@ -57,14 +57,14 @@ async fn operators_see_deliveries_and_post_them_again() {
         .filter(|(_, what, _)| what == "webhook.redeliver")
         .map(|(.., of)| of.clone())
         .collect();
-    assert_eq!(done, [sent["id"].as_str().unwrap(), &id]);
+    assert_eq!(done, [sent["delivery_id"].as_str().unwrap(), &id]);
     let reader = desk.add_operator("reader", "read-only").await;
     let refused = reader
-        .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["id"]}))
+        .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["delivery_id"]}))
         .await;
-    assert_eq!((refused.status, refused.code()), (403, "role_forbidden"));
+    assert_eq!((refused.status, refused.code()), (403, "role_not_permitted"));
     let unknown = desk.get("/admin/webhooks/deliveries?webhook_id=wh_x").await;
-    assert_eq!((unknown.status, unknown.code()), (404, "webhook_unknown"));
+    assert_eq!((unknown.status, unknown.code()), (404, "webhook_not_found"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,9 +15,12 @@ use super::receiver::{ReceivedMessage, Receiver};
 /// A host whose services post to this machine, soon and often.
 pub(crate) fn listening() -> Host {
     Host::new()
-        .with("PURSER_OUTBOUND__LISTED_HOSTS", r#"["127.0.0.1:*"]"#)
-        .with("PURSER_WEBHOOKS__RETRY_SECONDS", "[0, 1, 1, 1, 1, 1, 1, 1, 1, 1]")
-        .with("PURSER_WEBHOOKS__TIMEOUT_MS", "2000")
+        .with("PURSER_OUTBOUND__ALLOWED_HOSTS", r#"["127.0.0.1:*"]"#)
+        .with(
+            "PURSER_WEBHOOKS__RETRY_SCHEDULE_SECONDS",
+            "[0, 1, 1, 1, 1, 1, 1, 1, 1, 1]",
+        )
+        .with("PURSER_WEBHOOKS__ATTEMPT_TIMEOUT_MS", "2000")
 }
 
 pub(crate) async fn post(
@@ -73,7 +76,7 @@ pub(crate) async fn delivery(site: &ServiceClient<'_>, token: &str, endpoint: &s
     until("a delivery comes to something", async || {
         let page = site.get_as(token, &path).await.body;
         let one = page["deliveries"].as_array()?.last()?.clone();
-        let reached = (state.is_empty() || one["state"] == state) && one["attempt_count"].as_u64()? >= tries;
+        let reached = (state.is_empty() || one["status"] == state) && one["attempt_count"].as_u64()? >= tries;
         reached.then_some(one)
     })
     .await
@@ -106,7 +109,7 @@ async fn events_arrive_signed_and_are_the_streams_own() {
         assert!(got.kind() == "webhook.test" || got.kind().starts_with("card."));
     }
     let page = site
-        .get_as(&token, &format!("/webhook-deliveries?webhook_id={id}&state=delivered"))
+        .get_as(&token, &format!("/webhook-deliveries?webhook_id={id}&status=delivered"))
         .await;
     let attempt = &page.body["deliveries"][0]["attempts"][0];
     assert_eq!(
@@ -155,7 +158,7 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
     let (mut host, receiver) = (listening(), Receiver::open().await);
     // This receiver alone, so that every other port of this machine is inside.
     let own = receiver.url("").trim_start_matches("http://").to_owned();
-    host.set("PURSER_OUTBOUND__LISTED_HOSTS", &format!("[\"{own}\"]"));
+    host.set("PURSER_OUTBOUND__ALLOWED_HOSTS", &format!("[\"{own}\"]"));
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
@@ -176,7 +179,11 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
         "no url",
     ] {
         let refused = post(&site, &token, "/register-webhook", None, &json!({"url": url})).await;
-        assert_eq!((refused.status, refused.code()), (400, "webhook_url_refused"), "{url}");
+        assert_eq!(
+            (refused.status, refused.code()),
+            (400, "webhook_url_not_allowed"),
+            "{url}"
+        );
     }
     let none = site.get_as(&token, "/get-webhook").await;
     assert_eq!(none.body, json!({"webhooks": []}));
@@ -188,10 +195,10 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
     let first = delivery(&site, &token, &id, "delivered", 1).await;
     service.stop();
 
-    host.set("PURSER_OUTBOUND__LISTED_HOSTS", "[]");
+    host.set("PURSER_OUTBOUND__ALLOWED_HOSTS", "[]");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let again = json!({"delivery_id": first["id"]});
+    let again = json!({"delivery_id": first["delivery_id"]});
     let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
     let tried = delivery(&site, &token, &id, "", 2).await;
@@ -238,7 +245,7 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|one| one["state"] == "disabled")
+        .find(|one| one["status"] == "disabled")
         .cloned();
     let gone = gone.unwrap();
     assert_eq!(
@@ -246,7 +253,7 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
         (&json!("gone"), Some(&*receiver.url("/410")))
     );
     site.wait_for_events(&token, &["webhook.disabled active"]).await;
-    let since = json!({"webhook_id": gone["id"], "since": "2026-11-20T00:00:00Z"});
+    let since = json!({"webhook_id": gone["webhook_id"], "since": "2026-11-20T00:00:00Z"});
     let refused = post(&site, &token, "/redeliver-webhook", None, &since).await;
     assert_eq!((refused.status, refused.code()), (409, "webhook_disabled"));
     arrives(&receiver, "/500", 3).await;
@@ -265,7 +272,7 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
 async fn stored_secrets(site: &ServiceClient<'_>, token: &str, path: &str) {
     until("all to be written down", async || {
         let page = site.get_as(token, path).await.body;
-        let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["state"]);
+        let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["status"]);
         states.all(|state| state == "delivered").then_some(())
     })
     .await;
@@ -275,7 +282,7 @@ async fn stored_secrets(site: &ServiceClient<'_>, token: &str, path: &str) {
 async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap() {
     // Aim: registered again, both secrets sign, and after the overlap the new one alone; redelivered over a restart, the id is
     // the same; the same key shows the same secret, and says so once it is replaced for good.
-    let mut host = listening().with("PURSER_WEBHOOKS__ROTATION_SECONDS", "3600");
+    let mut host = listening().with("PURSER_WEBHOOKS__SECRET_OVERLAP_SECONDS", "3600");
     let receiver = Receiver::open().await;
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -291,14 +298,14 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     let test = arrives(&receiver, "/ok", 1).await.remove(0);
     let (id, new) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     assert_eq!(first.body["webhook_id"], id.as_str());
-    site.wait_for_events(&token, &["webhook.rotated"]).await;
+    site.wait_for_events(&token, &["webhook.secret_rotated"]).await;
     let both = arrives(&receiver, "/ok", 2).await.remove(1);
     assert!(signed(&both, old) && signed(&both, &new) && signed(&test, old) && !signed(&test, &new));
     let path = format!("/webhook-deliveries?webhook_id={id}");
     stored_secrets(&site, &token, &path).await;
     service.kill();
 
-    host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "6");
+    host.set("PURSER_WEBHOOKS__SECRET_OVERLAP_SECONDS", "6");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (_, newest) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
@@ -313,7 +320,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
         &token,
         "/redeliver-webhook",
         None,
-        &json!({"delivery_id": of_test["id"]}),
+        &json!({"delivery_id": of_test["delivery_id"]}),
     )
     .await;
     assert_eq!(again.status, 202, "{}", again.text);

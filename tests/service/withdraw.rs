@@ -61,7 +61,7 @@ pub(crate) async fn received(site: &ServiceClient<'_>, agent: &Agent) -> Vec<u64
             .as_array()
             .unwrap()
             .iter()
-            .filter(|t| t["to"].as_str().unwrap().eq_ignore_ascii_case(&own) && t["dropped"] == false);
+            .filter(|t| t["to"].as_str().unwrap().eq_ignore_ascii_case(&own) && t["reorged"] == false);
         all.extend(own.map(|t| t["amount"].as_u64().unwrap()));
     }
     all
@@ -201,11 +201,11 @@ async fn a_lost_answer_a_refusal_and_a_late_landing_move_the_money_once() {
                 .unwrap()
                 .to_owned();
         for fault in [
-            json!({"fault": "lose_answer", "times": 1}),
+            json!({"fault": "lose_response", "times": 1}),
             json!({"fault": "decline", "reason": "busy", "times": 2}),
-            json!({"fault": "fail_then_land", "ms": 300, "times": 1}),
+            json!({"fault": "fail_then_land", "delay_ms": 300, "times": 1}),
             json!({"fault": "unreachable", "times": 2}),
-            json!({"fault": "preempt", "times": 1}),
+            json!({"fault": "front_run", "times": 1}),
         ] {
             let (agent, token) = agent_with_balance(&site, network).await;
             let mut steered = fault.clone();

@@ -360,5 +360,5 @@ fn a_lost_deposit_is_a_difference() {
     let found = runs.flatten().find(|objection| objection.rule == "reconciled");
     enable(None);
     let found = found.expect("no run with a late landing got as far as the end").detail;
-    assert!(found.starts_with("chain_deposit_without_credit"), "{found}");
+    assert!(found.starts_with("unmatched_deposit"), "{found}");
 }

@@ -1,4 +1,4 @@
-//! What leaves the balance for a bank: it is taken at once, and credited again if it definitely does not arrive.
+//! Debits for a bank: the amount leaves the balance at once, and is credited again if it definitely does not arrive.
 
 use super::claims::admit;
 use super::statement::{StatementLineType, append_line};
@@ -12,38 +12,38 @@ use crate::money::{Cents, Usdc};
 use crate::payout::{Payout, PayoutOrdered, PayoutPlan, PayoutTarget};
 use crate::product::{Currency, DailyCap, ProductLine};
 
-/// What the balance pays for.
+/// Purpose of a debit, with its data.
 #[derive(Clone, Debug)]
 pub enum BankDebit {
     /// A payout to a bank destination, as a payment buys it.
     Payout(Box<BalancePayout>),
-    /// A move to the holder's own account at the bank.
+    /// A transfer to the owner's account at the bank.
     Transfer(BankTransferId, TransferRequest),
 }
 
 /// A payout that the balance pays for.
 #[derive(Clone, Debug)]
 pub struct BalancePayout {
-    /// The new payout's id.
+    /// Id of the new payout.
     pub id: PayoutId,
-    /// To whom and by which rules; to a bank.
+    /// Recipient and terms; the target is a bank account.
     pub plan: PayoutPlan,
-    /// US dollars that arrive.
+    /// Amount that arrives, in US cents.
     pub amount: Cents,
-    /// Everything that is taken, fee included.
+    /// Debited amount, fee included.
     pub charged: Usdc,
-    /// In force now for bank payments.
+    /// Daily cap that now applies to bank payments.
     pub cap: Option<DailyCap>,
 }
 
-/// What the balance has paid for.
+/// Purpose of a debit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum DebitPurpose {
-    /// A payout.
+    /// A payout to a bank destination.
     Payout(PayoutId),
-    /// A move to an account at the bank.
+    /// A transfer to an account at the bank.
     Transfer(BankTransferId),
-    /// An order that a restore had lost.
+    /// An order that a restore lost.
     LostOrder(OutgoingTransferId),
 }
 
@@ -58,7 +58,7 @@ impl DebitPurpose {
     }
 }
 
-/// Takes the amount and opens what it pays for, in one batch: two at once never share a cent.
+/// Debits the amount and opens the payout or transfer in one batch, so two concurrent ones never use the same cent.
 pub(super) fn decide(
     account: &Account,
     outgoing: BankDebit,

@@ -1,24 +1,24 @@
-//! The owner's own daily caps. They only ever tighten the service's.
+//! Daily caps set by the account owner. They can only tighten the service's caps.
 
 use crate::kernel::JsonObject;
 use crate::money::Cents;
 use crate::product::{DailyCap, ProductLine};
 
-/// What an owner allows of one budget in a day (UTC).
+/// Owner's cap of one cap group per day (UTC).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OwnerCap {
-    /// Purchases; `None` is as many as the service allows.
+    /// Number of purchases; `None` leaves the service's cap.
     pub count: Option<u32>,
-    /// Sum of what they are worth in US dollars, fees apart; `None` is as much as the service allows.
+    /// Sum of their values in US dollars without fees; `None` leaves the service's cap.
     pub sum: Option<Cents>,
 }
 
-/// An owner's caps by budget; those that say nothing are not in it.
+/// An owner's caps by cap group; groups without a cap are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OwnerCaps(Vec<(ProductLine, OwnerCap)>);
 
 impl OwnerCaps {
-    /// Sets what is allowed of a line's budget.
+    /// Sets the cap of a line's group.
     #[must_use]
     pub fn with(mut self, line: ProductLine, cap: OwnerCap) -> Self {
         let budget = line.cap_group();
@@ -30,19 +30,19 @@ impl OwnerCaps {
         self
     }
 
-    /// What is allowed of a line's budget.
+    /// Cap of a line's group.
     pub fn for_line(&self, line: ProductLine) -> OwnerCap {
         let budget = line.cap_group();
         let own = self.0.iter().find(|(of, _)| *of == budget);
         own.map(|(_, cap)| *cap).unwrap_or_default()
     }
 
-    /// Whether nothing is tightened.
+    /// Whether no cap is set.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What holds of a line's budget: of each number the smaller one.
+    /// Effective cap of a line's group: the smaller of each number.
     pub fn effective(&self, line: ProductLine, service: Option<DailyCap>) -> OwnerCap {
         let own = self.for_line(line);
         let smaller = |count: Option<u32>, sum: Option<Cents>| OwnerCap {
@@ -52,7 +52,7 @@ impl OwnerCaps {
         smaller(service.map(|cap| cap.count), service.map(|cap| cap.sum))
     }
 
-    /// As the owner reads them, by the contract's names.
+    /// The caps as the owner sees them, with the contract's names.
     pub(super) fn view(&self) -> JsonObject {
         self.0.iter().fold(JsonObject::new(), |view, (budget, cap)| {
             let shown = JsonObject::new();

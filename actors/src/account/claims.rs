@@ -1,4 +1,4 @@
-//! What a purchase asks of the account before anything else: caps, reserved in the batch that opens the payment.
+//! Checks and reservations that a purchase makes in the account: caps, reserved in the batch that opens the payment.
 
 use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
@@ -20,18 +20,18 @@ pub(crate) fn day_of(at: Timestamp) -> u32 {
     u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
 }
 
-/// A clock that was wrong by no more than this is believed to have stepped back; what is further ahead was never a day.
+/// A clock that was ahead by no more than this is assumed to have stepped back; a day further ahead is ignored.
 const MAX_CLOCK_STEP_BACK_DAYS: u32 = 7;
 
-/// The day whose cap counts now, where the last one that was counted is `known`. A clock that steps back must not open a
-/// cap again that was used up; one that ran far ahead must not close all days up to there.
+/// Day whose cap counts now; `known` is the last one that was counted. A clock that steps back must not renew a cap
+/// that was used up. A clock that was far ahead must not block all days until then.
 pub(crate) fn counted_day(now: Timestamp, known: u32) -> u32 {
     let today = day_of(now);
     let stepped_back = known > today && known - today <= MAX_CLOCK_STEP_BACK_DAYS;
     if stepped_back { known } else { today }
 }
 
-/// Everything that can refuse a purchase and that only the account knows.
+/// All checks that can reject a purchase and need only the account.
 pub(super) fn admit(
     this: Option<&Account>,
     line: ProductLine,
@@ -125,7 +125,7 @@ pub(super) fn claim(
         .enqueue(Job::SettlePayment(payment), context))
 }
 
-/// A released payment comes again: it takes a new share of the caps.
+/// A released payment is claimed again: it makes a new cap reservation.
 pub(super) fn readmit(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -160,14 +160,14 @@ pub(super) fn readmit(
 }
 
 impl Account {
-    /// Used of a budget on a day.
+    /// Usage of a cap group on a day.
     pub(super) fn used(&self, day: u32, budget: ProductLine) -> (u32, Cents) {
         let today = self.used.iter().filter(|_| self.day == day);
         let used = today.into_iter().find(|used| used.cap_group == budget);
         used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
     }
 
-    /// The same account with so much used of a budget on a day; what was used on earlier days is forgotten.
+    /// The account with this usage of a cap group on a day; usage of earlier days is dropped.
     pub(super) fn with_usage(mut self, day: u32, budget: ProductLine, (count, sum): (u32, Cents)) -> Self {
         if self.day != day {
             self.used.clear();
@@ -185,7 +185,7 @@ impl Account {
         self
     }
 
-    /// The same account with a share given back. One of a day that is over needs no giving back.
+    /// The account with a reservation released. One of a past day needs no release.
     pub(super) fn with_released(self, share: CapReservation) -> Self {
         if share.day != self.day {
             return self;
@@ -196,8 +196,8 @@ impl Account {
     }
 }
 
-/// Reserves what a payment buys. Where something was counted for it already, that stands in its place until it has settled; it may
-/// only buy what that may have been.
+/// Reserves the caps for a payment. If an amount was already counted for it, that one remains until the payment has
+/// settled, and the payment may only buy what was counted.
 fn reserve(
     this: Option<&Account>,
     decision: Decision<Account>,
@@ -209,7 +209,7 @@ fn reserve(
         let share = admit(this, line, worth, cap, context.now)?;
         return Ok((decision.event(Event::CapReserved(share)), share));
     };
-    // Only whether it is frozen counts.
+    // Only the freeze counts.
     admit(this, line, worth, None, context.now)?;
     if !lines.contains(&line) {
         return Err(Rejection::MayHaveBought);
@@ -218,7 +218,7 @@ fn reserve(
     Ok((decision, CapReservation::for_unclaimed(line.cap_group(), worth)))
 }
 
-/// What counts without having been admitted.
+/// Counts a purchase that was not admitted.
 pub(super) fn count_unadmitted(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -245,7 +245,7 @@ pub(super) fn count_unadmitted(
     }
 }
 
-/// Counts what was bought already, and says what of it is of a day that is not over.
+/// Counts an earlier purchase, and returns the part that belongs to the current day.
 fn count(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -282,7 +282,7 @@ fn count_unclaimed(
         return Ok(Decision::answer(()).completes_job(effect));
     };
     let (decision, shares) = count(this, wallet, (effect, &counted.reservations), context)?;
-    // Presented meanwhile, it has a share of its own.
+    // A payment that was sent again meanwhile has its own reservation.
     let unclaimed = decision.requires_unchanged(table::entity(EntityKind::Payment, &payment.key()), revision);
     let counted = UnclaimedCapUsage {
         reservations: shares,
@@ -291,7 +291,7 @@ fn count_unclaimed(
     Ok(unclaimed.put_new(table::unclaimed_cap_usage(payment), codec::encode(&counted)))
 }
 
-/// Counts what it has bought in the place of what it may have bought.
+/// Counts what the payment bought instead of what it may have bought.
 fn count_claimed(
     this: Option<&Account>,
     wallet: &Wallet,

@@ -1,4 +1,4 @@
-//! What is reserved of a balance while a withdrawal is on its way.
+//! Holds on the balance for withdrawals in progress.
 
 use purser_storage::codec;
 
@@ -14,7 +14,7 @@ use crate::operator::AuditedAction;
 use crate::port::{AttributedTransfer, OutgoingTransfer};
 use crate::withdrawal::Withdrawal;
 
-/// Takes a withdrawal on, or ends its hold.
+/// Opens a withdrawal, or ends its hold.
 pub(super) fn decide(account: &Account, command: Command, context: &Context) -> Result<Decision<Account>, Rejection> {
     match command {
         Command::Withdraw { id, to, amount } => withdraw(account, id, to, amount, context),
@@ -33,7 +33,7 @@ pub(super) fn decide(account: &Account, command: Command, context: &Context) -> 
     }
 }
 
-/// Holds the amount and opens the withdrawal, in one batch: two at once never share a cent.
+/// Holds the amount and opens the withdrawal in one batch, so two concurrent ones never use the same cent.
 fn withdraw(
     account: &Account,
     id: WithdrawalId,
@@ -75,8 +75,8 @@ fn withdraw(
     ))
 }
 
-/// Credits a transfer to our treasury and reserves it at once for the withdrawal that brings it back to its sender: what is to be
-/// returned is nobody's to use meanwhile. It leaves as every withdrawal does; if it cannot, it is the account's.
+/// Credits a transfer to our treasury and holds it at once for the withdrawal that returns it to its sender, so it
+/// cannot be spent meanwhile. It leaves like every withdrawal; if it cannot, it belongs to the account.
 pub(super) fn send_back(
     this: Option<&Account>,
     owner: &Wallet,
@@ -135,7 +135,7 @@ pub(super) fn send_back(
     ))
 }
 
-/// Ends a hold: the amount has left by a chain, or is the holder's to use again.
+/// Ends a hold: the amount has left on chain, or is available again.
 fn settle_hold(
     account: &Account,
     effect: JobId,
@@ -180,7 +180,7 @@ fn settle_hold(
     ))
 }
 
-/// Takes what had left before a restore out of what is available, once.
+/// Debits a transfer that left before a restore from the available balance, once.
 fn attribute_transfer(
     account: &Account,
     departure: OutgoingTransfer,

@@ -1,4 +1,4 @@
-//! Login links.
+//! Login links of an account.
 
 use purser_storage::codec::Stored;
 
@@ -10,20 +10,20 @@ use crate::session::AuthMethod;
 pub struct LoginCode {
     /// Hash of the code.
     pub hash: [u8; 32],
-    /// Worthless from this second on.
+    /// Expiry of the code, in seconds.
     pub expires_s: u64,
 }
 
-/// Who a login link lets in.
+/// Grant of a login link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LoginGrant {
-    /// The account.
+    /// Account that the link signs in to.
     pub wallet: Wallet,
-    /// No more than the session that made the link.
+    /// Authentication method: no more than that of the session that created the link.
     pub amr: AuthMethod,
-    /// Worthless from this second on.
+    /// Expiry of the link, in seconds.
     pub expires_s: u64,
-    /// The session that made it: the link dies with it.
+    /// Session that created it: the link ends with the session.
     pub created_by: SessionId,
 }
 

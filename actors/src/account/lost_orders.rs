@@ -1,4 +1,4 @@
-//! Orders that a restore has lost, as an operator books them: what the balance had paid for, and what came of it.
+//! Orders that a restore lost, as an operator attributes them: what the balance paid for, and their proceeds.
 
 use purser_storage::codec;
 
@@ -15,7 +15,7 @@ use crate::money::Usdc;
 use crate::product::ProductLine;
 use crate::reconciliation::ReconciliationSource;
 
-/// Takes what was charged for it, or gives what it brought.
+/// Debits the charge of the order, or credits its proceeds.
 pub(super) fn decide(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -65,7 +65,7 @@ pub(super) fn decide(
     }
 }
 
-/// A bank payment of today counts against today's cap.
+/// A bank payment of today counts toward today's cap.
 fn count_against_cap(
     account: &Account,
     booked: &AttributedOrder,

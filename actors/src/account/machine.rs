@@ -1,4 +1,4 @@
-//! The account's state machine.
+//! State machine of an account.
 
 use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
@@ -17,8 +17,8 @@ use crate::operator::AuditedAction;
 use crate::payment::SessionSeed;
 use crate::session::{AuthMethod, Session};
 
-/// An account comes into being with the first thing it does. A Solana address also takes its lowercased form, which
-/// another address may already have: then the batch is refused.
+/// An account is created by the first command that needs it. A Solana address also reserves its lower-case form; if
+/// another address already has it, the batch is rejected.
 pub(super) fn open(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -67,7 +67,7 @@ pub(super) fn credit(
     } else {
         done.completes_job(effect)
     };
-    // Whose money is found on a chain may have no account here yet.
+    // The owner of an incoming transfer may have no account yet.
     let done = open(this, wallet, done, context);
     let decision = done
         .event(Event::Credited { amount, cause })
@@ -91,7 +91,7 @@ pub(super) fn credit(
     })
 }
 
-/// What stood in suspense for a credit that is not given.
+/// Amount in suspense for a credit that is not paid.
 fn retain_credit(effect: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
     let kept = LedgerTransaction::new(context.now, cause.name()).post(
         LedgerAccount::Suspense,
@@ -101,7 +101,7 @@ fn retain_credit(effect: JobId, amount: Usdc, cause: CreditCause, context: &Cont
     Decision::answer(()).completes_job(effect).post_ledger(&kept, context)
 }
 
-/// Frozen with these words, or not at all. What an operator asks for is written down, also where nothing comes of it.
+/// Freezes the account with this message, or unfreezes it. An operator's request is recorded even if it has no effect.
 fn freeze(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -122,7 +122,8 @@ fn freeze(
     match words {
         words if words.as_ref() == said => done,
         Some(words) => {
-            // From this batch on nothing is signed for the account: what signs is a batch that holds only without this row.
+            // From this batch on nothing is signed for the account: a signing batch has the absence of this row as a
+            // condition.
             let frozen = open(this, wallet, done, context).put(table::frozen(wallet), Vec::new());
             frozen.event(Event::Frozen(words))
         }
@@ -133,15 +134,15 @@ fn freeze(
 impl Entity for Account {
     const KIND: EntityKind = EntityKind::Account;
     const EVENT_NAMES: &'static [&'static str] = &[
-        "opened",
+        "created",
         "balance.credited",
         "frozen",
         "unfrozen",
-        "caps_changed",
+        "caps_updated",
         "balance.held",
         "balance.withdrawn",
         "balance.released",
-        "balance.paid_out",
+        "balance.debited",
         "balance.reversed",
     ];
     const TRANSITIONS: &'static [Transition] = &[
@@ -325,17 +326,17 @@ impl Entity for Account {
 
     fn event_name(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Opened(_) => Some("opened"),
+            Event::Opened(_) => Some("created"),
             Event::CapReserved(_) | Event::CapReleased(_) => None,
             Event::Credited { .. } => Some("balance.credited"),
             Event::Frozen(_) => Some("frozen"),
             Event::Unfrozen => Some("unfrozen"),
-            Event::CapsChanged(_) => Some("caps_changed"),
+            Event::CapsChanged(_) => Some("caps_updated"),
             Event::Held(..) | Event::HeldUntilFinal(..) => Some("balance.held"),
             Event::Withdrawn(..) | Event::TransferAttributed(..) => Some("balance.withdrawn"),
             Event::Released(..) | Event::Finalized(..) => Some("balance.released"),
             Event::Reversed(..) => Some("balance.reversed"),
-            Event::Debited(..) => Some("balance.paid_out"),
+            Event::Debited(..) => Some("balance.debited"),
         }
     }
 
@@ -351,7 +352,7 @@ impl Entity for Account {
         if self.owner_caps.is_empty() {
             return view;
         }
-        view.object("own_caps", &self.owner_caps.view())
+        view.object("owner_caps", &self.owner_caps.view())
     }
 
     fn outcome(&self) -> Option<()> {

@@ -1,4 +1,5 @@
-//! Credits that rest on a payment which is not final: in the balance and held, until the payment is final or gone for good.
+//! Credits that depend on a payment which is not final: part of the balance and on hold, until the payment is final or
+//! reorged permanently.
 
 use super::machine::credit;
 use super::statement::{StatementLineType, append_line};
@@ -11,17 +12,17 @@ use crate::money::Usdc;
 
 const PROVISIONAL_HOLD_SUFFIX: &str = ".unfinal";
 
-/// What the ledger calls the hold of what rests on a payment: the credit itself has a cause of its own.
+/// Ledger cause of a hold that depends on a payment; the credit itself has a cause of its own.
 pub fn provisional_hold_cause(payment: PaymentId) -> String {
     format!("{payment}{PROVISIONAL_HOLD_SUFFIX}")
 }
 
-/// The payment that such a hold rests on, by what the ledger calls it.
+/// Payment behind such a hold, parsed from its ledger cause.
 pub fn underlying_payment(cause: &str) -> Option<PaymentId> {
     cause.strip_suffix(PROVISIONAL_HOLD_SUFFIX)?.parse().ok()
 }
 
-/// Credits, or ends the hold.
+/// Credits the amount, or ends the hold.
 pub(super) fn decide(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -57,7 +58,7 @@ pub(super) fn decide(
     }
 }
 
-/// Holds what the same batch credits. It holds only while the payment is not final: one that is by now holds nothing.
+/// Holds the amount that the same batch credits. If the payment is final by now, nothing is held.
 fn hold(
     this: Option<&Account>,
     wallet: &Wallet,
@@ -91,7 +92,7 @@ fn hold(
     Ok(append_line(decision, wallet, noted, after, context))
 }
 
-/// Ends the hold: the amount is available, or it is not there any more and the loss of the payment is so much smaller.
+/// Ends the hold: the amount is available, or it is removed and reduces the loss of the payment.
 fn end(
     account: &Account,
     (amount, payment): (Usdc, PaymentId),

@@ -1,4 +1,4 @@
-//! The account's statement: what changed its balance, one row each, written by the batch that changed it.
+//! The account statement: one row per change of the balance, written by the batch of the change.
 
 use purser_storage::codec::{self, Stored};
 
@@ -8,34 +8,34 @@ use crate::kernel::{Context, Decision, JsonObject, table};
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
-/// What happened to the balance.
+/// Kind of change of the balance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum StatementLineType {
-    /// Money came in.
+    /// The balance was credited.
     Credited,
-    /// Part of the balance was reserved.
+    /// Part of the balance was put on hold.
     Held,
-    /// A reserved part was paid out.
+    /// A held part was paid out.
     Withdrawn,
-    /// A reserved part is free again.
+    /// A hold was released.
     Released,
-    /// Part of the balance paid for something.
+    /// The balance was debited for a purchase.
     Debited,
-    /// A credit is reserved as long as the payment that it rests on is not final.
+    /// A credit is on hold because the payment behind it is not final.
     HeldUntilFinal,
-    /// A reserved credit is gone with the payment that it rested on.
+    /// A held credit was removed because the payment behind it was reorged.
     Reversed,
 }
 
 impl StatementLineType {
-    /// As in answers and events.
+    /// Name in API responses and events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Credited => "credited",
             Self::Held => "held",
             Self::Withdrawn => "withdrawn",
             Self::Released => "released",
-            Self::Debited => "paid_out",
+            Self::Debited => "debited",
             Self::HeldUntilFinal => "held_unfinal",
             Self::Reversed => "reversed",
         }
@@ -45,17 +45,17 @@ impl StatementLineType {
 /// One line of the statement.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct StatementLine {
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
-    /// What.
+    /// Kind of the change.
     pub change: StatementLineType,
-    /// How much.
+    /// Amount in USDC.
     pub amount: Usdc,
-    /// The id of what caused it: a payment, a card, a deposit, a withdrawal.
+    /// Id of the entity that caused it: a payment, a card, a deposit, a withdrawal.
     pub cause: String,
-    /// The balance after it.
+    /// Balance after the change.
     pub balance: Usdc,
-    /// Of that, what was held.
+    /// Held part of that balance.
     pub held: Usdc,
 }
 
@@ -64,7 +64,7 @@ impl Stored for StatementLine {
 }
 
 impl StatementLine {
-    /// How it looks to the holder.
+    /// The line as the account owner sees it.
     pub fn view(&self, id: &StatementLineId) -> JsonObject {
         let available = self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO);
         JsonObject::new()
@@ -79,7 +79,7 @@ impl StatementLine {
     }
 }
 
-/// Adds the line of this number, with the balance and what is held once the decision is durable.
+/// Appends the line with this number, with balance and held amount after the decision.
 pub(super) fn append_line(
     decision: Decision<Account>,
     wallet: &crate::id::Wallet,

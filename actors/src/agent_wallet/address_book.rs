@@ -1,22 +1,22 @@
-//! The address book of a managed wallet.
+//! The address book of an agent wallet.
 
 use super::{AgentWallet, Event, Rejection};
 use crate::id::{AddressId, Wallet};
 use crate::kernel::{Decision, JsonObject};
 
-/// An address that is kept.
+/// A saved address with its name.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SavedAddress {
-    /// Its id.
+    /// Id of the entry.
     pub id: AddressId,
-    /// What the agent calls it: 1 to 100 characters.
+    /// Name given by the agent: 1 to 100 characters.
     pub name: String,
-    /// The address; says which network.
+    /// The address; it determines the network.
     pub address: Wallet,
 }
 
 impl SavedAddress {
-    /// As its owner reads it.
+    /// The entry as its owner sees it.
     pub fn view(&self) -> JsonObject {
         JsonObject::new()
             .text("entry_id", self.id)
@@ -27,12 +27,12 @@ impl SavedAddress {
 }
 
 impl AgentWallet {
-    /// The address under an id.
+    /// Entry with this id.
     pub fn saved_address(&self, id: AddressId) -> Option<&SavedAddress> {
         self.address_book.iter().find(|saved| saved.id == id)
     }
 
-    /// Another id is another entry, also for an address that is kept already.
+    /// Another id is another entry, even for an address that is already saved.
     pub(super) fn save_address(&self, saved: SavedAddress) -> Result<Decision<Self>, Rejection> {
         let done = Decision::answer(());
         match self.saved_address(saved.id) {

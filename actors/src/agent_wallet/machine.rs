@@ -1,4 +1,4 @@
-//! The managed wallet's state machine.
+//! State machine of an agent wallet.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -60,7 +60,7 @@ impl AgentWallet {
         done
     }
 
-    /// After a reservation, or after one that did not leave is given back.
+    /// State after a reservation, or after one without a payment was released.
     fn with_hold(mut self, open: WalletHold) -> Option<Self> {
         if self.day != open.day {
             self.day = open.day;
@@ -74,7 +74,7 @@ impl AgentWallet {
     fn without_hold(mut self, spend: WalletPaymentId, paid: bool) -> Option<Self> {
         let at = self.holds.iter().position(|open| open.payment == spend)?;
         let open = self.holds.remove(at);
-        // A share of a day that is over needs no giving back.
+        // A reservation of a past day needs no release.
         if (!paid || mutants::is_enabled(Mutant::WalletCapRefunded)) && open.day == self.day {
             self.used = self.used.checked_sub(open.amount).ok()?;
         }
@@ -84,7 +84,7 @@ impl AgentWallet {
 
 impl Entity for AgentWallet {
     const KIND: EntityKind = EntityKind::AgentWallet;
-    const EVENT_NAMES: &'static [&'static str] = &["opened", "limits_changed", "address_saved", "address_deleted"];
+    const EVENT_NAMES: &'static [&'static str] = &["created", "caps_updated", "address_saved", "address_deleted"];
     const TRANSITIONS: &'static [Transition] = &[("-", "an agent opens it", "active")];
     const CREATED_BY_COMMAND: bool = true;
 
@@ -120,7 +120,7 @@ impl Entity for AgentWallet {
                     caps: limits,
                     at: context.now,
                 })),
-            // Another call was first; what both derived is the same.
+            // Another call created it first; both derived the same addresses.
             (Some(_), Command::Create { .. }) => Ok(done),
             (Some(wallet), Command::SetCaps(limits)) if wallet.caps == limits => Ok(done),
             (Some(_), Command::SetCaps(limits)) => Ok(done.event(Event::CapsChanged(limits))),
@@ -189,11 +189,11 @@ impl Entity for AgentWallet {
         self.owner
     }
 
-    /// Reservations are told by the spends themselves.
+    /// Wallet payments announce their own reservations.
     fn event_name(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Created { .. } => Some("opened"),
-            Event::CapsChanged(_) => Some("limits_changed"),
+            Event::Created { .. } => Some("created"),
+            Event::CapsChanged(_) => Some("caps_updated"),
             Event::Held(_) | Event::HoldSettled(..) => None,
             Event::AddressSaved(_) => Some("address_saved"),
             Event::AddressDeleted(_) => Some("address_deleted"),
@@ -211,7 +211,7 @@ impl Entity for AgentWallet {
         };
         JsonObject::new()
             .text("user_id", owner.user_id())
-            .text("state", self.status())
+            .text("status", self.status())
             .object("addresses", &addresses)
             .object("limits", &limits)
             .integer("saved_addresses", self.address_book.len() as u64)

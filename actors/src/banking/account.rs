@@ -1,9 +1,9 @@
-//! A holder's account at the bank: an on-ramp, where money comes in for the balance, or an off-ramp, which keeps dollars
-//! that came from it.
+//! An account owner's account at the bank. An on-ramp receives money for the balance; an off-ramp holds dollars from
+//! the balance.
 //!
 //! ```text
-//! - --asked--> opening --bank--> open
-//!                 `------bank--> REFUSED
+//! - --requested--> pending --bank--> open
+//!                     `-----bank--> REJECTED
 //! ```
 
 use purser_storage::codec::Stored;
@@ -15,71 +15,71 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::port::Timestamp;
 use crate::port::banking::{AccountNumbers, AccountType, OpenAccountResult};
 
-/// An account.
+/// State of a bank account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankAccount {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// The bank's name of the customer, from the approved application.
+    /// The bank's reference of the customer, from the approved application.
     pub customer: String,
-    /// What it is for.
+    /// On-ramp or off-ramp.
     pub account_type: AccountType,
-    /// What its holder calls it.
+    /// Label chosen by the account owner.
     pub label: Option<String>,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where an account stands.
+/// Status of a bank account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// The bank is opening it. The effect that follows it.
+    /// The bank is opening it; the job that follows it.
     Pending(JobId),
-    /// Money can move.
+    /// Transfers are possible.
     Open(AccountNumbers),
-    /// There is none; the bank's word.
+    /// Rejected with the bank's reason.
     Rejected(String),
 }
 
-/// What may be asked.
+/// Commands to a bank account.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Open it.
+    /// Requests the account.
     Request {
-        /// Whose.
+        /// Account that owns it.
         owner: Wallet,
-        /// The bank's name of the customer.
+        /// The bank's reference of the customer.
         customer: String,
-        /// What for.
+        /// On-ramp or off-ramp.
         account_type: AccountType,
-        /// What its holder calls it.
+        /// Label chosen by the account owner.
         label: Option<String>,
     },
-    /// The bank's word.
+    /// The bank reports the result.
     RecordResult {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// It.
+        /// Result of the request.
         result: OpenAccountResult,
     },
 }
 
-/// What may happen.
+/// Events of a bank account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Asked for.
+    /// Requested by the account owner.
     Requested(Box<BankAccount>),
-    /// Open.
+    /// The bank opened it.
     Opened(AccountNumbers, Timestamp),
-    /// Refused.
+    /// The bank rejected it.
     Rejected(String, Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a bank account rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -93,11 +93,11 @@ impl Stored for Event {
 
 impl Entity for BankAccount {
     const KIND: EntityKind = EntityKind::BankAccount;
-    const EVENT_NAMES: &'static [&'static str] = &["opening", "open", "refused"];
+    const EVENT_NAMES: &'static [&'static str] = &["pending", "open", "rejected"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "asked", "opening"),
-        ("opening", "bank opens it", "open"),
-        ("opening", "bank definitely refuses", "refused"),
+        ("-", "asked", "pending"),
+        ("pending", "bank opens it", "open"),
+        ("pending", "bank definitely refuses", "rejected"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 
@@ -175,9 +175,9 @@ impl Entity for BankAccount {
 
     fn status(&self) -> &'static str {
         match self.status {
-            Status::Pending(_) => "opening",
+            Status::Pending(_) => "pending",
             Status::Open(_) => "open",
-            Status::Rejected(_) => "refused",
+            Status::Rejected(_) => "rejected",
         }
     }
 
@@ -187,13 +187,13 @@ impl Entity for BankAccount {
 
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Requested(_) => "opening",
+            Event::Requested(_) => "pending",
             Event::Opened(..) => "open",
-            Event::Rejected(..) => "refused",
+            Event::Rejected(..) => "rejected",
         })
     }
 
-    /// Without the account's whole number: that is for who asks for it.
+    /// Leaves out the full account number, which is returned only on request.
     fn view(&self, id: &BankAccountId) -> JsonObject {
         let (at, reason) = match &self.status {
             Status::Open(at) => (Some(at), None),

@@ -1,14 +1,14 @@
-//! The application to bank: what a holder answers, their documents, and what the bank says to it. One a wallet.
+//! The banking application: the owner's answers and documents, and the bank's review. One per wallet.
 //!
 //! ```text
-//! - --profile made--> collecting --submitted, complete--> submitted --bank--> APPROVED
+//! - --profile set---> incomplete --submitted, complete--> submitted --bank--> APPROVED
 //!                         ^                                 |   `-----bank--> rejected
-//!                         |<-----bank wants more------------'                    |
+//!                         |<-----bank requests more---------'                    |
 //!                         `------answers or a document change--------------------'
 //! ```
 //!
-//! Only a complete application of a verified owner is submitted, by a batch that holds only with the row of the verified
-//! identity. The tax number and the keys of documents lie sealed in the vault; no event has either.
+//! Only a complete application of a verified owner is submitted, by a batch with the condition that the identity
+//! verification row exists. The tax number and the document keys are sealed in the vault; no event contains them.
 
 mod machine;
 
@@ -21,17 +21,17 @@ use crate::port::banking::ReviewDecision;
 
 macro_rules! define_questions {
     ($($(#[$says:meta])* $name:ident = $text:literal,)*) => {
-        /// What an application asks. The number is stored.
+        /// A question of the application. The number is stored.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
         pub enum Question {
             $($(#[$says])* $name,)*
         }
 
         impl Question {
-            /// All of them.
+            /// Every question, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// As in answers and events.
+            /// Name in API responses and events.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -42,43 +42,43 @@ macro_rules! define_questions {
 }
 
 define_questions! {
-    /// Of the person, or of who acts for the business: `YYYY-MM-DD`.
+    /// Date of birth of the person, or of the representative of the business: `YYYY-MM-DD`.
     DateOfBirth = "date_of_birth",
-    /// E.164.
+    /// Phone number in E.164 format.
     Phone = "phone",
     /// Street and number.
     AddressLine1 = "address_line1",
-    /// Whatever else an address needs. Never required.
+    /// Additional address line; never required.
     AddressLine2 = "address_line2",
-    /// Town.
+    /// Town of the address.
     City = "city",
-    /// State or region. Required in the U.S.
+    /// State or region; required in the U.S.
     State = "state",
-    /// As its country writes it.
+    /// Postal code in the country's format.
     PostalCode = "postal_code",
-    /// What a person lives on.
+    /// Occupation of a person.
     Occupation = "occupation",
-    /// Where the money will come from.
+    /// Source of the money.
     SourceOfFunds = "source_of_funds",
-    /// What a business does.
+    /// Activity of a business.
     BusinessType = "business_type",
-    /// When a business was formed: `YYYY-MM-DD`.
+    /// Date when a business was formed: `YYYY-MM-DD`.
     FormationDate = "formation_date",
 }
 
-/// What a document shows.
+/// Purpose of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
 pub enum DocumentType {
-    /// Where the holder lives or sits.
+    /// Proves the owner's or the company's address.
     ProofOfAddress,
-    /// That a business exists.
+    /// Proves that a business exists.
     Formation,
-    /// Anything else that the bank asked for.
+    /// Anything else that the bank requested.
     Other,
 }
 
 impl DocumentType {
-    /// As in answers.
+    /// Name in API responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ProofOfAddress => "proof_of_address",
@@ -88,7 +88,7 @@ impl DocumentType {
     }
 }
 
-/// What kind of file it is, by its first bytes.
+/// File type, detected from the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum MediaType {
     /// `application/pdf`.
@@ -100,7 +100,7 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// The media type.
+    /// Media type (MIME).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pdf => "application/pdf",
@@ -110,120 +110,120 @@ impl MediaType {
     }
 }
 
-/// A document that was uploaded. The bytes lie elsewhere, under a key of their own.
+/// An uploaded document. Its bytes are stored separately, under their own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Document {
-    /// Its id, also of its key in the vault.
+    /// Id of the document and of its key in the vault.
     pub id: DocumentId,
-    /// What it shows.
+    /// Purpose of the document.
     pub document_type: DocumentType,
-    /// What kind of file.
+    /// File type.
     pub media: MediaType,
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: u64,
-    /// SHA-256 of the plain bytes.
+    /// SHA-256 of the plaintext bytes.
     pub sha256: [u8; 32],
-    /// When it came.
+    /// Time of the upload.
     pub at: Timestamp,
 }
 
-/// An application.
+/// State of a banking application.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankingApplication {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// Its name towards the bank.
+    /// Id of the application at the bank.
     pub id: BankingApplicationId,
     /// Whether a company applies.
     pub business: bool,
-    /// Whether the holder is in the U.S., where an address has a state.
+    /// Whether the owner is in the U.S., where an address has a state.
     pub american: bool,
-    /// What was answered so far, in the order of the questions.
+    /// Answers so far, in the order of the questions.
     pub answers: Vec<(Question, String)>,
-    /// Last four of the tax number, once it is there.
+    /// Last four digits of the tax number, once it was given.
     pub tax_last4: Option<String>,
-    /// What was uploaded, one of a kind; of others as many as there are.
+    /// Uploaded documents: one of each type, and any number of `Other`.
     pub documents: Vec<Document>,
-    /// What the bank asked for when it gave the application back, in its own words.
+    /// Request of the bank when it returned the application, as external text.
     pub requested_items: Option<String>,
-    /// Times submitted.
+    /// Number of submissions.
     pub submissions: u32,
-    /// When it was opened.
+    /// Time when it was opened.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where an application stands.
+/// Status of a banking application.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// Answers and documents are taken.
+    /// Answers and documents are accepted.
     Incomplete,
-    /// With the bank. The effect that follows it.
+    /// With the bank; the job that follows it.
     Submitted(JobId),
-    /// Accounts may be opened. The bank's name of the customer.
+    /// Bank accounts may be opened; the bank's reference of the customer.
     Approved(String),
-    /// Not now; the bank's word. A changed one may be submitted again.
+    /// Rejected with the bank's reason. A changed application may be submitted again.
     Rejected(String),
 }
 
-/// What may be asked.
+/// Commands to a banking application.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Answers, which replace those to the same questions.
+    /// Sets answers, replacing earlier ones to the same questions.
     Update {
-        /// They.
+        /// Questions with their answers.
         answers: Vec<(Question, String)>,
-        /// The tax number: last four, and the whole sealed under the application's id.
+        /// The tax number: its last four digits, and the whole number sealed under the application's id.
         tax: Option<(String, Vec<u8>)>,
     },
-    /// A document, which replaces one that shows the same.
+    /// Adds a document, replacing one of the same type.
     AddDocument {
-        /// It.
+        /// Document to add.
         document: Document,
-        /// Its key, sealed under its id.
+        /// Key of the document, sealed under its id.
         sealed_key: Vec<u8>,
     },
-    /// Give it to the bank.
+    /// Submits the application to the bank.
     Submit,
-    /// The bank's word.
+    /// The bank reports its review.
     RecordReview {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// It.
+        /// Result of the review.
         review: ReviewDecision,
     },
 }
 
-/// What may happen.
+/// Events of a banking application.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Opened with the profile.
+    /// Opened with the banking profile.
     Opened(Box<BankingApplication>),
-    /// Answered; last four of the tax number if that was given.
+    /// Answers were set; the last four digits of the tax number if it was given.
     Updated(Vec<(Question, String)>, Option<String>, Timestamp),
-    /// A document came.
+    /// A document was added.
     DocumentAdded(Document),
-    /// Given to the bank.
+    /// Submitted to the bank.
     Submitted(JobId, Timestamp),
-    /// Accounts may be opened.
+    /// Bank accounts may be opened.
     Approved(String, Timestamp),
-    /// Not now.
+    /// The bank rejected it.
     Rejected(String, Timestamp),
-    /// Given back for more.
+    /// The bank returned it with a request.
     InformationRequested(String, Timestamp),
 }
 
-/// Why a command was refused.
+/// Reason why a banking application rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// Not in this state.
+    /// The current state does not allow the command.
     State(&'static str),
-    /// These are lacking.
+    /// These answers or documents are missing.
     Incomplete(Vec<&'static str>),
-    /// No more documents are taken.
+    /// The document limit is reached.
     TooManyDocuments,
 }
 
@@ -235,14 +235,14 @@ impl Stored for Event {
     const SCHEMA: u16 = 153;
 }
 
-/// Documents of one application, at most.
+/// Maximum number of documents of one application.
 pub const MAX_DOCUMENTS: usize = 10;
 
 impl BankingApplication {
-    /// The first snapshot, for the batch of the profile.
+    /// First snapshot, for the batch of the profile.
     ///
     /// # Errors
-    /// Never for a wallet that has none; the type is the engine's.
+    /// Never for a wallet without one; the error type is the engine's.
     pub fn open(
         owner: Wallet,
         business: bool,
@@ -267,7 +267,7 @@ impl BankingApplication {
         NewEntity::from_event::<Self>(&owner, &Event::Opened(Box::new(application)), context)
     }
 
-    /// Whether this kind of holder must answer it.
+    /// Whether this kind of owner must answer the question.
     pub const fn requires(&self, question: Question) -> bool {
         match question {
             Question::DateOfBirth
@@ -283,13 +283,13 @@ impl BankingApplication {
         }
     }
 
-    /// What was answered.
+    /// Answer to a question, if there is one.
     pub fn answer(&self, question: Question) -> Option<&str> {
         let found = self.answers.iter().find(|(asked, _)| *asked == question);
         found.map(|(_, answer)| answer.as_str())
     }
 
-    /// What is lacking before it can be submitted, the owner's identity apart.
+    /// Missing items before it can be submitted, except the owner's identity verification.
     pub fn missing(&self) -> Vec<&'static str> {
         let answers = Question::ALL
             .iter()

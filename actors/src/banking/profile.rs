@@ -1,10 +1,10 @@
-//! A banking profile: what a holder says of themselves to the bank, one a wallet.
+//! A banking profile: the data that an account owner gives to the bank. One per wallet.
 //!
 //! ```text
 //! - --created--> open
 //! ```
 //!
-//! It is no proof of anything: the identity behind it is verified elsewhere, by its owner in person.
+//! It proves nothing: the owner verifies the identity in person, in a separate process.
 
 use purser_storage::codec::Stored;
 
@@ -15,17 +15,17 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::port::Timestamp;
 use crate::product::Country;
 
-/// Who banks.
+/// Kind of bank customer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CustomerType {
-    /// A person.
+    /// A natural person.
     Individual,
-    /// A company of this name. The profile's person acts for it.
+    /// A company with this name. The profile's person represents it.
     Business(String),
 }
 
 impl CustomerType {
-    /// As in answers.
+    /// Name in API responses.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Individual => "individual",
@@ -34,45 +34,45 @@ impl CustomerType {
     }
 }
 
-/// A profile.
+/// State of a banking profile.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankingProfile {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// Who banks.
+    /// Kind of bank customer.
     pub customer_type: CustomerType,
-    /// The person's.
+    /// Given name of the person.
     pub first_name: String,
-    /// The person's.
+    /// Family name of the person.
     pub last_name: String,
-    /// Where the bank writes to.
+    /// E-mail address for the bank.
     pub email: String,
-    /// Where the holder lives or is registered.
+    /// Country of residence or registration.
     pub country: Country,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
-/// What may be asked.
+/// Commands to a banking profile.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Make it, and open the application with it.
+    /// Creates the profile and opens the application.
     Create {
-        /// It.
+        /// Profile to create.
         profile: Box<BankingProfile>,
-        /// The application's new name.
+        /// Id of the new application.
         application: BankingApplicationId,
     },
 }
 
-/// What may happen.
+/// Events of a banking profile.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// Made.
+    /// The profile was created.
     Created(Box<BankingProfile>),
 }
 
-/// Why a command was refused: there is a profile already.
+/// The command is rejected because a profile exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlreadyExists;
 

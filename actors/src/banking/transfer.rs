@@ -1,17 +1,17 @@
-//! Money between a holder's balance and their account at the bank.
+//! A transfer between an account owner's balance and their account at the bank.
 //!
 //! ```text
-//! - --came in from outside, credited-----------------------------------------> COMPLETE
-//! - --taken from the balance--> pending --bank moved it----------------------> COMPLETE --came back, credited--> RETURNED
-//!                                  `------bank definitely refuses, credited--> FAILED
-//! - --asked of the account----> pending --bank moved it, credited------------> COMPLETE
-//!                                  `------bank definitely refuses------------> FAILED
+//! - --received from outside, credited----------------------------------------> COMPLETE
+//! - --debited from balance----> pending --bank moved it----------------------> COMPLETE --returned, credited--> RETURNED
+//!                                  `------bank declines, credited------------> FAILED
+//! - --requested from account--> pending --bank moved it, credited------------> COMPLETE
+//!                                  `------bank declines----------------------> FAILED
 //! ```
 //!
-//! What came in is named after the bank's own name of it: told twice it is still one. What goes out left the balance in
-//! the batch that opened the transfer; it is credited back only when the bank has said for good that it never moves, or gives
-//! it back, which it may do days after it has moved. The account stays, so there is no window behind which that were
-//! another matter. What the bank keeps of it is not credited.
+//! The id of an incoming transfer is derived from the bank's reference, so a repeated report is still one transfer. An
+//! outgoing amount leaves the balance in the batch that opens the transfer. It is credited again only if the bank
+//! declines definitely, or returns it, which can be days after the transfer. The bank account stays open, so there is
+//! no return window. Fees that the bank deducts from a return are not credited.
 
 use purser_storage::codec::Stored;
 
@@ -24,19 +24,19 @@ use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::port::banking::BankTransferResult;
 
-/// Which way the money goes.
+/// Direction of the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum TransferDirection {
     /// From outside, over an on-ramp, to the balance.
     Incoming,
-    /// From the balance to the account.
+    /// From the balance to the bank account.
     ToAccount,
-    /// From the account to the balance.
+    /// From the bank account to the balance.
     ToBalance,
 }
 
 impl TransferDirection {
-    /// As in answers.
+    /// Name in API responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Incoming => "incoming",
@@ -46,61 +46,61 @@ impl TransferDirection {
     }
 }
 
-/// A transfer.
+/// State of a bank transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BankTransfer {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// The account at the bank.
+    /// Account at the bank.
     pub account: BankAccountId,
-    /// Which way.
+    /// Direction of the money.
     pub direction: TransferDirection,
-    /// US dollars.
+    /// Amount in US cents.
     pub cents: Cents,
-    /// The same in USDC, as the books have it.
+    /// The same amount in USDC, as posted.
     pub amount: Usdc,
-    /// Who sent it, as the bank told; the holder's own words otherwise.
+    /// Sender as the bank reports it, or else the owner's note.
     pub note: Option<String>,
-    /// When it began.
+    /// Time when the transfer began.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Where it stands.
+    /// Current status.
     pub status: Status,
 }
 
-/// Where a transfer stands.
+/// Status of a bank transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// With the bank. Towards it, the idempotency key: the id of the effect that asks, whose number is the transfer's.
+    /// Sent to the bank. The id of the job is the idempotency key and has the transfer's number.
     Pending(JobId),
-    /// Moved. The bank's name of it.
+    /// Executed; the bank's reference.
     Complete(String),
-    /// Not moved, for good. The bank's word.
+    /// Declined permanently; the bank's reason.
     Failed(String),
-    /// Moved to the account, and given back.
+    /// Moved to the bank account, and returned.
     Returned(ReturnDetails),
 }
 
-/// Money that the bank has given back.
+/// Money that the bank returned.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ReturnDetails {
-    /// The bank's name of that. The same one is the same money.
+    /// The bank's reference of the return; the same reference is the same money.
     pub reference: String,
-    /// How much came back; never more than was moved.
+    /// Returned amount; never more than was moved.
     pub amount: Usdc,
 }
 
-/// What a transfer begins with.
+/// Initial data of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferRequest {
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// The account at the bank.
+    /// Account at the bank.
     pub account: BankAccountId,
-    /// US dollars.
+    /// Amount in US cents.
     pub cents: Cents,
-    /// The same in USDC.
+    /// The same amount in USDC.
     pub amount: Usdc,
     /// See [`BankTransfer::note`].
     pub note: Option<String>,
@@ -122,38 +122,38 @@ impl TransferRequest {
     }
 }
 
-/// What may be asked.
+/// Commands to a bank transfer.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// It came in from outside; the bank's name of it.
+    /// A transfer from outside was received; the bank's reference.
     RecordDeposit(TransferRequest, String),
-    /// Take it from the account at the bank.
+    /// Transfer from the account at the bank to the balance.
     Request(TransferRequest),
-    /// The bank gives it back, out of the account that it was moved to.
+    /// The bank returns it from the account that it was moved to.
     RecordReturn(BankAccountId, ReturnDetails),
-    /// The bank's word.
+    /// The bank reports the outcome.
     RecordResult {
-        /// The effect that asked.
+        /// Job that sent the request.
         job: JobId,
-        /// It.
+        /// Outcome of the transfer.
         result: BankTransferResult,
     },
 }
 
-/// What may happen.
+/// Events of a bank transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
-    /// It began, or came in.
+    /// The transfer was opened or received.
     Started(Box<BankTransfer>),
-    /// The bank moved it.
+    /// The bank executed it.
     Completed(String, Timestamp),
-    /// The bank will not.
+    /// The bank declined it.
     Failed(String, Timestamp),
-    /// It came back.
+    /// The bank returned it.
     Returned(ReturnDetails, Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Reason why a bank transfer rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
 
@@ -165,14 +165,13 @@ impl Stored for Event {
     const SCHEMA: u16 = 157;
 }
 
-/// The bank's clearing account.
 const BANK: LedgerAccount = LedgerAccount::Provider(LedgerProvider::Banking);
 
 impl BankTransfer {
-    /// The first snapshot of one that takes from the balance, for the batch of the account that it is taken from.
+    /// First snapshot of a transfer from the balance, for the batch of the account that is debited.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn from_balance(
         id: BankTransferId,
         wanted: TransferRequest,
@@ -183,7 +182,7 @@ impl BankTransfer {
         NewEntity::from_event::<Self>(&id, &Event::Started(Box::new(begun)), context)
     }
 
-    /// Books the amount into suspense and has it credited.
+    /// Posts the amount to suspense and starts its credit.
     fn credit(&self, id: BankTransferId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         self.credit_amount(self.amount, id, decision, context)
     }
@@ -276,7 +275,7 @@ impl Entity for BankTransfer {
                 let decision = arrived.credit(*id, decision, context);
                 Ok(decision.event(Event::Started(Box::new(arrived))))
             }
-            // The bank told of it again. The same name with other money is no repetition.
+            // A repeated report by the bank. The same reference with another amount is not a repetition.
             (Some((known, _)), Command::RecordDeposit(wanted, _))
                 if known.direction == TransferDirection::Incoming
                     && known.account == wanted.account
@@ -305,7 +304,8 @@ impl Entity for BankTransfer {
                 let decision = transfer.credit_amount(back.amount, *id, done, context);
                 Ok(decision.event(Event::Returned(back, context.now)))
             }
-            // What came back was moved, though the bank's yes has not reached us: nobody asks for it any more.
+            // The returned amount was moved, although the bank's confirmation has not reached us. It is not requested
+            // any more.
             (Some((transfer, Status::Pending(key))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {
@@ -313,7 +313,7 @@ impl Entity for BankTransfer {
                 let completed = Event::Completed(back.reference.clone(), context.now);
                 Ok(decision.event(completed).event(Event::Returned(back, context.now)))
             }
-            // The bank told of it again.
+            // A repeated report by the bank.
             (Some((_, Status::Returned(known))), Command::RecordReturn(_, back)) if *known == back => Ok(done),
             (_, _) => Err(Rejection(this.map_or("-", Self::status))),
         }

@@ -1,9 +1,9 @@
-//! The life of a card that spends what was loaded on it, from the day it can be used: what its holder wants of it, and what
-//! whoever made it tells. The same for every kind of such a card, whoever makes it.
+//! Lifecycle of an activated card: actions by the account owner and events from the card issuer. Shared by every card
+//! kind and issuer.
 //!
-//! What the holder wants is a wish until the maker has said how the card stands; the maker's words carry a sequence, so that
-//! older ones, and the same again, change nothing. What was left when it ended is the maker's to give back: it says how much
-//! in total, and only what that is more than before is credited.
+//! An action stays pending until the issuer reports the card's state. Issuer events carry a sequence number, so older
+//! and repeated events change nothing. After a card has ended, the issuer reports the total that it released; only the
+//! increase is credited.
 
 use crate::id::{CardId, RefundId, Wallet};
 use crate::kernel::entity::EntityId as _;
@@ -14,45 +14,45 @@ use crate::money::{Cents, Usdc};
 use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, ChargeChange, Timestamp};
 use crate::refund::Refunded;
 
-/// What happened to a card, kept for its holder: at most so many, the newest.
+/// Maximum number of history entries stored per card; older ones are dropped.
 pub const MAX_HISTORY: usize = 20;
 
-/// What is known of a card besides its state.
+/// Data of a card besides its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CardLifecycle {
-    /// What the holder wants of it, until the maker has answered.
+    /// Action requested by the account owner, until the issuer has answered.
     pub pending_action: Option<CardAction>,
-    /// Of the maker's newest word.
+    /// Sequence number of the issuer's latest event.
     pub sequence: u64,
-    /// What is left and what was spent, by that word.
+    /// Remaining amount and transactions, as of that event.
     pub activity: CardActivity,
-    /// Of what was left at its end, what its maker has given back in total.
+    /// Total that the issuer has released of the remainder since the card ended.
     pub released: Cents,
-    /// Of that, what the house kept, since a refund gave the holder as much.
+    /// Part of the released amount that Purser retained because a refund already paid the account owner as much.
     pub retained: Usdc,
-    /// What happened to it, oldest first; at most [`HISTORY`].
+    /// Card history, oldest first; at most [`MAX_HISTORY`] entries.
     pub history: Vec<(LifecycleChange, Timestamp)>,
 }
 
-/// Something that happened to a card.
+/// One change in the life of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum LifecycleChange {
-    /// It could be used from then on.
+    /// The card became usable.
     Ready,
-    /// It was paused.
+    /// The issuer or the owner paused it.
     Paused,
-    /// It was resumed.
+    /// The issuer or the owner resumed it.
     Resumed,
-    /// It was closed.
+    /// It was closed before its expiry.
     Closed,
-    /// Its life was over.
+    /// Its last month ended.
     Expired,
-    /// There was no card.
+    /// No card was issued.
     Failed,
 }
 
 impl LifecycleChange {
-    /// As in documents and, after the dot, in events.
+    /// Name in API documents, and the part after the dot of event types.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ready => "ready",
@@ -65,34 +65,34 @@ impl LifecycleChange {
     }
 }
 
-/// Where a card stands that was made.
+/// State of a card that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LifecycleState {
-    /// It takes charges.
+    /// Purchases are authorized.
     Usable,
-    /// It refuses them for now.
+    /// Purchases are declined until it is resumed.
     Paused,
-    /// It has ended.
+    /// It is closed or expired.
     Ended,
 }
 
-/// A word of the maker's that says something new.
+/// A change reported by the issuer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CardUpdate {
-    /// It refuses charges for now.
+    /// The card was paused: purchases are declined for now.
     Paused(CardSnapshot),
-    /// It takes them again.
+    /// The card was resumed.
     Resumed(CardSnapshot),
-    /// It has ended.
+    /// The card was closed at the issuer.
     Closed(CardSnapshot),
-    /// Something happened to one of its charges, or to what is left on it.
+    /// A transaction or the remaining amount changed.
     Charged(CardSnapshot, Option<ChargeChange>),
-    /// Of what was left on a card that has ended, more was given back.
+    /// The issuer released more of the remainder of a card that has ended.
     Released(CardSnapshot),
 }
 
 impl CardUpdate {
-    /// What is told of it: the part after the dot of an event's type.
+    /// Part after the dot of the event type; `None` if the change is not announced.
     pub const fn event_suffix(&self) -> Option<&'static str> {
         match self {
             Self::Paused(_) => Some(LifecycleChange::Paused.name()),
@@ -124,21 +124,21 @@ impl CardUpdate {
     }
 }
 
-/// What a wish comes to.
+/// Result of a requested card action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionDecision {
-    /// It is so already.
+    /// The card is already in the requested state.
     AlreadyInEffect,
-    /// The maker is being asked for just that.
+    /// The same action is already pending at the issuer.
     InProgress,
-    /// The maker is to be asked.
+    /// Send the action to the issuer.
     Request,
-    /// The maker is being asked for something else.
+    /// Another action is pending at the issuer.
     OtherInProgress(CardAction),
 }
 
 impl CardLifecycle {
-    /// Of a card that can be used from now on, with so much on it.
+    /// Lifecycle of a card that becomes usable now, loaded with `amount`.
     pub fn activated(amount: Cents, at: Timestamp) -> Self {
         Self {
             activity: CardActivity::loaded(amount),
@@ -147,26 +147,26 @@ impl CardLifecycle {
         }
     }
 
-    /// Of what was left at its end, what was credited to its holder.
+    /// USDC credited to the account owner from the remainder.
     pub fn credited(&self) -> Usdc {
         let released = Usdc::from_cents(self.released).unwrap_or(Usdc::ZERO);
         released.checked_sub(self.retained).unwrap_or(Usdc::ZERO)
     }
 
-    /// What its maker has given back in total before a word, and by it.
+    /// Total released by the issuer before the updates, and including them.
     pub fn released_totals(&self, news: &[CardUpdate]) -> (Cents, Cents) {
         let more = news.iter().map(|one| self.remainder(one)).max().unwrap_or(Cents::ZERO);
         (self.released, self.released.checked_add(more).unwrap_or(self.released))
     }
 
-    /// After the house has kept so much.
+    /// Adds to the amount that Purser retained.
     #[must_use]
     pub fn with_retained(self, amount: Usdc) -> Self {
         let kept = self.retained.checked_add(amount).unwrap_or(self.retained);
         Self { retained: kept, ..self }
     }
 
-    /// What the holder's wish comes to for a card that has not ended.
+    /// Decides an action on a card that has not ended.
     pub fn decide_action(&self, stand: LifecycleState, wish: CardAction) -> ActionDecision {
         match self.pending_action {
             Some(under_way) if under_way == wish => ActionDecision::InProgress,
@@ -182,8 +182,8 @@ impl CardLifecycle {
         }
     }
 
-    /// What a word of the maker's says that is new; nothing if it is not newer than the last one. A word may tell of several
-    /// charges at once: each is news of its own, and how the card stands comes behind them.
+    /// Updates in an issuer event; empty if the event is not newer than the last one. One event can report several
+    /// transactions: each becomes an update of its own, and the card's state follows last.
     pub fn updates_from(&self, stand: LifecycleState, standing: CardSnapshot, loaded: Cents) -> Vec<CardUpdate> {
         if standing.sequence <= self.sequence {
             return Vec::new();
@@ -193,7 +193,7 @@ impl CardLifecycle {
             released: standing.released.min(loaded),
             ..standing
         };
-        // Nothing can be spent of a card that has ended, whatever is said to be left on it.
+        // A card that has ended cannot be spent, whatever remainder is reported.
         if stand == LifecycleState::Ended || standing.state == CardState::Closed {
             standing.activity.available = Cents::ZERO;
         }
@@ -220,7 +220,7 @@ impl CardLifecycle {
         news
     }
 
-    /// What is given back because of it, beyond what was before.
+    /// Released amount of this update, beyond the total before it.
     fn remainder(&self, news: &CardUpdate) -> Cents {
         match news {
             CardUpdate::Closed(standing) | CardUpdate::Released(standing) => {
@@ -230,7 +230,7 @@ impl CardLifecycle {
         }
     }
 
-    /// After such a word.
+    /// Lifecycle after the update.
     #[must_use]
     pub fn apply_update(self, news: &CardUpdate, at: Timestamp) -> Self {
         let standing = news.snapshot();
@@ -247,7 +247,7 @@ impl CardLifecycle {
         }
     }
 
-    /// With something more in its history.
+    /// Appends a history entry.
     #[must_use]
     pub fn with_history_entry(mut self, change: LifecycleChange, at: Timestamp) -> Self {
         let over = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
@@ -256,14 +256,15 @@ impl CardLifecycle {
         self
     }
 
-    /// What was bought with it, newest first.
+    /// Card transactions, newest first.
     pub fn transactions(&self) -> &[CardTransaction] {
         &self.activity.transactions
     }
 }
 
 impl RemainderReturn {
-    /// Books it, and has its payer's part credited. The batch holds only while the payment's refund stands as it was read.
+    /// Posts the update to the ledger and credits the account owner's part. The batch commits only if the payment's
+    /// refund is unchanged since it was read.
     pub(crate) fn post_and_credit<E: Entity>(
         &self,
         decided: Decision<E>,

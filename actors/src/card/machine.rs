@@ -1,4 +1,4 @@
-//! The card's state machine.
+//! State machine of a prepaid card.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -14,7 +14,7 @@ use crate::port::{CardAction, CardSnapshot, IssuedCard, Timestamp, month_end};
 use crate::refund::Refunded;
 
 impl Card {
-    /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
+    /// Reverses the capture, so that the whole charge is in suspense for the credit.
     fn reversal(&self, id: &CardId, at: Timestamp) -> LedgerTransaction {
         let mut reversal = self.charge.reversal(at, id, LedgerProvider::CardIssuer);
         if mutants::is_enabled(Mutant::FeeReversedOneSided) {
@@ -23,7 +23,7 @@ impl Card {
         reversal
     }
 
-    /// Asks the issuer for what the holder wants, unless it is so already.
+    /// Sends the requested action to the issuer, unless it is already in effect.
     fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
         let Some(stand) = self.lifecycle_state().filter(|_| self.is_usable()) else {
             return Err(Rejection::InvalidState(self.status()));
@@ -38,7 +38,7 @@ impl Card {
         }
     }
 
-    /// What a word of the issuer's brings about; nothing for a card that it has not made.
+    /// Applies an issuer event; no effect on a card that was not issued.
     fn apply_snapshot(
         &self,
         id: CardId,
@@ -102,7 +102,7 @@ impl Card {
         }
     }
 
-    /// After a word of the issuer's.
+    /// State after an issuer event.
     fn apply_update(self, news: &CardUpdate, at: Timestamp) -> Result<Self, InvalidTransition> {
         let status = match (&self.status, news) {
             (Status::Ready(d), CardUpdate::Paused(_)) => Status::Paused(d.clone()),
@@ -161,7 +161,7 @@ impl Entity for Card {
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    /// Whether the issuer is asked for something by then.
+    /// Whether the action is pending at the issuer.
     type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
@@ -203,7 +203,7 @@ impl Entity for Card {
                     .event(Event::RefreshRequested(asked))
                     .enqueue(Job::RefreshCard(*id), context))
             }
-            // What was spent last is news of a card that has ended meanwhile, too.
+            // The latest transactions are news of a card that has ended meanwhile too.
             (
                 _,
                 Command::RecordRefresh {
@@ -341,7 +341,7 @@ impl Entity for Card {
             Event::RefreshRequested(_) => "refresh_requested",
             Event::Refreshed(_) => "refreshed",
             Event::ActionRequested(wish, _) => wish.requested(),
-            // What the answer changed is told by itself.
+            // The change caused by the response has its own event.
             Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
             Event::Updated(news, _) => return news.event_suffix(),
             Event::Expired(_) => "expired",
@@ -365,7 +365,7 @@ impl Entity for Card {
             .number("credited_usd_amount", self.credited().decimal())
             .text("country", "US")
             .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("requested", self.lifecycle.pending_action.map(CardAction::name))
+            .optional_text("pending_action", self.lifecycle.pending_action.map(CardAction::name))
             .optional_text("failure_reason", reason)
             .text("payment_id", self.charge.payment)
             .boolean("refreshing", self.refreshing)

@@ -1,15 +1,15 @@
-//! How often a card's issuer may be asked for news: two budgets that are part of the card, so no restart refills them.
+//! Rate limits for refreshes from the card issuer. They are part of the card's state, so a restart does not reset them.
 
 use super::{Card, Rejection};
 use crate::port::{DAY_MS, Timestamp};
 
-/// Refreshes of one card in any 24 hours, at most (contract, "Limits").
+/// Maximum number of refreshes of one card in any 24 hours (contract, "Limits").
 pub const MAX_REFRESHES_PER_DAY: usize = 12;
-/// Between two refreshes of one card, at least, in milliseconds (contract, "Limits").
+/// Minimum interval between two refreshes of one card, in milliseconds (contract, "Limits").
 pub const REFRESH_SPACING_MS: u64 = 5 * 60_000;
 impl Card {
-    /// When a refresh counts as asked, if one may be: after the last one whatever the clock says, so that a clock that is set
-    /// back gives no new budget.
+    /// Time that an allowed refresh is counted at: after the last one whatever the clock shows, so that setting the
+    /// clock back does not reset the limits.
     pub(super) fn check_refresh_allowed(&self, now: Timestamp) -> Result<Timestamp, Rejection> {
         if self.refreshing {
             return Err(Rejection::RefreshInProgress);
@@ -28,7 +28,7 @@ impl Card {
         }
     }
 
-    /// The same card with the question under way.
+    /// The card with a refresh in progress.
     pub(super) fn with_refresh_requested(mut self, at: Timestamp) -> Self {
         let over = (self.refreshes.len() + 1).saturating_sub(MAX_REFRESHES_PER_DAY);
         self.refreshes.drain(..over);

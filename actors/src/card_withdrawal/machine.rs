@@ -1,4 +1,4 @@
-//! The withdrawal's state machine.
+//! State machine of a card withdrawal.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -33,21 +33,21 @@ fn request(id: WithdrawalId, command: Command, context: &Context) -> DecisionRes
     };
     Ok(Decision::answer(None)
         .requires_present(table::issuer_linked(&owner))
-        // Among the other withdrawals, so that they are one list.
+        // Indexed with the other withdrawals, so that they form one list.
         .index_for_owner(&owner, EntityKind::Withdrawal, id.0, context)
         .event(asked)
         .enqueue_as(JobId(id.0), Job::HoldCardBalance(id), context))
 }
 
 impl CardWithdrawal {
-    /// Nobody has to decide any more, and the issuer is told how the reservation ends.
+    /// No decision is needed any more, and the issuer is told how the hold ends.
     fn close_at_issuer(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         decided
             .delete(table::card_withdrawal_queue(self.created_at, id))
             .enqueue(Job::SettleCardHold(id), context)
     }
 
-    /// It is decided already, in a history that was lost: nobody is to pay it, and the issuer has nothing to be told.
+    /// It was already decided in a history that was lost: it must not be paid, and the issuer needs no notification.
     fn record_closed_on_review(
         &self,
         id: WithdrawalId,
@@ -72,12 +72,12 @@ impl CardWithdrawal {
         }
     }
 
-    /// What an operator asks for.
+    /// Decides a command of an operator.
     fn decide_operator_command(&self, id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&self.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
-                // Nobody pays it for who is frozen by then.
+                // It is not paid for an account that is frozen by then.
                 let claimed = self.claim(id, &act, life_ms, context)?;
                 Ok(claimed.requires_absent(table::frozen(&self.owner)))
             }
@@ -100,8 +100,8 @@ impl CardWithdrawal {
             }
             (Status::Queued, Command::Fulfil { .. }) => Err(LeaseError::Stale(self.lease).into()),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
-                // Once claimed, the money may be on its way, also after the lease has ended: only who holds it now, and so
-                // has seen who held it before, may say that nothing was paid.
+                // Once claimed, the money may be on its way, even after the lease expired. Only the current lease
+                // holder, who has seen the previous one, may report that nothing was paid.
                 match (&self.status, lease) {
                     (Status::Queued, None) => {}
                     (Status::Claimed(_), Some(_)) if mutants::is_enabled(Mutant::StaleLeaseAccepted) => {}
@@ -148,7 +148,7 @@ impl Leasable for CardWithdrawal {
 }
 
 impl CardWithdrawal {
-    /// Where it stands, in the words that are said of every withdrawal: on its way, paid, or not paid and back on the balance.
+    /// Public status, common to all withdrawals: pending, paid, or not paid and released to the balance.
     const fn state(&self) -> &'static str {
         match &self.status {
             Status::Pending | Status::Queued | Status::Claimed(_) => "pending",
@@ -161,7 +161,13 @@ impl CardWithdrawal {
 impl Entity for CardWithdrawal {
     const KIND: EntityKind = EntityKind::CardWithdrawal;
     const EVENT_NAMES: &'static [&'static str] = &[
-        "pending", "queued", "failed", "claimed", "complete", "rejected", "put_back",
+        "pending",
+        "queued",
+        "failed",
+        "claimed",
+        "complete",
+        "rejected",
+        "hold_released",
     ];
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "holder asks for it", "pending"),
@@ -219,7 +225,7 @@ impl Entity for CardWithdrawal {
             (Status::Claimed(Some(_)), Command::ExpireLease { job: effect, lease }) if lease == asked.lease => {
                 Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
             }
-            // Timers are never called off: one that comes too late just ends.
+            // Scheduled jobs are never cancelled: one that runs too late just completes.
             (_, Command::ExpireLease { job: effect, .. }) => Ok(decided.completes_job(effect)),
             (_, Command::RecordHoldSettled { job: effect }) if !asked.settled => match asked.is_paid() {
                 Some(paid) => {
@@ -324,11 +330,11 @@ impl Entity for CardWithdrawal {
             Event::Held(..) | Event::Released(_) => "queued",
             Event::Declined(..) => "failed",
             Event::Claimed(..) => "claimed",
-            // To the holder nothing has changed; what was paid is off the balance since it was asked for.
+            // For the account owner nothing has changed; a paid amount has been off the balance since the request.
             Event::LeaseExpired(_) | Event::HoldSettled { released: false, .. } => return None,
             Event::Fulfilled(..) | Event::ClosedAtIssuer { paid: true, .. } => "complete",
             Event::Rejected(..) | Event::ClosedAtIssuer { paid: false, .. } => "rejected",
-            Event::HoldSettled { released: true, .. } => "put_back",
+            Event::HoldSettled { released: true, .. } => "hold_released",
         })
     }
 
@@ -360,7 +366,7 @@ impl Entity for CardWithdrawal {
     }
 }
 
-/// Ended by the issuer in a history that was lost: nothing of it is left to be done.
+/// The issuer ended it in a history that was lost: nothing is left to do.
 fn closed_at_issuer(asked: CardWithdrawal, key: JobId, paid: bool, at: Timestamp) -> CardWithdrawal {
     let (reservation, settled) = (Some(key), true);
     let asked = asked.at(Status::ClosedAtIssuer { paid }, at);

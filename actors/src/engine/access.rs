@@ -1,4 +1,4 @@
-//! What a wallet may do besides paying: sign in, hand itself a login link, refresh, look at a card, pause or close it.
+//! Account access besides payments: sign-in, login links, token refresh, and the owner's card operations.
 
 use std::convert::Infallible;
 
@@ -18,25 +18,25 @@ use crate::session::{self, AuthMethod};
 /// Why an identity or account operation did not happen.
 #[derive(Debug)]
 pub enum OperationError<R, O = Infallible> {
-    /// The entity refused.
+    /// The entity rejected the command.
     Rejected(R),
-    /// Used before, or not there.
+    /// Already used, or not found.
     AlreadyUsed,
-    /// A reason that only this operation has; most have none.
+    /// A reason specific to this operation; most have none.
     Specific(O),
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
-/// Another wallet has this address in lower case.
+/// Another wallet's address is the same in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserIdCollision;
 
-/// It is too much for one operator, and waits for another.
+/// The amount needs a second operator's approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalPending(pub ApprovalId);
 
-/// It is too much for one operator, and cannot be left to another as it is.
+/// The amount is above the operator's limit, and this action can't be approved by another operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExceedsOperatorLimit;
 
@@ -51,7 +51,7 @@ impl<R, O> From<AskError<R>> for OperationError<R, O> {
 }
 
 impl<R> OperationError<R> {
-    /// The same among the reasons of an operation that has some of its own.
+    /// Converts to the error of an operation with specific reasons.
     pub fn widen<O>(self) -> OperationError<R, O> {
         match self {
             Self::Rejected(r) => OperationError::Rejected(r),
@@ -62,10 +62,11 @@ impl<R> OperationError<R> {
 }
 
 impl Engine {
-    /// Signs a wallet in: its nonce is used up, its account exists, its session is open.
+    /// Signs a wallet in: consumes the nonce, creates the account if needed and opens the session.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the nonce was used before, [`Collision`] for a look-alike Solana address.
+    /// [`OperationError::AlreadyUsed`] when the nonce was used before, [`UserIdCollision`] for a look-alike Solana
+    /// address.
     pub async fn sign_in(
         &self,
         wallet: Wallet,
@@ -99,7 +100,7 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
+    /// Asks an account, with retries. A conflict can only come from an added batch part that was rejected before.
     async fn ask_with_retries(
         &self,
         wallet: Wallet,
@@ -114,10 +115,10 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Makes a login link's code valid, a frozen account's too.
+    /// Makes a login link's code valid, also for a frozen account.
     ///
     /// # Errors
-    /// When the account does not exist or the engine cannot answer.
+    /// When the account does not exist or the engine can't answer.
     pub async fn create_login_code(
         &self,
         wallet: Wallet,
@@ -136,10 +137,11 @@ impl Engine {
         .await
     }
 
-    /// Uses a login link's code up and opens a session.
+    /// Consumes a login link's code and opens a session.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the code is unknown, used or too old, or the session that made it has ended.
+    /// [`OperationError::AlreadyUsed`] when the code is unknown, used or expired, or the session that created it has
+    /// ended.
     pub async fn redeem_login_code(
         &self,
         code: [u8; 32],
@@ -154,7 +156,7 @@ impl Engine {
             if grant.expires_s <= self.0.clock.now().seconds() {
                 return Err(OperationError::AlreadyUsed);
             }
-            // A link made by a thief ends with the session it was made by.
+            // A link created by a thief ends with the session that created it.
             let maker = self
                 .session(&grant.created_by)
                 .await
@@ -194,7 +196,7 @@ impl Engine {
         Ok(self.0.registries.sessions.ask(session, command).await?)
     }
 
-    /// Sessions whose id_tokens must no longer count, though some could still be alive.
+    /// Ended sessions whose id_tokens may not have expired yet.
     ///
     /// # Errors
     /// When storage fails.
@@ -204,10 +206,10 @@ impl Engine {
         Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
     }
 
-    /// Freezes or unfreezes an account, and writes down who said so.
+    /// Freezes or unfreezes an account, and records the operator.
     ///
     /// # Errors
-    /// When the engine cannot answer.
+    /// When the engine can't answer.
     pub async fn set_frozen(
         &self,
         wallet: Wallet,
@@ -223,7 +225,7 @@ impl Engine {
             .await
     }
 
-    /// Writes down that the owner is shown a card's number.
+    /// Records that the owner is shown a card's number.
     ///
     /// # Errors
     /// When the card is neither ready nor paused.
@@ -232,11 +234,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Asks the issuer for news of a card, which come by themselves; the answer is remembered if there is a memo.
+    /// Starts a refresh of a card from the issuer; the result arrives asynchronously. Persists the response if there is
+    /// an idempotency recorder.
     ///
     /// # Errors
-    /// When the card is not ready, is being asked after already, or was asked after too often; [`Denied::Used`] when the
-    /// memo's place was taken in between.
+    /// When the card is not ready, is already being refreshed, or was refreshed too often;
+    /// [`OperationError::AlreadyUsed`] when the idempotency key was used meanwhile.
     pub async fn refresh_card(
         &self,
         card: CardId,
@@ -248,11 +251,12 @@ impl Engine {
             .map(drop)
     }
 
-    /// Brings a holder's wish for a prepaid card on its way, and says whether the issuer is asked: if not, it is so already.
-    /// The answer is remembered if there is a memo.
+    /// Starts an owner's action on a prepaid card. Returns false if the card is already in that state and the issuer is
+    /// not asked. Persists the response if there is an idempotency recorder.
     ///
     /// # Errors
-    /// When the card is neither ready nor paused, or another wish is not answered yet; [`Denied::Used`] as above.
+    /// When the card is neither ready nor paused, or another action is pending; [`OperationError::AlreadyUsed`] as
+    /// above.
     pub async fn request_prepaid_card_action(
         &self,
         card: CardId,
@@ -264,7 +268,7 @@ impl Engine {
             .await
     }
 
-    /// Writes down that the owner is shown how to redeem a gift card.
+    /// Records that the owner is shown how to redeem a gift card.
     ///
     /// # Errors
     /// When it is not completed.

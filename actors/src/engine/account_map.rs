@@ -1,8 +1,8 @@
-//! Whose account an address is an address of: its own, but for those of managed wallets.
+//! Maps an address to its account: the address itself, or the owner of an agent wallet.
 //!
-//! The addresses of managed wallets are rows, written by the batch that opens the wallet. They are read at the start and kept
-//! in memory, so a paid call looks here and reads no store. Keys are derived, so after a restore those of wallets that the
-//! lost history opened are known too: what they sent is their owners'.
+//! Addresses of agent wallets are rows, written by the batch that opens the wallet. They are read at the start and kept
+//! in memory, so a paid call reads no store. Keys are derived, so after a restore the wallets that the lost history
+//! opened are known too: what they sent is their owners'.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use crate::id::{Network, Wallet};
 use crate::kernel::{EntityKind, table};
 use crate::port::WalletSigner;
 
-/// The addresses of managed wallets, with their owners. Clones share them.
+/// Addresses of agent wallets, with their owners. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct AccountMap(Arc<DashMap<Wallet, Wallet>>);
 
 impl AccountMap {
-    /// Of all managed wallets in a store. `custody` is given where the store was restored: see [`AccountMap::foresee`].
+    /// Loads all agent wallets of a store. `custody` is given if the store was restored: see
+    /// [`AccountMap::add_derived_addresses`].
     pub(super) async fn load(store: &dyn Store, custody: Option<&dyn WalletSigner>) -> Result<Self, StartError> {
         const PAGE: usize = 1_000;
         let (map, mut after) = (Self::default(), None);
@@ -45,7 +46,7 @@ impl AccountMap {
         Ok(map)
     }
 
-    /// After a restore: also the addresses of wallets that the lost history may have opened, for every account that there is.
+    /// After a restore: adds the addresses of wallets that the lost history may have opened, for every account.
     async fn add_derived_addresses(&self, store: &dyn Store, custody: &dyn WalletSigner) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let (accounts, mut after) = (table::entity(EntityKind::Account, &[]), None);
@@ -69,7 +70,7 @@ impl AccountMap {
         }
     }
 
-    /// Whose account an address is an address of.
+    /// Account that an address belongs to.
     pub(super) fn owner_of(&self, address: &Wallet) -> Wallet {
         if mutants::is_enabled(Mutant::OwnRouteShadowed) {
             return *address;
@@ -79,12 +80,12 @@ impl AccountMap {
 }
 
 impl Engine {
-    /// Whose account an address is an address of: of a managed wallet its owner's, of any other its own.
+    /// Account that an address belongs to: the owner of an agent wallet, or the address itself.
     pub fn account_of(&self, address: &Wallet) -> Wallet {
         self.0.account_map.owner_of(address)
     }
 
-    /// Takes these addresses for the owner's, before they are rows: only this service has their keys.
+    /// Assigns these addresses to the owner before they are rows. Only this service has their keys.
     pub(super) fn claim_addresses(&self, owner: &Wallet, addresses: &WalletAddresses) {
         self.0.account_map.insert(owner, addresses);
     }

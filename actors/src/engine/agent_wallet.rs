@@ -1,4 +1,4 @@
-//! Managed wallets: made, limited, and spent from.
+//! Agent wallets: creation, limits and payments.
 
 use purser_storage::{Store, StoreError};
 
@@ -13,7 +13,7 @@ use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 type WalletError = OperationError<agent_wallet::Rejection>;
 
 impl Engine {
-    /// An account's managed wallet.
+    /// An account's agent wallet.
     ///
     /// # Errors
     /// When storage fails.
@@ -22,10 +22,11 @@ impl Engine {
         Ok(read.map(|(wallet, _)| wallet))
     }
 
-    /// Makes an account's managed wallet with these keys, unless there is one. From then on its addresses are the account's.
+    /// Creates an account's agent wallet with these keys, unless it has one. From then on the wallet's addresses belong
+    /// to the account.
     ///
     /// # Errors
-    /// When the engine cannot answer.
+    /// When the engine can't answer.
     pub async fn create_agent_wallet(
         &self,
         owner: Wallet,
@@ -33,7 +34,7 @@ impl Engine {
         limits: WalletCaps,
         memo: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
-        // Before anybody can know of the wallet.
+        // Before any client can know of the wallet.
         self.claim_addresses(&owner, &addresses);
         let command = agent_wallet::Command::Create {
             addresses,
@@ -45,8 +46,9 @@ impl Engine {
         Ok(())
     }
 
-    /// What was credited to an address before it was known whose it is: after a restore, where the lost history opened both the
-    /// owner's account and the wallet. It goes back to where it came from, which is the wallet that its owner now has again.
+    /// Returns what was credited to an address as a separate account before its owner was known. That happens after a
+    /// restore, if the lost history had opened both the owner's account and the wallet. The money returns to the wallet
+    /// it came from, which its owner now has again.
     async fn send_back(&self, addresses: &WalletAddresses) {
         for network in Network::ALL {
             let address = addresses.on(network);
@@ -58,14 +60,14 @@ impl Engine {
                 continue;
             };
             let id = WithdrawalId(self.0.entropy.random());
-            // Asked for again by the next call that opens the wallet.
+            // The next call that opens the wallet tries again.
             if let Err(error) = self.withdraw(address, (id, address, amount), None).await {
                 tracing::warn!(%address, ?error, "what is credited to a managed wallet's address could not be sent back");
             }
         }
     }
 
-    /// Sets the limits of a managed wallet. Whoever calls this has made sure that a person asks.
+    /// Sets the limits of an agent wallet. The caller has verified that a person requests it.
     ///
     /// # Errors
     /// When there is no wallet.
@@ -74,10 +76,12 @@ impl Engine {
         self.ask_agent_wallet(owner, command, None).await
     }
 
-    /// Reserves for a spend and sends it on its way; `call` is [`Part::Call`], empty for a transfer. `holds` is what the chain shows that the wallet has there.
+    /// Places the hold for a wallet payment and starts it. `call` is the sealed [`HttpRecordPart::Request`], empty for
+    /// a transfer. `holds` is the wallet's balance on chain.
     ///
     /// # Errors
-    /// The wallet's rejection; [`Denied::Used`] when an earlier use of the memo's key was executed.
+    /// The wallet's rejection; [`OperationError::AlreadyUsed`] when an earlier request with the idempotency key was
+    /// executed.
     pub async fn start_wallet_payment(
         &self,
         owner: Wallet,
@@ -102,17 +106,17 @@ impl Engine {
         self.ask_agent_wallet(owner, command, memo).await
     }
 
-    /// What has left a managed wallet today in a history that a restore has lost: it counts against the daily cap. `None` while a
-    /// chain or the store cannot be read.
+    /// What an agent wallet spent today in a history that a restore lost. It counts against the daily cap. `None` while
+    /// a chain or the store can't be read.
     pub async fn spent_before(&self, wallet: &AgentWallet) -> Option<Usdc> {
         let worker = self.0.job_handlers();
         worker.spent_before(wallet, self.0.clock.now()).await.ok()
     }
 
-    /// Keeps an address, or changes one that is kept.
+    /// Saves an address, or changes a saved one.
     ///
     /// # Errors
-    /// When there is no wallet, or no room.
+    /// When there is no wallet, or its address list is full.
     pub async fn save_address(
         &self,
         owner: Wallet,
@@ -123,10 +127,10 @@ impl Engine {
         self.ask_agent_wallet(owner, command, memo).await
     }
 
-    /// Forgets an address.
+    /// Deletes a saved address.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it is not saved.
     pub async fn delete_address(
         &self,
         owner: Wallet,
@@ -137,7 +141,7 @@ impl Engine {
         self.ask_agent_wallet(owner, command, memo).await
     }
 
-    /// A spend.
+    /// A wallet payment by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -151,7 +155,7 @@ impl Engine {
             .map(|(spend, _)| spend))
     }
 
-    /// One part of what was said for a spend, sealed; empty where nothing was.
+    /// One sealed part of a payment's HTTP record; empty if it was not stored.
     ///
     /// # Errors
     /// When storage fails.
@@ -159,7 +163,7 @@ impl Engine {
         read_http_record(&*self.0.store, id, part).await
     }
 
-    /// Waits until it is known what has become of a spend's call and money. The caller bounds it.
+    /// Waits until the outcome of a payment's call and transfer is known. The caller sets the timeout.
     pub async fn await_wallet_payment(&self, id: WalletPaymentId) -> Option<WalletPayment> {
         self.0.registries.wallet_payments.outcome(id, 0).await.ok()
     }
@@ -175,13 +179,13 @@ impl Engine {
     }
 }
 
-/// The pieces of a part, in their order.
+/// The chunks of a part, in order.
 pub(super) async fn read_http_record(
     store: &dyn Store,
     id: WalletPaymentId,
     part: HttpRecordPart,
 ) -> Result<Vec<u8>, StoreError> {
-    /// An answer of the largest size that settings allow has fewer pieces.
+    /// More than a response of the largest size that the settings allow.
     const MAX_CHUNKS: usize = 1_000;
     let rows = store
         .scan(&table::http_record(id, part as u8), None, MAX_CHUNKS)

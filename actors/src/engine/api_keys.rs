@@ -1,4 +1,4 @@
-//! API keys: made, exchanged for sessions, revoked; and what an agent says of itself.
+//! API keys: creation, exchange for sessions, revocation; and what an agent reports about itself.
 
 use purser_storage::StoreError;
 
@@ -11,7 +11,7 @@ use crate::payment::SessionSeed;
 use crate::session::{self, AgentInfo, Session};
 
 impl Engine {
-    /// An API key.
+    /// An API key by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -19,7 +19,7 @@ impl Engine {
         Ok(self.0.registries.api_keys.read(id).await?.map(|(key, _)| key))
     }
 
-    /// A wallet's living API keys, oldest first.
+    /// A wallet's active API keys, oldest first.
     ///
     /// # Errors
     /// When storage fails.
@@ -34,7 +34,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// The places that a wallet's keys take, with who takes them.
+    /// The slots that a wallet's keys occupy, with their keys.
     async fn api_key_slots(&self, owner: &Wallet) -> Result<Vec<(u8, ApiKeyId)>, StoreError> {
         const MAX_SLOTS: usize = 256;
         let rows = self.0.store.scan(&table::api_keys(owner), None, MAX_SLOTS).await?;
@@ -48,11 +48,11 @@ impl Engine {
         Ok(rows.into_iter().filter_map(read).collect())
     }
 
-    /// Makes an API key for a wallet, which can have `most` of them at a time. Whoever calls this has made sure that it is
-    /// the owner who asks.
+    /// Issues an API key for a wallet, which may have `most` of them at a time. The caller has verified that the owner
+    /// requests it.
     ///
     /// # Errors
-    /// [`Rejection::Full`], and [`Rejection::Taken`] for an id that somebody else was faster with.
+    /// [`Rejection::LimitReached`], and [`Rejection::AlreadyClaimed`] for an id that another account was first to use.
     pub async fn issue_api_key(
         &self,
         id: ApiKeyId,
@@ -67,10 +67,10 @@ impl Engine {
                 .map_err(|_| OperationError::Unavailable)?;
             let is_free = |place: &u8| taken.iter().all(|(other, _)| other != place);
             let free: Vec<u8> = (0..most).filter(is_free).collect();
-            // Two at once seldom take the same one; if they do, one of the batches is refused and looks again.
+            // Two at once seldom choose the same slot. If they do, one of the batches is rejected and tries again.
             let place = usize::try_from(id.0 % free.len().max(1) as u128).unwrap_or(0);
             let Some(place) = free.get(place).copied() else {
-                // Its own place may be among those that are taken.
+                // Its own slot may be among the occupied ones.
                 let own = taken.iter().any(|(_, other)| *other == id);
                 return if own {
                     Ok(())
@@ -100,10 +100,10 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Opens a session for whoever has presented the key.
+    /// Opens a session for a client that has presented the key.
     ///
     /// # Errors
-    /// When it is not there or was revoked.
+    /// When the key does not exist or was revoked.
     pub async fn exchange_api_key(&self, id: ApiKeyId, session: SessionSeed) -> Result<(), OperationError<Rejection>> {
         if self.suspended_since().is_some()
             && let Some(key) = self.api_key(&id).await.map_err(|_| OperationError::Unavailable)?
@@ -117,10 +117,10 @@ impl Engine {
         self.ask_api_key(id, &Command::Exchange { session }).await
     }
 
-    /// Revokes the key and everything that was made with it. Whoever calls this has made sure that the owner asks.
+    /// Revokes the key and everything that was created with it. The caller has verified that the owner requests it.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When the key does not exist.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), OperationError<Rejection>> {
         self.ask_api_key(id, &Command::Revoke).await
     }
@@ -135,7 +135,8 @@ impl Engine {
         Err(OperationError::Unavailable)
     }
 
-    /// Whether nothing of a session counts any more: it was revoked, or the API key behind it, or nobody can say after a restore.
+    /// Whether a session is no longer valid: it was revoked, or the API key behind it, or that is unknown after a
+    /// restore.
     ///
     /// # Errors
     /// When storage fails.
@@ -147,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// Writes down which agent is behind a session, by its own words.
+    /// Records which agent is behind a session, as the agent reports it.
     ///
     /// # Errors
     /// When the session has ended.

@@ -1,4 +1,5 @@
-//! What operators give: alone up to the limits, above them once another has approved it. One way for every act that does.
+//! Approvals of operator actions that give money. An operator acts alone up to the limits, and above them with a second
+//! operator's approval.
 
 use purser_storage::{CommitError, Condition, StoreError, Write, codec};
 
@@ -16,17 +17,17 @@ use crate::operator::{AuditExtras, AuditPosition, AuditedAction, OperatorAction}
 use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
 
-/// By whose leave an act is done.
+/// Authority under which an action runs.
 #[derive(Clone, Copy)]
 pub(super) enum Authority<'a> {
-    /// Whoever asks for it: alone, if the limits allow it.
+    /// The requesting operator alone, within the limits.
     Requester(&'a OperatorAction),
-    /// It was asked for, and another has approved it.
+    /// A pending approval, and the operator who approved it.
     Approved(&'a PendingApproval, &'a OperatorAction),
 }
 
 impl<'a> Authority<'a> {
-    /// Whose act it is: who asked for it, whoever approved it.
+    /// The action to record: the requester's, even if another operator approved it.
     pub(super) const fn act(self) -> &'a OperatorAction {
         match self {
             Self::Requester(act) => act,
@@ -35,34 +36,34 @@ impl<'a> Authority<'a> {
     }
 }
 
-/// Why an act that gives money is not done now.
+/// Why an action that gives money is not done now.
 pub(super) enum AuthorityError {
     /// It waits for another operator.
     ApprovalPending(ApprovalId),
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
 /// Why nothing was approved. Nothing has changed.
 #[derive(Debug)]
 pub enum ApprovalError {
-    /// Nothing of this id waits, or its time is over.
+    /// No pending approval has this id, or it has expired.
     NotFound,
-    /// Whoever asked for it does not approve it.
+    /// The requester can't approve their own request.
     SelfApproval,
-    /// It gives another amount.
+    /// The request has another amount.
     AmountMismatch,
-    /// What came of work was not taken.
+    /// The job was not resolved.
     Resolve(ResolveError),
-    /// An order was not refused.
+    /// The order was not rejected.
     IntlOrder(OperationError<intl_order::Rejection, ApprovalPending>),
-    /// A withdrawal is not paid.
+    /// The withdrawal was not paid.
     CardWithdrawal(OperationError<card_withdrawal::Rejection, ApprovalPending>),
-    /// Nothing was decided about a transfer.
+    /// The incoming transfer was not decided.
     IncomingTransfer(IncomingDecisionError),
-    /// A transfer was not booked.
+    /// The transfer was not attributed.
     Attribution(AttributionError),
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
@@ -103,11 +104,12 @@ impl<R> From<AuthorityError> for OperationError<R, ApprovalPending> {
 }
 
 impl Engine {
-    /// Asks for the leave to give so much: what the act's batch brings with it, so that it counts against the limits of whoever
-    /// does it alone, or takes what was approved off the list. What is too much for one is put on the list.
+    /// Authorizes an action that gives this amount, and returns the writes for the action's batch. They count it
+    /// against the limits of an operator who acts alone, or delete the pending approval. An action above the limits
+    /// becomes a pending approval.
     ///
     /// # Errors
-    /// [`NotGiven`]: the act is not done now.
+    /// [`AuthorityError`]: the action is not done now.
     pub(super) async fn authorize_action(
         &self,
         one: &OperatorLock<'_>,
@@ -118,7 +120,7 @@ impl Engine {
         match leave {
             Authority::Requester(act) => match self.check_own_limits(act, amount).await {
                 Ok(Some(mut beside)) => {
-                    // It may have waited since a day on which it was too much.
+                    // It may have been pending since a day on which it exceeded the limit.
                     let key = table::approval(ApprovalId::for_action(&gift(), amount));
                     let row = self.0.store.read(&key).await.map_err(|error| storage_error(&error))?;
                     beside.writes.extend(row.map(|_| Write::Delete { key }));
@@ -127,7 +129,7 @@ impl Engine {
                 Ok(None) => self.request_approval(one, act, amount, gift()).await,
                 Err(error) => Err(storage_error(&error)),
             },
-            // What it gives has changed since it was asked for: it is asked for anew.
+            // The amount has changed since the request: a new request is needed.
             Authority::Approved(pending, _) if amount > pending.amount => Err(AuthorityError::Unavailable),
             Authority::Approved(pending, by) => {
                 let id = ApprovalId::for_action(&pending.action, pending.amount);
@@ -141,7 +143,8 @@ impl Engine {
         }
     }
 
-    /// Whether an entity would do what is asked now, and it is not done yet: what it refuses is not put on a list.
+    /// Whether an entity would accept the command and it is not yet done. A command it rejects never becomes a pending
+    /// approval.
     pub(super) fn would_change<E: Entity>(
         &self,
         state: Option<&E>,
@@ -159,7 +162,7 @@ impl Engine {
         decided.is_ok_and(|decision| !decision.is_empty())
     }
 
-    /// What counts it as given alone, if that is within the limits.
+    /// The write that counts the action against the operator's own limits, if it is within them.
     pub(super) async fn check_own_limits(
         &self,
         act: &OperatorAction,
@@ -190,7 +193,7 @@ impl Engine {
         }))
     }
 
-    /// Puts it on the list, unless it is there.
+    /// Stores the pending approval, unless it exists.
     async fn request_approval(
         &self,
         one: &OperatorLock<'_>,
@@ -226,7 +229,7 @@ impl Engine {
         }
     }
 
-    /// An act that waits for a second operator.
+    /// An action that awaits a second operator.
     ///
     /// # Errors
     /// When storage fails.
@@ -236,8 +239,8 @@ impl Engine {
         Ok(pending.filter(|pending| self.0.clock.now() < pending.expires_at))
     }
 
-    /// Acts that wait for a second operator, the oldest first, behind a place, at most `limit`; each with its own place. Reads all
-    /// that wait.
+    /// Actions that await a second operator, oldest first, after a position, at most `limit`; each with its own
+    /// position. Reads all pending approvals.
     ///
     /// # Errors
     /// When storage fails.
@@ -268,7 +271,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Takes what this operator has asked for from the list.
+    /// Deletes the pending approvals that this operator requested.
     pub(super) async fn delete_approvals_requested_by(&self, name: &str) -> Result<Vec<Write>, StoreError> {
         let waiting = self.approvals(None, usize::MAX).await?;
         let own = waiting
@@ -280,10 +283,10 @@ impl Engine {
         Ok(rows.collect())
     }
 
-    /// Another operator approves an act that gives this amount: it is done, as it was asked for.
+    /// Approves a pending action of this amount by another operator: it is done as requested.
     ///
     /// # Errors
-    /// [`NotApproved`]; then it waits as before.
+    /// [`ApprovalError`]; the action then stays pending.
     pub async fn approve(
         &self,
         id: ApprovalId,
@@ -303,7 +306,7 @@ impl Engine {
         Ok(pending)
     }
 
-    /// Does what was approved.
+    /// Executes an approved action.
     async fn execute_approved(&self, pending: &PendingApproval, leave: Authority<'_>) -> Result<(), ApprovalError> {
         match &pending.action {
             ApprovableAction::CreditJob {
@@ -370,7 +373,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Books what was approved to be booked.
+    /// Executes an approved attribution.
     async fn attribute_approved(&self, pending: &PendingApproval, leave: Authority<'_>) -> Result<(), ApprovalError> {
         let (name, booking, evidence) = match &pending.action {
             ApprovableAction::AttributeLoss { transaction, evidence } => {
@@ -393,10 +396,10 @@ impl Engine {
         told.map(drop).map_err(ApprovalError::Attribution)
     }
 
-    /// An operator takes an act off the list, another's or their own: it is not done.
+    /// Rejects a pending action, another operator's or the operator's own: it is not done.
     ///
     /// # Errors
-    /// [`NotApproved::Unknown`] or [`NotApproved::Unavailable`].
+    /// [`ApprovalError::NotFound`] or [`ApprovalError::Unavailable`].
     pub async fn reject_approval(
         &self,
         id: ApprovalId,

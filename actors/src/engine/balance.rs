@@ -1,4 +1,4 @@
-//! What a holder may do with the balance: withdraw it, and read what became of it.
+//! The owner's use of the balance: withdrawals and statement.
 
 use purser_storage::{StoreError, codec};
 
@@ -11,10 +11,11 @@ use crate::money::Usdc;
 use crate::withdrawal::Withdrawal;
 
 impl Engine {
-    /// Sends part of a balance away. It is held, and on its way from then on.
+    /// Starts a withdrawal from a balance. The amount is put on hold and the transfer is queued.
     ///
     /// # Errors
-    /// The account's rejection; [`Denied::Used`] when an earlier use of the memo's key was executed.
+    /// The account's rejection; [`OperationError::AlreadyUsed`] when an earlier request with the idempotency key was
+    /// executed.
     pub async fn withdraw(
         &self,
         from: Wallet,
@@ -26,7 +27,7 @@ impl Engine {
             .await
     }
 
-    /// A withdrawal.
+    /// A withdrawal by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -43,7 +44,7 @@ impl Engine {
     /// A wallet's statement, oldest line first, after the given one, at most `limit`; and whether there are more.
     ///
     /// # Errors
-    /// When storage fails or a line is damaged.
+    /// When storage fails or a line is corrupt.
     pub async fn statement(
         &self,
         owner: &Wallet,

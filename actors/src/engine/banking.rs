@@ -1,4 +1,4 @@
-//! Banking from the engine's side: what holders ask of it, and what the bank tells unasked.
+//! Banking in the engine: the owner's requests and the bank's events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,11 @@ use crate::port::banking::{AccountType, Bank, IncomingTransfer};
 use crate::port::{BoxFuture, PortError};
 
 impl Engine {
-    /// Makes a holder's banking profile and opens the application. The answer is remembered if there is a memo.
+    /// Creates an owner's banking profile and starts the application. Persists the response if there is an idempotency
+    /// recorder.
     ///
     /// # Errors
-    /// When there is one; [`Denied::Used`] when the memo's key was used in between.
+    /// When a profile exists; [`OperationError::AlreadyUsed`] when the idempotency key was used meanwhile.
     pub async fn create_banking_profile(
         &self,
         owner: Wallet,
@@ -42,7 +43,7 @@ impl Engine {
             .await
     }
 
-    /// A holder's banking profile.
+    /// An owner's banking profile.
     ///
     /// # Errors
     /// When storage fails.
@@ -56,7 +57,7 @@ impl Engine {
             .map(|(profile, _)| profile))
     }
 
-    /// A holder's application to bank.
+    /// An owner's bank application.
     ///
     /// # Errors
     /// When storage fails.
@@ -65,10 +66,11 @@ impl Engine {
         Ok(read.map(|(application, _)| application))
     }
 
-    /// Merges answers into the application; the tax number is its last four and the whole, sealed.
+    /// Merges answers into the application. The tax number consists of its last four digits and the sealed number.
     ///
     /// # Errors
-    /// When it is with the bank or approved; [`Denied::Used`] when the memo's key was used in between.
+    /// When the application is under review or approved; [`OperationError::AlreadyUsed`] when the idempotency key was
+    /// used meanwhile.
     pub async fn update_banking_application(
         &self,
         owner: Wallet,
@@ -81,10 +83,10 @@ impl Engine {
             .await
     }
 
-    /// Adds a document whose bytes are kept already, with its key, sealed.
+    /// Adds a document whose bytes are already stored, with its sealed key.
     ///
     /// # Errors
-    /// As [`Engine::answer_banking_application`].
+    /// As [`Engine::update_banking_application`].
     pub async fn add_banking_document(
         &self,
         owner: Wallet,
@@ -97,10 +99,10 @@ impl Engine {
             .await
     }
 
-    /// Gives the application to the bank. The owner's identity must be verified: the batch holds with no other.
+    /// Submits the application to the bank. The owner's identity must be verified: it is a condition of the batch.
     ///
     /// # Errors
-    /// As [`Engine::answer_banking_application`], and when something is missing.
+    /// As [`Engine::update_banking_application`], and when something is missing.
     pub async fn submit_banking_application(
         &self,
         owner: Wallet,
@@ -111,10 +113,10 @@ impl Engine {
             .await
     }
 
-    /// Asks for an account at the bank, for an approved customer.
+    /// Orders a bank account for an approved customer.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the memo's key was used in between.
+    /// [`OperationError::AlreadyUsed`] when the idempotency key was used meanwhile.
     pub async fn open_bank_account(
         &self,
         id: BankAccountId,
@@ -133,7 +135,7 @@ impl Engine {
             .await
     }
 
-    /// An account at the bank.
+    /// A bank account by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -147,7 +149,7 @@ impl Engine {
             .map(|(account, _)| account))
     }
 
-    /// A wallet's accounts at the bank, oldest first, after the given one, at most `limit`; and whether there are more.
+    /// A wallet's bank accounts, oldest first, after the given one, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -165,19 +167,19 @@ impl Engine {
         self.list_owned(family, owner, BankAccountId, after, limit).await
     }
 
-    /// What stands on an account at the bank now, in US dollars, as the bank says.
+    /// Current balance of a bank account in US dollars, as the bank reports it.
     ///
     /// # Errors
-    /// When the bank cannot say.
+    /// When the bank does not answer.
     pub async fn bank_balance(&self, id: BankAccountId) -> Result<Cents, PortError> {
         let timeout = Duration::from_millis(self.0.settings.payouts.timeout_ms);
         super::jobs::with_timeout_ms(timeout, self.0.ports.bank.balance(id), "balance").await
     }
 
-    /// Has money moved from an account at the bank to the balance.
+    /// Starts a transfer from a bank account to the balance.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the memo's key was used in between.
+    /// [`OperationError::AlreadyUsed`] when the idempotency key was used meanwhile.
     pub async fn transfer_to_balance(
         &self,
         id: BankTransferId,
@@ -189,10 +191,11 @@ impl Engine {
             .await
     }
 
-    /// Pays for something out of a balance.
+    /// Debits a balance for a bank transfer or bank payment.
     ///
     /// # Errors
-    /// When it is frozen, too little, or a cap is reached; [`Denied::Used`] when the memo's key was used in between.
+    /// When the account is frozen, its balance is too low, or a cap is reached; [`OperationError::AlreadyUsed`] when
+    /// the idempotency key was used meanwhile.
     pub async fn debit_for_bank(
         &self,
         owner: Wallet,
@@ -210,12 +213,12 @@ impl Engine {
             .await
     }
 
-    /// The rules of bank payments now.
+    /// Current limits and fees of bank payments.
     pub fn bank_payment_terms(&self) -> crate::payout::RailTerms {
         self.0.settings.payouts.bank_payment
     }
 
-    /// Money between a balance and an account at the bank.
+    /// A transfer between a balance and a bank account.
     ///
     /// # Errors
     /// When storage fails.
@@ -229,7 +232,7 @@ impl Engine {
             .map(|(transfer, _)| transfer))
     }
 
-    /// A wallet's bank transfers, oldest first, after the given place, at most `limit`; and whether there are more.
+    /// A wallet's bank transfers, oldest first, after the given position, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -243,7 +246,7 @@ impl Engine {
         self.list_owned(family, owner, BankTransferId, after, limit).await
     }
 
-    /// A wallet's payouts, oldest first, after the given place, at most `limit`; and whether there are more.
+    /// A wallet's payouts, oldest first, after the given position, at most `limit`; and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -258,7 +261,7 @@ impl Engine {
     }
 }
 
-/// What the bank tells of money that came in.
+/// The bank's feed of incoming transfers.
 pub(super) struct BankEventSource {
     bank: Arc<dyn Bank>,
     registries: Registries,
@@ -294,7 +297,8 @@ impl ProviderEventSource for BankEventSource {
     }
 }
 
-/// Money that a transfer had moved comes back. What cannot be the return of it is credited to nobody, and must be seen.
+/// Records the return of a bank transfer. A return that does not fit its transfer credits no account and is logged as
+/// an error.
 async fn record_return(
     families: &Registries,
     id: BankTransferId,
@@ -314,7 +318,7 @@ async fn record_return(
     }
 }
 
-/// Has it credited. What is told twice has the same name and is one.
+/// Records an incoming transfer to be credited. A repeated report has the same id and is recorded once.
 async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Result<(), String> {
     let IncomingTransfer {
         reference,
@@ -329,12 +333,12 @@ async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Re
     }
     let read = families.bank_accounts.read(&account).await;
     let Some((kept, _)) = read.map_err(|e| e.to_string())? else {
-        // An older backup was restored: nobody here can be credited, and it must be seen.
+        // An older backup was restored: no account is known to credit, and an operator must see it.
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
         return Ok(());
     };
     if kept.account_type != AccountType::OnRamp {
-        // What stands on an account of the holder's own is not the balance's too.
+        // Money on an off-ramp account belongs to the owner there. Crediting the balance would count it twice.
         tracing::error!(%account, reference, %amount, "money came in for an account that no deposit is credited from");
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What an engine is built from: storage, time, chance, everything outside, and its limits.
+//! Dependencies and settings of an engine.
 
 use std::sync::Arc;
 
@@ -18,100 +18,103 @@ use crate::port::{
 };
 use crate::product::{DailyCaps, PriceRange, ProductLine};
 
-/// What the engine is built from.
+/// Dependencies and settings of an engine.
 pub struct EngineDeps {
-    /// What is durable.
+    /// Storage of all durable state.
     pub store: Arc<dyn Store>,
-    /// Time.
+    /// The service's clock.
     pub clock: Arc<dyn Clock>,
-    /// Ids and jitter.
+    /// Source of ids and jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// Everything outside.
+    /// Providers, chains and the vault.
     pub ports: Ports,
-    /// The time of which a restore has lost the history, if one has: what came in then may have bought something.
+    /// The time of which a restore lost the history, if there was one. A transfer received in it may have bought
+    /// something.
     pub lost_history: Option<LostHistory>,
-    /// When the store was restored from a backup, if it was: until what left since is explained, nothing new leaves.
+    /// The restore window, if the store was restored. Nothing new leaves until every outgoing transfer since the backup
+    /// is tracked.
     pub restored: Option<RestoreWindow>,
-    /// Whose lists the books are held against, if they are.
+    /// External lists to reconcile with, if any.
     pub reconciler: Option<ReconcilerDeps>,
-    /// Limits and pauses.
+    /// Limits and intervals.
     pub settings: EngineSettings,
 }
 
-/// Everything outside that the engine asks for work.
+/// Providers, chains and the vault.
 #[derive(Clone)]
 pub struct Ports {
-    /// Moves USDC.
+    /// Settles USDC payments and transfers.
     pub settlement: Arc<dyn Settlement>,
-    /// Makes cards.
+    /// Issues prepaid cards.
     pub issuer: Arc<dyn CardIssuer>,
     /// Sells gift cards.
     pub gift_cards: Arc<dyn GiftCardProvider>,
     /// Destroys the keys of CVVs.
     pub shredder: Arc<dyn KeyShredder>,
-    /// Knows who holders are.
+    /// Verifies identities.
     pub identity_check: Arc<dyn IdentityCheck>,
-    /// Keeps holders' own accounts at the card issuer.
+    /// Keeps the owners' accounts at the card issuer.
     pub issuer_accounts: Arc<dyn IssuerAccounts>,
-    /// Pays out.
+    /// Sends payouts.
     pub payout_rails: Arc<dyn PayoutRails>,
-    /// Keeps the balances of those accounts.
+    /// Reports credits to card balances.
     pub card_balances: Arc<dyn CardBalances>,
-    /// Keeps reloadable cards, and takes from those balances.
+    /// Keeps reloadable cards and debits card balances.
     pub reloadable_cards: Arc<dyn ReloadableCardProvider>,
-    /// Carries USDC from Solana to Base.
+    /// Transfers USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
-    /// Signs with the keys of managed wallets.
+    /// Signs with the keys of agent wallets.
     pub wallet_signer: Arc<dyn WalletSigner>,
-    /// Makes the calls that managed wallets pay for.
+    /// Makes the paid calls of agent wallets.
     pub paid_http: Arc<dyn PaidHttpClient>,
-    /// Keeps holders' accounts.
+    /// Keeps customers' bank accounts.
     pub bank: Arc<dyn Bank>,
-    /// Posts events to endpoints.
+    /// Posts webhook events.
     pub webhooks: Arc<dyn WebhookSender>,
 }
 
-/// The engine's limits and pauses.
+/// Limits and intervals of the engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineSettings {
-    /// Of every family.
+    /// Limits of every entity registry.
     pub limits: ActivationLimits,
-    /// Of every delivery.
+    /// Retry policy of every job.
     pub retry: RetryPolicy,
     /// Paid calls in flight, at most.
     pub max_in_flight: usize,
-    /// Of one payer.
+    /// Paid calls in flight of one payer, at most.
     pub max_in_flight_per_payer: usize,
     /// Daily caps of one account.
     pub caps: DailyCaps,
-    /// What international orders cost: after a restore, a transfer of such an amount may have paid for a card that was made by hand.
+    /// Prices of international cards. After a restore, a transfer of such an amount may have paid for a card that an
+    /// operator issued.
     pub intl_prices: PriceRange,
-    /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
+    /// A chain that takes longer to answer a submission leaves its outcome unknown, in milliseconds.
     pub settle_timeout_ms: u64,
-    /// How long a call that a managed wallet pays for may take, in milliseconds.
+    /// Timeout of a paid call of an agent wallet, in milliseconds.
     pub paid_call_timeout_ms: u64,
-    /// Tries to prepare a payment before it is released.
+    /// Attempts to prepare a payment before it is released.
     pub prepare_attempts: u32,
-    /// Pause between two readings of the chain for one payment, in milliseconds.
+    /// Interval between two chain reads for one payment, in milliseconds.
     pub watch_every_ms: u64,
-    /// How long the issuer may take to answer before its answer counts as lost, in milliseconds.
+    /// Timeout of a request to the issuer, in milliseconds.
     pub issuer_timeout_ms: u64,
-    /// How payouts go.
+    /// Settings of payouts.
     pub payouts: PayoutSettings,
-    /// How events are posted.
+    /// Settings of webhooks.
     pub webhooks: WebhookSettings,
-    /// How long the issuer may take to credit what was delivered to it before somebody must look, in milliseconds.
+    /// An operator must look if the issuer has not credited a delivery within this time, in milliseconds.
     pub card_credit_timeout_ms: u64,
-    /// What an operator may give alone.
+    /// What an operator may give without approval.
     pub approvals: approval::ApprovalLimits,
-    /// When a line whose provider is down is closed, and how it is tried.
+    /// When the line of a failing provider is closed, and how it is probed.
     pub breaker: BreakerSettings,
-    /// Lines that are not sold, in the order of [`Line::ALL`]: what was sold of them before is delivered.
+    /// Lines that are not sold, in the order of [`ProductLine::ALL`]. Their earlier orders are still delivered.
     pub not_offered: [bool; ProductLine::ALL.len()],
-    /// Work that fails and is not done after this is late, and an operator sees it; in milliseconds, 0 for never.
+    /// A failing job older than this is late, and operators see it; in milliseconds, 0 for never.
     pub late_after_ms: u64,
-    /// How often idle entities are looked for, in milliseconds.
+    /// Interval of passivation, in milliseconds.
     pub sweep_every_ms: u64,
-    /// How often timers that are due are looked for, in milliseconds.
+    /// Interval of checks for due scheduled jobs, in milliseconds.
     pub timers_every_ms: u64,
 }

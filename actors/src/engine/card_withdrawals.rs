@@ -1,4 +1,4 @@
-//! Withdrawals from balances at the card issuer: asked for by holders, paid by operators.
+//! Withdrawals from card balances: requested by owners, paid by operators.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,8 +21,8 @@ use crate::port::HoldStatus;
 type WithdrawalResult<T, O = Infallible> = Result<T, OperationError<Rejection, O>>;
 
 impl Engine {
-    /// Asks for part of the balance at the card issuer. An operator pays it out once the issuer has set it aside, for which
-    /// [`Engine::card_withdrawal_answered`] waits.
+    /// Requests a withdrawal from the card balance. An operator pays it out once the issuer has placed the hold, for
+    /// which [`Engine::await_card_withdrawal`] waits.
     ///
     /// # Errors
     /// As [`Engine::create_reloadable`].
@@ -42,7 +42,7 @@ impl Engine {
         asked.await.map(drop)
     }
 
-    /// Waits until the issuer has set the amount aside or refused. The caller bounds it.
+    /// Waits until the issuer has placed the hold or declined it. The caller sets the timeout.
     pub async fn await_card_withdrawal(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
         self.0.registries.card_withdrawals.outcome(id, 0).await.ok()
     }
@@ -70,9 +70,9 @@ impl Engine {
         }
     }
 
-    /// Asks the issuer whether the amount is still set aside. A store that was restored may not know that the withdrawal was
-    /// decided since: then it is decided now, as the issuer says, and nobody pays or rejects it again. Says whether the issuer
-    /// knows of it at all; what is not open is for its state to refuse.
+    /// Asks the issuer whether the amount is still on hold. A restored store may not know that the withdrawal was
+    /// decided since. It is then decided now, as the issuer reports, so that no operator pays or rejects it again.
+    /// Returns whether the issuer knows the hold; a withdrawal that is not open is rejected by its state.
     async fn is_hold_open(&self, id: WithdrawalId, act: &OperatorAction) -> WithdrawalResult<bool> {
         let read = self
             .card_withdrawal(&id)
@@ -97,12 +97,13 @@ impl Engine {
         Err(OperationError::Rejected(Rejection::ClosedAtIssuer { paid }))
     }
 
-    /// An operator takes a withdrawal for so many milliseconds. The issuer is asked first whether it is still to be paid.
+    /// Leases a withdrawal to an operator for this number of milliseconds. The issuer is asked first whether it is
+    /// still to be paid.
     ///
     /// # Errors
-    /// When it is decided already, or somebody's lease runs; [`Rejection::Over`] when the issuer has ended it;
-    /// [`Rejection::Frozen`] while its owner is frozen;
-    /// [`Denied::Unavailable`] when the issuer cannot say.
+    /// When it is decided already, or another operator's lease is active; [`Rejection::ClosedAtIssuer`] when the issuer
+    /// has ended it; [`Rejection::Frozen`] while its owner is frozen; [`OperationError::Unavailable`] when the issuer
+    /// does not answer.
     pub async fn claim_card_withdrawal(
         &self,
         id: WithdrawalId,
@@ -129,10 +130,10 @@ impl Engine {
         claimed.ok_or(OperationError::Unavailable)
     }
 
-    /// An operator puts a withdrawal back into the queue: it is not paid.
+    /// Returns a withdrawal to the queue without payment.
     ///
     /// # Errors
-    /// When it is not claimed, not under this lease, or somebody else holds it.
+    /// When it is not claimed, the lease number is stale, or another operator holds the lease.
     pub async fn release_card_withdrawal(
         &self,
         id: WithdrawalId,
@@ -143,11 +144,11 @@ impl Engine {
         self.ask_card_withdrawal(id, &act, release).await.map(drop)
     }
 
-    /// The operator whose lease runs has paid. The issuer is asked first, as before a claim: a lease that was restored may be
-    /// one under which it was paid already.
+    /// Records the payment by the operator with the active lease. The issuer is asked first, as before a claim: after a
+    /// restore, the withdrawal may already have been paid under this lease.
     ///
     /// # Errors
-    /// When this operator's lease does not run under this number; [`Denied::Used`] when the transaction paid another
+    /// When this operator does not hold this lease; [`OperationError::AlreadyUsed`] when the transaction paid another
     /// withdrawal.
     pub async fn fulfil_card_withdrawal(
         &self,
@@ -160,7 +161,7 @@ impl Engine {
             .await
     }
 
-    /// The same, by somebody's leave.
+    /// Records the payment under an authority that was already checked.
     pub(super) async fn fulfil_card_withdrawal_by(
         &self,
         id: WithdrawalId,
@@ -207,11 +208,11 @@ impl Engine {
         }
     }
 
-    /// An operator refuses a withdrawal; the issuer puts its amount back, if it ever set it aside. It is asked first, as before
+    /// Rejects a withdrawal; the issuer releases its hold, if it ever placed one. The issuer is asked first, as before
     /// a claim.
     ///
     /// # Errors
-    /// When it is decided already, or somebody else's lease runs; as [`Engine::claim_card_withdrawal`].
+    /// When it is decided already, or another operator's lease is active; as [`Engine::claim_card_withdrawal`].
     pub async fn reject_card_withdrawal(
         &self,
         id: WithdrawalId,
@@ -228,7 +229,7 @@ impl Engine {
         self.ask_card_withdrawal(id, &act, reject).await.map(drop)
     }
 
-    /// Withdrawals from card balances that somebody has still to decide, the oldest first, at most `limit`, behind the
+    /// Withdrawals from card balances that an operator still has to decide, oldest first, at most `limit`, after the
     /// given one; and whether there are more.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Who a customer is: found by a wallet, by its `user_id`, by any id of ours, by the last four digits of a card, or by the id of
-//! the request that began something; and all that an operator may know of one. Reads only, from the latest durable state.
+//! Customer lookup: by wallet, `user_id`, any of our ids, the last four digits of a card, or the id of the request that
+//! started something. Also the overview that operators see. Reads only, from the latest durable state.
 
 use std::collections::VecDeque;
 
@@ -17,25 +17,25 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityKind, JsonObject, OutboxJob, table};
 use crate::reloadable_card::ReloadableCard;
 
-/// Rows that one call looks at, for the last digits of cards or the case of an address.
+/// Rows that one call scans, for the last digits of cards or the case of an address.
 const SCAN_LIMIT: usize = 20_000;
-/// Rows that are read in one go.
+/// Rows read in one page.
 const PAGE: usize = 1_000;
-/// The kinds of card that have digits.
+/// Entity kinds that have a card number.
 const CARDS: [EntityKind; 3] = [EntityKind::Card, EntityKind::IntlOrder, EntityKind::ReloadableCard];
 
-/// Something of a customer, as its owner sees it. No secrets.
+/// An entity of a customer, as its owner sees it. No secrets.
 #[derive(Clone, Debug)]
 pub struct CustomerResource {
-    /// Its kind's name.
+    /// Name of the entity kind.
     pub kind: &'static str,
     /// Its id as text.
     pub id: String,
-    /// Where it stands.
+    /// Current status.
     pub status: &'static str,
-    /// Whose.
+    /// Account that owns it.
     pub owner: Wallet,
-    /// The rest.
+    /// The other fields of the owner's view.
     pub view: JsonObject,
 }
 
@@ -51,29 +51,29 @@ impl CustomerResource {
     }
 }
 
-/// What a wallet has of one kind.
+/// A customer's entities of one kind.
 #[derive(Clone, Debug)]
 pub struct ResourceGroup {
-    /// The kind's name.
+    /// Name of the entity kind.
     pub kind: &'static str,
-    /// How many there are.
+    /// Number of entities, including those not listed.
     pub count: usize,
-    /// The newest of them, the newest first.
+    /// The newest ones, newest first.
     pub newest: Vec<CustomerResource>,
 }
 
-/// Everything about one customer.
+/// Overview of one customer.
 #[derive(Clone, Debug)]
 pub struct Customer {
-    /// Balance, and whether it is frozen.
+    /// Balance, caps and freeze status.
     pub account: Account,
-    /// By kind, without the account itself.
+    /// Entities by kind, without the account itself.
     pub resources: Vec<ResourceGroup>,
-    /// What is still to be done for it, stuck or not, the oldest first.
+    /// Open jobs, dead-lettered ones included, oldest first.
     pub open_jobs: Vec<OutboxJob>,
 }
 
-/// A place among all cards: a row's key.
+/// A position among all cards: the key of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardScanCursor(Vec<u8>);
 
@@ -84,7 +84,7 @@ impl std::fmt::Display for CardScanCursor {
 }
 
 impl CardScanCursor {
-    /// From its text; `None` for what is no card's place.
+    /// Parses a cursor; `None` for text that is no position of a card.
     pub fn parse(text: &str) -> Option<Self> {
         let key = hex::decode(text).ok()?;
         let of = |kind: &EntityKind| key.starts_with(&[table::ENTITY, *kind as u8]);
@@ -93,14 +93,14 @@ impl CardScanCursor {
 }
 
 impl Engine {
-    /// Everything that has this id: a wallet names its account and what a holder has one of, an effect names what it is
-    /// about, a card's id may be of any kind of card. Empty for text that is nobody's.
+    /// Entities with this id. A wallet names its account and the owner's single entities. A job id names the job's
+    /// subject. A card id can be of any kind of card. Empty if nothing has the id.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn customer_by_id(&self, text: &str) -> Result<Vec<CustomerResource>, LoadError> {
         let Ok(effect) = text.parse::<JobId>() else {
-            // An address of a managed wallet is its owner's.
+            // The address of an agent wallet leads to its owner.
             let owner = text
                 .parse::<Wallet>()
                 .map(|address| self.account_of(&address).address());
@@ -113,8 +113,8 @@ impl Engine {
         self.0.registries.find_by_id(&effect.job.subject()).await
     }
 
-    /// What a request opened. `None` for one that opened nothing, as reads and refusals, and for one of a store older than
-    /// this table.
+    /// What a request created. `None` for a request that created nothing (reads and errors), and for one from before
+    /// this table existed.
     ///
     /// # Errors
     /// When storage fails.
@@ -126,8 +126,8 @@ impl Engine {
         self.0.registries.list_after(kind, id).await
     }
 
-    /// Cards whose number ends in these digits, from a place on. It looks at so many thousand cards, kind by kind, and says
-    /// where to go on if there are more; so no call reads them all.
+    /// Cards whose number ends in these digits, after a cursor. One call scans a limited number of cards, kind by kind.
+    /// It returns the cursor to continue from if there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -159,8 +159,8 @@ impl Engine {
         Ok((found, None))
     }
 
-    /// Accounts on Solana with this `user_id`, behind an account. An address cannot be told from its lower case, so it looks at
-    /// so many thousand accounts and says behind which to go on if there are more.
+    /// Solana accounts with this `user_id`, after an account. An address can't be derived from its lower case, so one
+    /// call scans a limited number of accounts. It returns the account to continue after if there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -169,7 +169,7 @@ impl Engine {
         user_id: &str,
         after: Option<Wallet>,
     ) -> Result<(Vec<CustomerResource>, Option<Wallet>), LoadError> {
-        // The first byte of a wallet's key says on which chain it is.
+        // The first byte of a wallet's key names its chain.
         let solana = table::entity(EntityKind::Account, &Wallet::Solana([0; 32]).key()[..1]);
         let mut after = after.map(|wallet| table::entity(EntityKind::Account, &wallet.key()));
         let (mut found, mut looked) = (Vec::new(), 0);
@@ -193,7 +193,7 @@ impl Engine {
         }
     }
 
-    /// A customer, with at most so many things of each kind. Reads the names of all that it owns, and every open effect.
+    /// A customer with at most `of_each` entities of each kind. Reads the ids of all its entities and every open job.
     ///
     /// # Errors
     /// When storage fails.
@@ -260,7 +260,7 @@ impl Engine {
         Ok(ResourceGroup { kind, count, newest })
     }
 
-    /// Withdrawals from a card balance stand on the list of the others.
+    /// Withdrawals from a card balance are listed with the other withdrawals.
     async fn listed_resource(&self, kind: EntityKind, id: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
         let families = &self.0.registries;
         match families.list_after(kind as u8, id).await? {
@@ -269,7 +269,7 @@ impl Engine {
         }
     }
 
-    /// Open effects for a wallet: those about it, about a payment of it, or about something that it owns.
+    /// Open jobs for a wallet: about it, about one of its payments, or about one of its entities.
     async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
         let mut found = Vec::new();
         for effect in self.open_jobs(usize::MAX).await? {
@@ -292,13 +292,13 @@ impl Engine {
     }
 }
 
-/// Of the key of an entity's row.
+/// Kind and id in the key of an entity's row.
 fn kind_and_id(key: &[u8]) -> Option<(u8, &[u8])> {
     let (kind, id) = key.strip_prefix(&[table::ENTITY])?.split_first()?;
     Some((*kind, id))
 }
 
-/// The card of a row, if it ends in these digits.
+/// The card of a row, if its number ends in these digits.
 fn ends_in(kind: EntityKind, key: &[u8], row: &[u8], last4: &str) -> Result<Option<CustomerResource>, LoadError> {
     let Some(id) = kind_and_id(key).and_then(|(_, id)| CardId::from_key(id)) else {
         return Ok(None);

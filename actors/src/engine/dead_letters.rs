@@ -1,5 +1,4 @@
-//! What waits for a person, with the evidence: what it is about and whose, what was tried, and what the other side says of
-//! it now.
+//! Dead letters with their evidence: the subject and owner, the attempts, and what the provider or chain reports now.
 
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
@@ -24,58 +23,58 @@ use crate::port::{CardDeposit, ChainStatus, EntryKey, HoldStatus, PortError, Tim
 use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
-/// A payment whose outcome is not known, and what looks after it.
+/// A payment with an unknown outcome, and the job that resolves it.
 #[derive(Clone, Debug)]
 pub struct UnknownPayment {
-    /// Which.
+    /// Id of the payment.
     pub payment: PaymentId,
-    /// Since when its outcome is unknown.
+    /// When the outcome became unknown.
     pub since: Timestamp,
-    /// The effect that reads the chain for it.
+    /// The job that reads the chain for the payment.
     pub job: OutboxJob,
 }
 
-/// What waits for a person.
+/// Everything that waits for an operator.
 #[derive(Clone, Debug, Default)]
 pub struct DeadLetters {
-    /// Effects that were tried often enough, the oldest first.
+    /// Jobs that exhausted their attempts, oldest first.
     pub jobs: Vec<OutboxJob>,
-    /// Effects that are tried again by themselves, have failed so far, and are older than the settings allow; the oldest first.
+    /// Jobs that are retried automatically, have failed so far, and are older than the settings allow; oldest first.
     pub late: Vec<LateJob>,
-    /// Payments whose outcome is not known, the oldest first.
+    /// Payments with an unknown outcome, oldest first.
     pub unknown_payments: Vec<UnknownPayment>,
 }
 
-/// Work that is late.
+/// A late job: failing, and older than the settings allow.
 #[derive(Clone, Debug)]
 pub struct LateJob {
-    /// As it is kept.
+    /// The stored job.
     pub job: OutboxJob,
-    /// What its newest try came to.
+    /// Error of the latest attempt.
     pub error: Option<String>,
-    /// When it is tried next.
+    /// When the next attempt is due.
     pub next_at: Timestamp,
 }
 
-/// What a piece of work is about.
+/// Subject of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobSummary {
-    /// Whose it is.
+    /// Account that owns the subject.
     pub owner: Wallet,
-    /// Where its entity stands.
+    /// Status of the job's entity.
     pub status: &'static str,
-    /// How much it is about: what was paid for it, where something was. `None` where no money is.
+    /// Amount concerned: what was paid for it, if something was. `None` where no money is concerned.
     pub money: Option<EntryAmount>,
 }
 
-/// What whoever has to do the work says of it when asked now. Asking changes nothing.
+/// What the executor of a job reports when queried now. A query changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderReport {
-    /// What came of it there.
+    /// Status at the provider or on the chain.
     Status(EntryStatus),
-    /// It cannot be asked after without being asked for.
+    /// The provider can't be queried without placing the order.
     NotQueryable,
-    /// There was no answer.
+    /// No response was received; the text is the error.
     NoResponse(String),
 }
 
@@ -84,7 +83,7 @@ const fn usd(amount: Cents) -> EntryAmount {
 }
 
 impl Engine {
-    /// Everything that waits for a person. Reads every open effect.
+    /// Everything that waits for an operator. Reads every open job.
     ///
     /// # Errors
     /// When storage fails.
@@ -112,7 +111,7 @@ impl Engine {
         Ok(stuck)
     }
 
-    /// Whether work is late: something is wrong with it, and it is old. What only has to wait is not.
+    /// Whether a job is late: failing, and old. A job that only has to wait is not late.
     pub(super) fn late_job(&self, effect: OutboxJob) -> Option<LateJob> {
         let (now, after_ms) = (self.0.clock.now(), self.0.settings.late_after_ms);
         if after_ms == 0 || effect.dead_lettered || effect.created_at.plus_ms(after_ms) > now {
@@ -125,7 +124,7 @@ impl Engine {
                 job: effect,
             });
         }
-        // Written down by a process that has ended, and not tried since.
+        // Recorded by an earlier process, and not attempted since.
         (effect.attempts > 0 && effect.next_attempt_at > now).then(|| LateJob {
             error: effect.last_error.clone(),
             next_at: effect.next_attempt_at,
@@ -133,7 +132,7 @@ impl Engine {
         })
     }
 
-    /// Work that is not done, by its id.
+    /// An open job by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -142,12 +141,13 @@ impl Engine {
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
-    /// Tries a stuck effect once more, now. If that fails too, it is stuck again.
+    /// Runs a dead-lettered job once more, now. If the attempt fails, the job is dead-lettered again.
     ///
     /// # Errors
-    /// [`Denied::Used`] when there is no such effect, [`Denied::Rejected`] when it is not stuck.
+    /// [`OperationError::AlreadyUsed`] when the job does not exist, [`OperationError::Rejected`] when it is not
+    /// dead-lettered.
     pub async fn retry_job(&self, id: JobId, act: &OperatorAction) -> Result<(), OperationError<()>> {
-        // Twice at once would start two tries.
+        // Two retries at once would start two attempts.
         let one = self.lock_operator().await;
         let effect = self.job(id).await.map_err(|_| OperationError::Unavailable)?;
         let mut effect = effect.ok_or(OperationError::AlreadyUsed)?;
@@ -168,7 +168,7 @@ impl Engine {
         }
     }
 
-    /// What a piece of work is about, where it is about something of a holder's.
+    /// Subject of a job, if the job concerns an account owner's entity.
     ///
     /// # Errors
     /// When storage fails.
@@ -274,7 +274,7 @@ impl Engine {
         }
     }
 
-    /// Asks whoever has to do it what came of it.
+    /// Queries the job's executor for the outcome.
     ///
     /// # Errors
     /// When storage fails.
@@ -320,7 +320,7 @@ impl Engine {
                 },
                 None => None,
             },
-            // These cannot be asked after without being asked for, or are nobody else's.
+            // These can't be queried without placing an order, or no external party executes them.
             Resolvable::Credit(..)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
@@ -338,7 +338,7 @@ impl Engine {
         Duration::from_millis(settings.issuer_timeout_ms.max(settings.settle_timeout_ms))
     }
 
-    /// What a provider's own list says of an order, if there is a list.
+    /// Status of an order on the provider's own list, if there is a list.
     async fn provider_order_status(
         &self,
         source: ReconciliationSource,
@@ -373,7 +373,7 @@ impl Engine {
         })
     }
 
-    /// Whether what was set aside has ended as it was to.
+    /// Whether the hold has ended in the intended way.
     async fn settled_hold_status(&self, key: JobId, wanted: bool) -> Result<EntryStatus, PortError> {
         let stands = with_timeout_ms(
             self.query_timeout(),
@@ -389,7 +389,7 @@ impl Engine {
         })
     }
 
-    /// Whether the issuer counts what was delivered to it.
+    /// Whether the issuer has credited what was delivered to it.
     async fn issuer_credit_status(&self, id: &TopUpId) -> Result<Option<Result<EntryStatus, PortError>>, StoreError> {
         let Some(top_up) = self.top_up(id).await.map_err(corrupt)? else {
             return Ok(None);
@@ -422,7 +422,7 @@ async fn summarize<E: Entity>(
     }))
 }
 
-/// What is paid has not come back yet.
+/// A completed payout has not been recalled yet.
 const fn recall_status(standing: EntryStatus) -> EntryStatus {
     match standing {
         EntryStatus::Returned | EntryStatus::Declined => EntryStatus::Completed,

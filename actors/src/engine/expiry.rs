@@ -1,4 +1,4 @@
-//! What the engine forgets by itself: nonces, revocations, login codes and remembered answers whose time is over.
+//! Purges expired nonces, revocations, login codes and idempotency records.
 
 use purser_storage::{Batch, Condition, Row, RowKey, StoreError, Write, codec};
 
@@ -7,8 +7,8 @@ use crate::account::LoginGrant;
 use crate::kernel::table;
 
 impl Inner {
-    /// Deletes nonces, revocations, login codes and remembered answers that no longer matter. The keys begin with the
-    /// expiry, but for codes, whose rows tell.
+    /// Deletes expired nonces, revocations, login codes and idempotency records. Their keys begin with the expiry,
+    /// except for codes, whose rows have it.
     pub(super) async fn purge_expired(&self) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
@@ -29,7 +29,7 @@ impl Inner {
                 if !old.is_empty() {
                     self.store.commit(purge_table(old), Box::new(|_| {}));
                 }
-                // Keys that begin with the expiry are in its order: behind the first young one all are young.
+                // Keys that begin with the expiry are ordered by it: after the first unexpired one, none has expired.
                 if !full || (name != table::LOGIN_CODE && !young.is_empty()) {
                     break;
                 }
@@ -39,8 +39,8 @@ impl Inner {
     }
 }
 
-/// The batch that deletes these rows. With the end of a remembered answer goes the answer, unless its key was used again
-/// meanwhile: then the end is gone, and nothing of this page until the next sweep.
+/// The batch that deletes these rows. An expired idempotency record is deleted with its expiry row. If the key was used
+/// again meanwhile, that row is gone, and the batch of this page fails until the next sweep.
 fn purge_table(old: Vec<(RowKey, Row)>) -> Batch {
     let mut batch = Batch::default();
     for (key, _) in old {
@@ -54,7 +54,7 @@ fn purge_table(old: Vec<(RowKey, Row)>) -> Batch {
     batch
 }
 
-/// The second after which a row is worthless.
+/// The second at which a row expires.
 fn expiry(name: u8, key: &[u8], row: &Row) -> Option<u64> {
     if name == table::LOGIN_CODE {
         return codec::decode(&row.value).ok().map(|grant: LoginGrant| grant.expires_s);

@@ -1,7 +1,7 @@
-//! Idempotency keys: a command under a key is executed once, and its answer is the answer to every later use.
+//! Idempotency keys: a command under a key is executed once, and every later use gets the same response.
 //!
-//! Who is running is known in memory only. That is enough: a command whose process died has either left its record with
-//! its batch, or has not happened.
+//! Commands in progress are known in memory only. That is enough: a command whose process died has either committed its
+//! record with its batch, or has not happened.
 
 pub(super) mod payment_identifier;
 
@@ -14,23 +14,23 @@ use crate::id::Wallet;
 use crate::kernel::idempotency::{IdempotencyRecord, IdempotencySlot, RecordedResponse};
 use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, table};
 
-/// The keys whose commands are under way, with the digest of what each was used with.
+/// Keys with a command in progress, each with the fingerprint of its request.
 pub(super) type KeysInProgress = DashMap<(u128, u128), [u8; 32]>;
 
-/// What became of a key so far.
+/// State of a key.
 #[derive(Debug)]
 pub enum KeyState {
-    /// It is new: go on, and hold this until the command is answered.
+    /// The key is new: go on, and hold the guard until the command has its response.
     Acquired(KeyGuard),
-    /// It was used for this before; this was the answer.
+    /// The key was used for the same request; this was the response.
     Replay(RecordedResponse),
-    /// Its command is under way.
+    /// Its command is in progress.
     InProgress,
-    /// It was used for something else.
+    /// The key was used for a different request.
     Mismatch,
 }
 
-/// The right to use a key; the next may come when this is dropped.
+/// The right to use a key, released on drop.
 pub struct KeyGuard {
     engine: Engine,
     slot: IdempotencySlot,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for KeyGuard {
 }
 
 impl KeyGuard {
-    /// Where the command's answer is to be remembered.
+    /// Where the command's response will be stored.
     pub const fn slot(&self) -> &IdempotencySlot {
         &self.slot
     }
@@ -57,11 +57,11 @@ impl Drop for KeyGuard {
 }
 
 impl Engine {
-    /// Asks an entity for something whose answer is remembered if there is a memo. Conflicts of another's making are
-    /// asked again.
+    /// Asks an entity for a command whose response is persisted if there is an idempotency recorder. Retries conflicts
+    /// caused by other commands.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the key's answer came to be in between: ask [`Engine::once`] again.
+    /// [`OperationError::AlreadyUsed`] when the key got a response meanwhile: call [`Engine::acquire_key`] again.
     pub(super) async fn ask_idempotent<E: Entity>(
         &self,
         family: &EntityRegistry<E>,
@@ -94,7 +94,7 @@ impl Engine {
         Ok(known.is_some_and(|known| place.replaces != Some(known.expires_s)))
     }
 
-    /// What stands in a key's place, also where its time is over.
+    /// The record in a key's slot, even if it has expired.
     async fn idempotency_record(&self, place: &IdempotencySlot) -> Result<Option<IdempotencyRecord>, StoreError> {
         let row = self.0.store.read(&table::idempotency(&place.wallet, place.key)).await?;
         row.map(|row| codec::decode(&row.value))
@@ -102,7 +102,7 @@ impl Engine {
             .map_err(|e| StoreError::Corrupt(e.to_string()))
     }
 
-    /// What an account's idempotency key was used with, or is being used with.
+    /// The fingerprint that an account's idempotency key was used with, or is being used with.
     ///
     /// # Errors
     /// When storage fails.
@@ -122,11 +122,11 @@ impl Engine {
         Ok(known.map(|known| known.fingerprint))
     }
 
-    /// Writes down the answer that was given under a key whose record only says which entity it follows: from then on it is what was
-    /// said, whatever becomes of the entity. Without such a record nothing is done.
+    /// Stores the response that was given under a key whose record only refers to an entity. From then on that response
+    /// is replayed, whatever the entity's state. Does nothing without such a record.
     ///
     /// # Errors
-    /// When the store refuses: the record goes on following.
+    /// When the store rejects it: the record then still refers to the entity.
     pub async fn record_response(&self, place: &IdempotencySlot, kept: RecordedResponse) -> Result<(), StoreError> {
         let known = self.idempotency_record(place).await?;
         let is_its_own = |known: &IdempotencyRecord| {
@@ -154,7 +154,7 @@ impl Engine {
         written.map(drop).map_err(|error| StoreError::Io(error.to_string()))
     }
 
-    /// Takes an account's idempotency key for a command with this fingerprint, a digest of its route and body.
+    /// Acquires an account's idempotency key for a command with this fingerprint, a digest of its route and body.
     ///
     /// # Errors
     /// When storage fails.
@@ -192,7 +192,7 @@ impl Engine {
     }
 }
 
-/// A key's text as it is looked up.
+/// The digest under which a key is stored.
 fn digest(key: &str) -> u128 {
     let digest = Sha256::digest(key);
     digest

@@ -1,6 +1,6 @@
-//! Transfers to our treasury, watched for as long as the engine lives: one actor that reads the chains' lists behind a durable
-//! place, and its supervisor. What no book knows becomes an [`Incoming`] before the place moves on, so that whoever is killed in
-//! between finds it again; what is known goes by.
+//! Follows incoming transfers of our treasury. One actor reads the chains' lists from a durable cursor, under its
+//! supervisor. A transfer missing from the ledger becomes an [`Incoming`] before the cursor advances, so that a crash
+//! in between finds it again. Known transfers are skipped.
 
 mod decision;
 mod presented;
@@ -25,37 +25,37 @@ use crate::product::ProductLine;
 pub use decision::{IncomingDecision, IncomingDecisionError};
 pub(super) use watcher::spawn;
 
-/// The time of which a restore has lost the history, by the chains' clocks.
+/// The time of which a restore lost the history, by the chains' clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostHistory {
-    /// The backup was made.
+    /// When the backup was made.
     pub since: Timestamp,
-    /// It was restored.
+    /// When it was restored.
     pub restored: Timestamp,
-    /// Nothing that the lost history was given or had signed can land after this.
+    /// No payment or signature of the lost history can settle after this.
     pub until: Timestamp,
 }
 
 impl LostHistory {
-    /// Whether what landed then may have been the lost history's.
+    /// Whether a transfer at this time may be of the lost history.
     pub fn contains(&self, at: Timestamp) -> bool {
         (self.since..=self.until).contains(&at)
     }
 }
 
-/// What is known of incoming transfers besides their rows.
+/// State of incoming transfers besides their rows.
 #[derive(Debug, Default)]
 pub(super) struct IncomingTracker {
-    /// Whether any transfer was ever taken in without its payment: only then a settlement must look whether its own was.
+    /// Whether any transfer was ever recorded without its payment. Only then a settlement must check for its own
+    /// transfer.
     has_taken_in: AtomicBool,
-    /// Whether anything was ever counted for a payment that nobody presented: only then a claim must look whether it was its own.
+    /// Whether usage was ever counted for a payment that was not presented. Only then a claim must check for its own.
     has_counted: AtomicBool,
     restarts: AtomicU64,
     supervisor: OnceLock<ActorId>,
 }
 
 impl IncomingTracker {
-    /// From what the store has.
     pub(super) async fn load(store: &dyn Store) -> Result<Arc<Self>, StoreError> {
         let any = async |rows: u8| store.scan(&[rows], None, 1).await.map(|rows| !rows.is_empty());
         Ok(Arc::new(Self {
@@ -66,7 +66,7 @@ impl IncomingTracker {
         }))
     }
 
-    /// The supervisor, once it has begun.
+    /// The supervisor, once it is started.
     pub(super) fn supervisor(&self) -> Option<ActorId> {
         self.supervisor.get().copied()
     }
@@ -75,7 +75,7 @@ impl IncomingTracker {
         self.has_taken_in.load(Ordering::Acquire)
     }
 
-    /// What was counted for a payment before it was presented here.
+    /// Usage counted for a payment before it was presented here.
     ///
     /// # Errors
     /// When storage fails.
@@ -91,31 +91,32 @@ impl IncomingTracker {
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
-    /// Before the first is.
+    /// Called before the first usage is counted.
     pub(super) fn mark_counted(&self) {
         self.has_counted.store(true, Ordering::Release);
     }
 
-    /// Before the first is: a settlement that looks from now on is refused by the row or finds it.
+    /// Called before the first transfer is recorded. From now on a settlement checks: it is rejected by the row or
+    /// finds it.
     pub(super) fn mark_taken_in(&self) {
         self.has_taken_in.store(true, Ordering::Release);
     }
 }
 
-/// How a payment stands to a transfer that it may have been settled by.
+/// Relation of a payment to a transfer that may have settled it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SettlementMatch {
-    /// It has settled by it: the books have it.
+    /// Settled by this transfer; the ledger has it.
     Settled,
-    /// It may still, or be released.
+    /// May still settle by it, or be released.
     MaySettle,
-    /// It was never sent, was proved never to land, or is another transfer's.
+    /// Never sent, proved never to settle, or settled by another transfer.
     Unrelated,
 }
 
-/// See [`Settles`].
+/// See [`SettlementMatch`].
 pub(super) fn match_settlement(payment: &Payment, transfer: &Transfer) -> SettlementMatch {
-    // On Solana a mark is the whole transaction's, of which a payment is one transfer.
+    // On Solana a fingerprint covers the whole transaction, of which the payment is one transfer.
     let its_own = transfer.network == Network::Base || transfer.index == 0;
     if !its_own || payment.price() != transfer.amount {
         return SettlementMatch::Unrelated;
@@ -132,14 +133,15 @@ pub(super) fn match_settlement(payment: &Payment, transfer: &Transfer) -> Settle
 }
 
 impl Engine {
-    /// Of what a payment may have bought in a lost history, where that was counted before it was presented here.
+    /// Product lines that a payment may have bought in a lost history, if they were counted before it was presented
+    /// here.
     pub(super) async fn unclaimed_lines_of(&self, id: PaymentId) -> Result<Option<Vec<ProductLine>>, ClaimError> {
         let counted = self.0.incoming.unclaimed_usage_of(id, &*self.0.store).await;
         let counted = counted.map_err(|_| ClaimError::Unavailable)?;
         Ok(counted.map(|counted| counted.lines))
     }
 
-    /// A transfer that no payment claims.
+    /// An incoming transfer without a payment.
     ///
     /// # Errors
     /// When storage fails.
@@ -148,8 +150,8 @@ impl Engine {
         Ok(read.map(|(incoming, _)| incoming))
     }
 
-    /// Transfers that nobody has decided about, the oldest first, behind a place, at most `limit`; each with its own place.
-    /// Damaged ones are left out.
+    /// Undecided transfers, oldest first, after a position, at most `limit`; each with its own position. Corrupt rows
+    /// are skipped.
     ///
     /// # Errors
     /// When storage fails.
@@ -160,7 +162,7 @@ impl Engine {
     ) -> Result<Vec<(ListPosition, Incoming)>, StoreError> {
         let mut after = after.map(|(at, id)| table::incoming(at, DepositId(id)));
         let mut found = Vec::with_capacity(limit);
-        // A page that lacks damaged ones is no last page.
+        // A page is not the last one because corrupt rows are missing from it.
         while found.len() < limit {
             let rows = self
                 .0
@@ -179,7 +181,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// How many transfers are being looked into, and how many wait for an operator.
+    /// Number of transfers that are being classified, and of those that wait for an operator.
     ///
     /// # Errors
     /// When storage fails.
@@ -201,13 +203,13 @@ impl Engine {
         }
     }
 
-    /// Watchers of the chains' lists that failed and were replaced since the start.
+    /// Chain followers that failed and were replaced since the start.
     pub fn incoming_restarts(&self) -> u64 {
         self.0.incoming.restarts.load(Ordering::Relaxed)
     }
 }
 
-/// Where it is kept how far a chain's list is known.
+/// META key of a chain's cursor.
 fn cursor_key(network: Network) -> purser_storage::RowKey {
     table::meta(match network {
         Network::Base => "incoming-base",
@@ -215,7 +217,7 @@ fn cursor_key(network: Network) -> purser_storage::RowKey {
     })
 }
 
-/// How far a chain's list is known.
+/// Position up to which a chain's list is processed.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct IncomingCursor(crate::port::ListCursor);
 

@@ -1,5 +1,6 @@
-//! What an operator knows of work that is stuck: its entity moves as if its provider had said so, by the same commands, once.
-//! Whatever the provider itself says now goes before it, and what it says later counts as it would have without it.
+//! Resolves dead-lettered jobs by hand. The entity gets the same commands that the provider's response would cause,
+//! once. If the provider has an answer now, it overrides the operator's. A later answer counts as without the
+//! resolution.
 
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
@@ -29,56 +30,57 @@ use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus};
 use crate::{card, card_withdrawal, gift_card, issuer_link, payout, reloadable_card, top_up};
 
-/// Said to the holder where there was no word of the provider's.
-const NOT_COMPLETED_REASON: &str = "not_done";
+/// Reason shown to the account owner where the provider gave none.
+const NOT_COMPLETED_REASON: &str = "not_completed";
 
-/// What came of something, as an operator knows.
+/// Outcome of a job, as an operator confirms it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
-    /// It was done.
+    /// The job was executed.
     Completed,
-    /// It was not done, and will not be.
+    /// The job was not executed and will not be.
     NotCompleted,
 }
 
-/// An operator's word, with what it rests on.
+/// An operator's resolution, with its evidence.
 #[derive(Clone, Debug)]
 pub struct JobResolution {
-    /// What came of it.
+    /// The outcome.
     pub outcome: JobOutcome,
-    /// The provider's or the chain's name of what happened, or of the answer that it did not.
+    /// The provider's or the chain's id of the event, or of the answer that nothing happened.
     pub reference: String,
     /// How the operator knows, for the audit log.
     pub evidence: String,
 }
 
-/// Why an operator's word was not taken. Nothing has changed.
+/// Why a resolution was rejected. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolveError {
-    /// There is no such work, or it is done.
+    /// The job does not exist or is already completed.
     NotFound,
-    /// It is under way and is tried again by itself.
+    /// The job is in progress and is retried automatically.
     NotDeadLettered,
-    /// Only whoever does it can say so: a card has its number from its issuer, a transfer is on its chain or is not.
+    /// Only the executor can know the outcome. A card gets its number from its issuer; a transfer is on its chain or
+    /// not.
     NotResolvable,
-    /// The other side says otherwise.
+    /// The provider reports another status.
     Contradicted(EntryStatus),
-    /// Nothing says that the money has not left.
+    /// There is no proof that the money has not left.
     NotProven,
-    /// Its signature may still be used.
+    /// The signed transaction may still settle.
     MayStillSettle,
-    /// It is too much for one operator, and waits for another.
+    /// The amount needs a second operator's approval.
     ApprovalPending(ApprovalId),
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
 impl Engine {
-    /// Takes an operator's word for what came of stuck work, or of a payment whose outcome is not known. Written down by the
-    /// batch that moves the entity.
+    /// Records an operator's outcome of a dead-lettered job, or of a payment with an unknown outcome. The batch that
+    /// changes the entity records it.
     ///
     /// # Errors
-    /// [`NotResolved`].
+    /// [`ResolveError`].
     pub async fn resolve(
         &self,
         id: JobId,
@@ -88,7 +90,7 @@ impl Engine {
         self.resolve_by(id, resolution, Authority::Requester(act)).await
     }
 
-    /// The same, by somebody's leave.
+    /// Resolves a job under an authority that was already checked.
     pub(super) async fn resolve_by(
         &self,
         id: JobId,
@@ -148,7 +150,7 @@ impl Engine {
             .await
     }
 
-    /// How much a piece of work is about, in what balances hold.
+    /// Amount of a job, in the balance's currency.
     async fn job_amount(&self, effect: &OutboxJob) -> Result<Usdc, ResolveError> {
         let evidence = self.job_summary(&effect.job).await.map_err(storage_error)?;
         let worth = match evidence.and_then(|evidence| evidence.money) {
@@ -156,11 +158,11 @@ impl Engine {
             Some(EntryAmount::Cents(amount, Currency::USD)) => Usdc::from_cents(amount).ok(),
             Some(EntryAmount::Cents(..)) | None => None,
         };
-        // What nobody can tell the worth of is nobody's to give.
+        // An amount that can't be determined can't be approved.
         worth.ok_or(ResolveError::NotResolvable)
     }
 
-    /// Money that was to come from an account at the bank was never the balance's.
+    /// False for money that was to come from a bank account: it was never part of the balance.
     async fn is_from_balance(&self, work: &Job) -> Result<bool, ResolveError> {
         let Resolvable::BankTransfer(id) = work.resolvable() else {
             return Ok(true);
@@ -170,7 +172,7 @@ impl Engine {
         Ok(read.is_some_and(|(moved, _)| moved.direction == transfer::TransferDirection::ToAccount))
     }
 
-    /// Work that waits for a person.
+    /// A job that waits for an operator.
     async fn dead_lettered_job(&self, id: JobId) -> Result<OutboxJob, ResolveError> {
         let effect = self
             .job(id)
@@ -199,7 +201,8 @@ impl Engine {
         }
     }
 
-    /// The right to act upon it, if nothing has happened to it since it was read: nobody waits for others' providers.
+    /// Locks the job for the operator, if it has not changed since it was read. The lock is taken after the provider's
+    /// answer, so that no operator waits for another's provider.
     async fn ensure_not_executed(&self, effect: &OutboxJob) -> Result<OperatorLock<'_>, ResolveError> {
         let one = self.lock_operator().await;
         match self.dead_lettered_job(effect.id).await? == *effect {
@@ -213,7 +216,7 @@ impl Engine {
         Ok(read.filter(|payment| matches!(payment.status, Status::Unknown(_))))
     }
 
-    /// Tells the entity what its provider would have.
+    /// Applies the command that the provider's response would have caused.
     async fn apply_resolution(
         &self,
         one: &OperatorLock<'_>,
@@ -276,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// The same where no balance is credited: accounts, and what stands on balances at the issuer.
+    /// Applies the resolution where no balance is credited: bank accounts, and money on balances at the issuer.
     async fn apply_uncredited_resolution(
         &self,
         one: &OperatorLock<'_>,
@@ -365,14 +368,14 @@ impl Engine {
                 );
                 Ok(())
             }
-            // It has moved since it was read.
+            // The entity has changed since it was read.
             Err(AskError::Rejected(_) | AskError::NotFound | AskError::Conflict) => Err(ResolveError::NotFound),
             Err(AskError::OutcomeUnknown | AskError::Quarantined) => Err(ResolveError::Unavailable),
         }
     }
 }
 
-/// What a rail would have said.
+/// The status that a rail would have reported.
 fn payout_rail_status(done: bool, reference: &str) -> PayoutRailStatus {
     match done {
         true => PayoutRailStatus::Complete {
@@ -384,7 +387,7 @@ fn payout_rail_status(done: bool, reference: &str) -> PayoutRailStatus {
     }
 }
 
-/// What the bank would have said.
+/// The result that the bank would have reported.
 fn bank_transfer_result(done: bool, reference: &str) -> BankTransferResult {
     match done {
         true => BankTransferResult::Complete {

@@ -1,5 +1,5 @@
-//! What each effect does: it asks the outside and tells the entity. Every way through ends in the batch that deletes
-//! the effect, in a failure that its supervisor writes down, or in waiting.
+//! Job handlers: they call providers and chains, and send the result to the entity. Each run ends in one of three ways.
+//! The batch with the outcome deletes the job, the supervisor records a failure, or the job is deferred.
 
 mod banking;
 mod cap_reservations;
@@ -55,30 +55,30 @@ pub(super) use credits::{pending_payment_behind, reorged_payment};
 pub(super) use webhooks::DeliveryLimiter;
 pub use webhooks::{OUTCOMES, WebhookStats};
 
-/// Everything that effects need.
+/// Dependencies of the job handlers.
 pub(super) struct JobHandlers {
     pub(super) registries: Registries,
     pub(super) store: Arc<dyn Store>,
     pub(super) ports: Ports,
     pub(super) clock: Arc<dyn Clock>,
-    /// Who is posted to, and when.
+    /// Webhook fan-out and delivery.
     pub(super) webhooks: Arc<WebhookService>,
-    /// What is sold now.
+    /// Breakers of the product lines.
     pub(super) lines: Arc<LineBreakers>,
-    /// What tries come to.
+    /// Counts attempts by result.
     pub(super) attempts: Arc<AttemptCounters>,
     pub(super) settings: EngineSettings,
-    /// The key that payment ids are made with.
+    /// Key from which payment ids are derived.
     pub(super) secret: [u8; 32],
-    /// The gate that money leaves by.
+    /// Decides whether outgoing transfers are allowed.
     pub(super) outgoing_guard: Arc<OutgoingTransferGuard>,
-    /// The addresses of managed wallets.
+    /// Addresses of agent wallets and their owners.
     pub(super) account_map: AccountMap,
-    /// What others have written down.
+    /// External lists of reconciliation.
     pub(super) lists: ReconciliationLists,
-    /// What a restore has lost.
+    /// The history that a restore lost, if any.
     pub(super) lost_history: Option<LostHistory>,
-    /// What came in.
+    /// State of incoming transfers.
     pub(super) incoming: Arc<IncomingTracker>,
 }
 
@@ -229,7 +229,7 @@ impl JobHandlers {
             .ok_or_else(|| AttemptFailure::temporary("the payment is not there"))
     }
 
-    /// Deletes an effect whose outcome was recorded without it: only what [`Bug::CreditThenDelete`] does.
+    /// Deletes a job whose outcome was recorded without it. Only [`Mutant::CreditThenDelete`] does this.
     async fn complete_job(&self, effect: &OutboxJob) -> HandlerResult {
         let key = table::outbox_job(effect.id);
         let batch = Batch {
@@ -246,7 +246,7 @@ impl JobHandlers {
         }
     }
 
-    /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
+    /// Prepares, persists, sends and reports. An earlier attempt's prepared transaction is sent again unchanged.
     async fn settle_payment(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
         let (payment, payments) = (self.payment(id).await?, &self.registries.payments);
         let authorization = &payment.claim.authorization;
@@ -256,7 +256,7 @@ impl JobHandlers {
                 Some(prepared) => prepared,
                 None => return Ok(()),
             },
-            // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
+            // The batch that leaves `settling` deletes the job, so this run is a repetition.
             _ => return Ok(()),
         };
         let submitted = self.ports.settlement.submit(authorization, &prepared);
@@ -306,7 +306,7 @@ impl JobHandlers {
         ask_entity(payments, id, command).await
     }
 
-    /// Prepares a payment and makes that durable; `None` once it is given back unsent.
+    /// Prepares a payment and persists the result; `None` once it is released unsent.
     async fn prepared(
         &self,
         effect: &OutboxJob,
@@ -349,7 +349,7 @@ impl JobHandlers {
         error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
     }
 
-    /// The key first, the record afterwards: what is left of the record without its key is noise.
+    /// The key first, then the record: what is left of the record without its key is noise.
     async fn shred_cvv(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let row = self.store.read(&table::cvv(id)).await;
         if let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? {
@@ -369,7 +369,7 @@ impl JobHandlers {
     }
 }
 
-/// A call that does not answer in time may have happened.
+/// Calls with a timeout. After a timeout the operation may have happened.
 pub(super) async fn with_timeout_ms<T>(
     timeout: Duration,
     call: impl Future<Output = Result<T, PortError>>,
@@ -389,8 +389,8 @@ pub(super) async fn with_timeout_ms<T>(
     }
 }
 
-/// Tells an entity. Any refusal is a failed try: if the effect was completed meanwhile, writing the failure down finds
-/// the row gone and that is the end of it; if not, the next try reads the entity afresh.
+/// Asks an entity. Any error is a failed attempt. If the job was completed meanwhile, recording the failure finds no
+/// row and ends there. Otherwise the next attempt reads the entity again.
 async fn ask_entity<E: Entity>(family: &EntityRegistry<E>, id: E::Id, command: E::Command) -> HandlerResult {
     match family.ask(id, command).await {
         Ok(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! Which lines of products are sold now. What the deliveries of a line came to is counted here, in memory; that it was closed or
-//! opened, by itself or by an operator, is an entity's event, and what a start finds.
+//! Which product lines are sold now. Delivery results are counted here in memory. Closing or opening a line,
+//! automatically or by an operator, is an entity's event, which the next start restores.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -19,19 +19,19 @@ use crate::operator::OperatorAction;
 use crate::port::{ErrorKind, PortError, Timestamp};
 use crate::product::ProductLine;
 
-/// An operator has closed it.
+/// Flag: an operator has closed the line.
 const CLOSED: u8 = 1;
-/// Something is remembered of its deliveries.
+/// Flag: there are recorded delivery failures.
 const HAS_HISTORY: u8 = 2;
-/// The settings do not offer it. No operator opens it.
+/// Flag: the settings do not offer the line. Operators can't open it.
 const NOT_OFFERED: u8 = 4;
 
-/// Characters of what a provider said that are kept.
+/// Characters of a provider's error that are stored.
 const MAX_ERROR_CHARS: usize = 300;
-/// After so many seconds whoever was told that an operator has closed a line may ask again.
+/// `Retry-After` in seconds for a line that an operator has closed.
 const CLOSED_RETRY_S: u64 = 60;
 
-/// See the module.
+/// Breakers of all product lines.
 pub(super) struct LineBreakers {
     rules: BreakerSettings,
     cells: [LineCell; ProductLine::ALL.len()],
@@ -39,28 +39,28 @@ pub(super) struct LineBreakers {
 
 #[derive(Default)]
 struct LineCell {
-    /// Zero while all is well: then nobody asks for the lock.
+    /// Zero while the line is healthy; then the lock is not taken.
     flags: AtomicU8,
     breaker: Mutex<Breaker>,
 }
 
-/// How a line stands.
+/// Status of a product line.
 #[derive(Clone, Debug)]
 pub struct LineStatus {
-    /// Which.
+    /// The product line.
     pub line: ProductLine,
-    /// Whether it is sold, and by whose doing.
+    /// Whether it is sold, and if not, why.
     pub status: Status,
-    /// Deliveries that failed in a row.
+    /// Consecutive failed deliveries.
     pub failures: u32,
-    /// When its provider is tried next, while it is failing.
+    /// When the next order probes the provider, while the line is failing.
     pub next_probe_at: Option<Timestamp>,
 }
 
 /// A line is not sold now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineUnavailable {
-    /// In seconds.
+    /// When to retry, in seconds.
     pub retry_after_s: u64,
 }
 
@@ -76,7 +76,7 @@ impl LineBreakers {
         }
     }
 
-    /// As the store says that they stand.
+    /// Restores the stored status of every line.
     pub(super) async fn load(&self, family: &EntityRegistry<LineState>, now: Timestamp) -> Result<(), StoreError> {
         for line in ProductLine::ALL {
             let Some((known, _)) = family.read(&line).await.map_err(corrupt)? else {
@@ -85,7 +85,7 @@ impl LineBreakers {
             let cell = &self.cells[line as usize];
             match known.status {
                 Status::Open => {}
-                // Without rules for it nothing closes by itself, nor stays so.
+                // Without breaker rules a line neither closes automatically nor stays closed from an earlier run.
                 Status::Failing if self.rules.max_failures == 0 => {}
                 Status::Failing => {
                     *cell.breaker.lock() = Breaker::closed(&self.rules, now);
@@ -97,12 +97,12 @@ impl LineBreakers {
         Ok(())
     }
 
-    /// Does something with what is remembered of a line.
+    /// Runs a function on a line's breaker.
     fn with_breaker<R>(&self, line: ProductLine, work: impl FnOnce(&mut Breaker) -> R) -> R {
         let cell = &self.cells[line as usize];
         let mut breaker = cell.breaker.lock();
         let done = work(&mut breaker);
-        // Under the lock: who sees the flag finds what it speaks of.
+        // Set under the lock: a reader that sees the flag finds the matching breaker state.
         match breaker.is_idle() {
             true => cell.flags.fetch_and(!HAS_HISTORY, Ordering::Release),
             false => cell.flags.fetch_or(HAS_HISTORY, Ordering::Release),
@@ -153,7 +153,7 @@ impl LineBreakers {
     }
 }
 
-/// Whose provider is asked for by a kind of work: a payout says itself by which rail it goes.
+/// Product line whose provider executes a job. A payout names its rail in its own state.
 pub(super) const fn line_of_job(work: &Job) -> Option<ProductLine> {
     match work.line_dependency() {
         LineDependency::WaitsForLine(line) | LineDependency::Unblocked(line) => Some(line),
@@ -161,7 +161,7 @@ pub(super) const fn line_of_job(work: &Job) -> Option<ProductLine> {
     }
 }
 
-/// The work that a line's provider is asked for, by its place in [`Work::NAMES`].
+/// Index in [`Job::NAMES`] of the job that calls a line's provider.
 fn job_index(line: ProductLine) -> Option<usize> {
     use crate::id::{CardId, PayoutId};
     match line {
@@ -170,14 +170,14 @@ fn job_index(line: ProductLine) -> Option<usize> {
         ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
             Some(Job::SendPayout(PayoutId(0)).index())
         }
-        // Operators make the one; what carries the other is never held.
+        // Operators fulfil the first. The jobs of the second are never paused.
         ProductLine::IntlCard | ProductLine::CardBalance => None,
     }
 }
 
 impl JobHandlers {
-    /// Does work for which a line's provider is asked, and counts what it came to. While the provider is down, orders that can
-    /// wait go one at a time.
+    /// Runs a job that calls a line's provider, and counts its result. While the provider is down, orders that can wait
+    /// go one at a time.
     pub(super) async fn run_on_line(
         &self,
         line: ProductLine,
@@ -195,7 +195,7 @@ impl JobHandlers {
         let done = work.await;
         let now = self.clock.now();
         let change = match &done {
-            // It was asked and has answered, be it that this takes time.
+            // The provider has answered, even if the order takes time.
             Ok(())
             | Err(AttemptFailure {
                 retry_mode: RetryMode::Defer(_),
@@ -227,7 +227,7 @@ impl JobHandlers {
     }
 }
 
-/// What is written down of a line whose provider is down.
+/// The command that records a failing line.
 fn close_command(line: ProductLine, failures: u32, error: &str) -> Command {
     let error: String = error.chars().take(MAX_ERROR_CHARS).collect();
     tracing::error!(
@@ -250,25 +250,25 @@ async fn persist(lines: &EntityRegistry<LineState>, line: ProductLine, told: Com
 }
 
 impl Engine {
-    /// Whether a line is sold now. Asking takes nothing.
+    /// Whether a line is sold now. Changes nothing.
     ///
     /// # Errors
-    /// [`NotSold`].
+    /// [`LineUnavailable`].
     pub fn check_line(&self, line: ProductLine) -> Result<(), LineUnavailable> {
         let lines = &self.0.lines;
         lines.check(line, |breaker| breaker.check_sale(&lines.rules, self.0.clock.now()))
     }
 
-    /// The same for one order, which is sold by that: of a line whose provider is down one is, now and then.
+    /// Takes one sale of a line. A failing line allows one sale now and then, as a probe.
     ///
     /// # Errors
-    /// [`NotSold`].
+    /// [`LineUnavailable`].
     pub(super) fn take_line_sale(&self, line: ProductLine) -> Result<(), LineUnavailable> {
         let lines = &self.0.lines;
         lines.check(line, |breaker| breaker.take_sale(&lines.rules, self.0.clock.now()))
     }
 
-    /// What [`Engine::sell`] allowed was not claimed.
+    /// Gives up a sale taken by [`Engine::take_line_sale`] whose payment was not claimed.
     pub(super) fn cancel_line_sale(&self, line: ProductLine) {
         let lines = &self.0.lines;
         if lines.flags(line) & HAS_HISTORY != 0 {
@@ -276,8 +276,8 @@ impl Engine {
         }
     }
 
-    /// A line's provider was asked about an order before anything was claimed for it, and has not answered. What it refuses for
-    /// good is an answer, and who asks may be the reason.
+    /// Counts a failed query of a line's provider before anything was claimed. A permanent decline is an answer and
+    /// does not count, since the caller may be its cause.
     pub async fn record_line_unanswered(&self, line: ProductLine, error: &PortError) {
         if error.kind == ErrorKind::Permanent {
             return;
@@ -296,12 +296,12 @@ impl Engine {
         }
     }
 
-    /// Whether a line is open: what is sold of a failing one to try its provider is not counted.
+    /// Whether a line is open. Takes no probe of a failing line.
     pub fn is_line_open(&self, line: ProductLine) -> bool {
         self.line_status(line).status == Status::Open
     }
 
-    /// How a line stands.
+    /// Current status of a line.
     pub fn line_status(&self, line: ProductLine) -> LineStatus {
         let lines = &self.0.lines;
         let flags = lines.flags(line);
@@ -323,7 +323,7 @@ impl Engine {
         }
     }
 
-    /// Every line, how it stands, and what was written down of it last.
+    /// Every line with its status and its last recorded state.
     ///
     /// # Errors
     /// When storage fails.
@@ -336,10 +336,11 @@ impl Engine {
         Ok(found)
     }
 
-    /// An operator closes a line: nothing of it is sold until one opens it. What was sold is delivered.
+    /// Closes a line by an operator: nothing of it is sold until an operator opens it. Orders already sold are
+    /// delivered.
     ///
     /// # Errors
-    /// [`Denied::Rejected`] when one has closed it already.
+    /// [`OperationError::Rejected`] when an operator has already closed it.
     pub async fn close_line(
         &self,
         line: ProductLine,
@@ -360,10 +361,10 @@ impl Engine {
         Ok(())
     }
 
-    /// An operator opens a line, whatever its provider does: that is counted from here on.
+    /// Opens a line by an operator, whatever the provider's state. Failures are counted from here on.
     ///
     /// # Errors
-    /// [`Denied::Rejected`] when it is open.
+    /// [`OperationError::Rejected`] when it is open.
     pub async fn open_line(
         &self,
         line: ProductLine,

@@ -1,4 +1,4 @@
-//! How the house acts: one operator at a time, each act in the audit log behind the one before, by the batch that does it.
+//! Operator actions run one at a time. The batch of each action appends its audit record, linked to the previous one.
 
 use purser_storage::{Batch, CommitError, Condition, Write};
 use tokio::sync::MutexGuard;
@@ -11,22 +11,22 @@ use crate::operator::{AuditExtras, AuditPosition, AuditRecord, AuditedAction, Op
 /// The right to act, until it is dropped.
 pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
 
-/// What is written down of an act.
+/// Audit record of an action.
 pub(super) struct AuditEntry<'a> {
-    /// Who.
+    /// The operator.
     pub(super) act: &'a OperatorAction,
-    /// What, for example `effect.retry`.
+    /// Audit action, for example `effect.retry`.
     pub(super) action: &'static str,
-    /// To which.
+    /// What the action applies to.
     pub(super) subject: String,
-    /// In the operator's own words.
+    /// The operator's note.
     pub(super) note: Option<String>,
-    /// What comes with it.
+    /// Additional writes and conditions of the batch.
     pub(super) extras: AuditExtras,
 }
 
 impl<'a> AuditEntry<'a> {
-    /// About a piece of work.
+    /// Audit record about a job.
     pub(super) fn for_job(
         act: &'a OperatorAction,
         action: &'static str,
@@ -45,12 +45,13 @@ impl<'a> AuditEntry<'a> {
 }
 
 impl Engine {
-    /// Waits until nobody else acts.
+    /// Waits until no other operator acts.
     pub(super) async fn lock_operator(&self) -> OperatorLock<'_> {
         self.0.operator_lock.lock().await
     }
 
-    /// The next place in the audit log. Somebody who went away while acting may still take it: then the batch conflicts.
+    /// Next position in the audit log. An earlier request whose client has gone may still take it: the batch then
+    /// conflicts.
     async fn next_audit_position<R>(&self) -> Result<AuditPosition, AskError<R>> {
         audit_log::next_position(&*self.0.store).await.map_err(|error| {
             tracing::error!(%error, "the end of the audit log could not be read");
@@ -58,10 +59,10 @@ impl Engine {
         })
     }
 
-    /// Asks an entity for what an operator wants; the entity writes it down.
+    /// Asks an entity for an operator's command. The entity writes the audit record.
     ///
     /// # Errors
-    /// The entity's; [`Refusal::Conflict`] when something other than the log stands against it.
+    /// The entity's; [`AskError::Conflict`] when a condition other than the log position fails.
     pub(super) async fn ask_as_operator<E: Entity>(
         &self,
         one: &OperatorLock<'_>,
@@ -73,10 +74,10 @@ impl Engine {
             .await
     }
 
-    /// The same with what comes with it.
+    /// The same with additional writes.
     ///
     /// # Errors
-    /// As [`Engine::act`]; [`Refusal::Conflict`] too when what comes with it stands against it.
+    /// As [`Engine::ask_as_operator`]; [`AskError::Conflict`] also when one of their conditions fails.
     pub(super) async fn ask_as_operator_with_extras<E: Entity>(
         &self,
         _one: &OperatorLock<'_>,
@@ -105,10 +106,11 @@ impl Engine {
         Err(AskError::Conflict)
     }
 
-    /// The same for what holders ask for too: then nobody is written down, and the answer is remembered if there is a memo.
+    /// For commands that owners send too: then no audit record is written, and the response is persisted if there is an
+    /// idempotency recorder.
     ///
     /// # Errors
-    /// As [`Engine::ask_once`].
+    /// As [`Engine::ask_idempotent`].
     pub(super) async fn ask_as_operator_or_owner<E: Entity>(
         &self,
         (family, id): (&EntityRegistry<E>, E::Id),
@@ -131,11 +133,11 @@ impl Engine {
         }
     }
 
-    /// Tells an entity what otherwise only somebody outside tells it. It knows of no operator: what is written down is added to
-    /// its batch.
+    /// Asks an entity for a command that otherwise only an external event causes. The entity knows no operator, so the
+    /// audit record is added to its batch.
     ///
     /// # Errors
-    /// As [`Engine::act`].
+    /// As [`Engine::ask_as_operator`].
     pub(super) async fn ask_with_audit<E: Entity>(
         &self,
         _one: &OperatorLock<'_>,
@@ -153,10 +155,10 @@ impl Engine {
         Err(AskError::Conflict)
     }
 
-    /// Does what no entity decides.
+    /// Commits writes that no entity decides.
     ///
     /// # Errors
-    /// When the store refuses it; [`CommitError::Condition`] when something other than the log stands against it.
+    /// When the store rejects it; [`CommitError::Condition`] when a condition other than the log position fails.
     pub(super) async fn commit_with_audit(
         &self,
         _one: &OperatorLock<'_>,
@@ -184,10 +186,10 @@ impl Engine {
         Err(refused)
     }
 
-    /// Writes down what was done beside the engine.
+    /// Records an action that was done outside the engine.
     ///
     /// # Errors
-    /// When the store refuses it.
+    /// When the store rejects it.
     pub async fn record_operator_action(
         &self,
         act: &OperatorAction,

@@ -1,4 +1,4 @@
-//! What whoever acts for the house asks: international orders, tokens, and what was done before.
+//! Operator actions: international card orders, operator tokens and the audit log.
 
 use std::convert::Infallible;
 
@@ -20,25 +20,25 @@ use crate::operator::{AuditExtras, AuditRecord, AuditedAction, OperatorAction, O
 use crate::port::{CardAction, Timestamp};
 use crate::refund::Refunded;
 
-/// An order that somebody has still to decide.
+/// An order that an operator still has to decide.
 #[derive(Clone, Debug)]
 pub struct QueuedOrder {
-    /// Its id.
+    /// Id of the card.
     pub id: CardId,
-    /// As it stands.
+    /// Current state of the order.
     pub order: IntlOrder,
-    /// See [`Engine::may_be_made`].
+    /// Whether the card may have been issued in a history that a restore lost; see [`Engine::may_be_made_manually`].
     pub in_doubt: bool,
 }
 
-/// Where something stands in a list in the order of time.
+/// Position in a list ordered by time: time, then id.
 pub type ListPosition = (Timestamp, u128);
 
 type OrderResult<T, O = Infallible> = Result<T, OperationError<intl_order::Rejection, O>>;
 
 impl Engine {
-    /// Asks an order for what an operator wants. Only a batch of something else, refused before it, can bring that into
-    /// conflict.
+    /// Asks an order actor for an operator's command. A conflict can only come from an added batch part that was
+    /// rejected before.
     async fn ask_order(
         &self,
         id: CardId,
@@ -55,11 +55,11 @@ impl Engine {
         }
     }
 
-    /// The holder takes an order back; the answer is remembered if there is a memo.
+    /// Cancels an order for its owner. Persists the response if there is an idempotency recorder.
     ///
     /// # Errors
-    /// When it is not queued any more; [`intl_order::Rejection::InDoubt`] when its card may be made; [`Denied::Used`] when the memo's
-    /// place was taken in between.
+    /// When the order is no longer queued; [`intl_order::Rejection::InDoubt`] when the card may already exist;
+    /// [`OperationError::AlreadyUsed`] when another request has used the idempotency key meanwhile.
     pub async fn cancel_intl(&self, id: CardId, memo: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<()> {
         let orders = &self.0.registries.intl_orders;
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
@@ -75,7 +75,7 @@ impl Engine {
         cancelled.map(drop)
     }
 
-    /// Writes down that the owner is shown an international card's number.
+    /// Records that the owner is shown an international card's number.
     ///
     /// # Errors
     /// When the card is neither ready nor paused.
@@ -86,10 +86,10 @@ impl Engine {
             .map(drop)
     }
 
-    /// An operator takes an order for so many milliseconds.
+    /// Leases an order to an operator for this number of milliseconds.
     ///
     /// # Errors
-    /// When it is decided already, or somebody's lease runs.
+    /// When the order is already decided or another operator's lease is active.
     pub async fn claim_intl(&self, id: CardId, act: OperatorAction, life_ms: u64) -> OrderResult<Lease> {
         let claim = |act| intl_order::Command::Claim { act, life_ms };
         match self.ask_order(id, &act, claim).await? {
@@ -98,19 +98,19 @@ impl Engine {
         }
     }
 
-    /// An operator puts an order back into the queue.
+    /// Returns a leased order to the queue.
     ///
     /// # Errors
-    /// When it is not claimed, not under this lease, or somebody else holds it.
+    /// When the order is not claimed, the lease number is stale, or another operator holds the lease.
     pub async fn release_intl(&self, id: CardId, act: OperatorAction, lease: u64) -> OrderResult<()> {
         let release = |act| intl_order::Command::Release { act, lease };
         self.ask_order(id, &act, release).await.map(drop)
     }
 
-    /// The operator whose lease runs enters the card.
+    /// Enters the card, by the operator with the active lease.
     ///
     /// # Errors
-    /// When this operator's lease does not run under this number: nothing of the card was stored.
+    /// When this operator does not hold this lease. Nothing of the card is stored then.
     pub async fn fulfil_intl(&self, id: CardId, act: OperatorAction, lease: u64, card: EnteredCard) -> OrderResult<()> {
         let card = Box::new(card);
         let fulfil = |act| intl_order::Command::Fulfil {
@@ -121,10 +121,10 @@ impl Engine {
         self.ask_order(id, &act, fulfil).await.map(drop)
     }
 
-    /// An operator refuses an order; the whole charge is credited.
+    /// Rejects an order; the full charge is credited.
     ///
     /// # Errors
-    /// When it is decided already, or somebody else's lease runs.
+    /// When the order is already decided or another operator's lease is active.
     pub async fn reject_intl(
         &self,
         id: CardId,
@@ -135,7 +135,7 @@ impl Engine {
         self.reject_intl_by(id, Authority::Requester(&act), lease, reason).await
     }
 
-    /// The same, by somebody's leave.
+    /// Rejects an order under an authority that was already checked.
     pub(super) async fn reject_intl_by(
         &self,
         id: CardId,
@@ -170,11 +170,11 @@ impl Engine {
         }
     }
 
-    /// Brings what the holder of an international card wants of it to the operators' list, and says whether it is there: if not,
-    /// it is so already. The answer is remembered if there is a memo.
+    /// Adds the owner's action on an international card to the operators' list. Returns false if the card is already in
+    /// that state. Persists the response if there is an idempotency recorder.
     ///
     /// # Errors
-    /// When the card is neither ready nor paused; [`Denied::Used`] as above.
+    /// When the card is neither ready nor paused; [`OperationError::AlreadyUsed`] as above.
     pub async fn request_intl_card_action(
         &self,
         id: CardId,
@@ -187,11 +187,12 @@ impl Engine {
         Ok(asked == intl_order::Reply::ActionRequested(true))
     }
 
-    /// An operator says what whoever made an international card has told of it. What was given back is credited.
+    /// Records what the card issuer reported to an operator about an international card. Credits what the issuer
+    /// released.
     ///
     /// # Errors
-    /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it;
-    /// [`intl_order::Rejection::Ended`] where one that has ended is said to be ready or paused.
+    /// When the card does not exist yet or any more; [`intl_order::Rejection::Released`] for more than was on it;
+    /// [`intl_order::Rejection::Ended`] when an ended card is reported as ready or paused.
     pub async fn report_intl(
         &self,
         id: CardId,
@@ -213,7 +214,7 @@ impl Engine {
             report: report.clone(),
             refunded,
         };
-        // What the holder gets of it in the end, and what of that is more than before.
+        // The owner's total from the card, and how much of it is new.
         let part = order.as_ref().map_or(Usdc::ZERO, |order| {
             order.charge.payer_amount(report.released, refunded.amount)
         });
@@ -222,7 +223,7 @@ impl Engine {
         let leave = Authority::Requester(&act);
         let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
             Some(amount) => {
-                // All that was given back of a card is one act, however many reports tell of it.
+                // All releases of one card count as one action, however many reports they come in.
                 let alone = match self.0.settings.approvals.allow(Usdc::ZERO, part) {
                     true => self
                         .check_own_limits(&act, amount)
@@ -244,8 +245,8 @@ impl Engine {
         }
     }
 
-    /// International cards whose holders want something of them, the oldest wish first; at most `limit`, behind the given one,
-    /// and whether there are more.
+    /// International cards with a pending action of their owner, oldest action first. At most `limit`, after the given
+    /// one, and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -275,15 +276,15 @@ impl Engine {
             let Some((_, id)) = table::created_and_id(&key) else {
                 continue;
             };
-            // Answered since the rows were read.
+            // Decided since the rows were read.
             let queued = self.queued_order(CardId(id)).await?;
             found.extend(queued.filter(|queued| queued.order.lifecycle.pending_action.is_some()));
         }
         Ok((found, more))
     }
 
-    /// Orders that somebody has still to decide, overdue ones first, then the oldest; at most `limit`, behind the given
-    /// one, and whether there are more.
+    /// Orders that an operator still has to decide: overdue ones first, then oldest first. At most `limit`, after the
+    /// given one, and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -313,7 +314,7 @@ impl Engine {
                     .filter(|q| q.order.is_open()),
             );
         }
-        // All become overdue at the same age, so that only a timer under way can put one before an older one.
+        // All orders become overdue at the same age. Only a job in progress can mark one overdue before an older one.
         found.sort_by_key(|q| (!q.order.overdue, q.order.created_at, q.id));
         Ok((found, more))
     }
@@ -325,7 +326,7 @@ impl Engine {
         Ok(Some(QueuedOrder { id, order, in_doubt }))
     }
 
-    /// A token by the hash of its text, revoked ones included.
+    /// Looks up a token by the hash of its text, revoked ones included.
     ///
     /// # Errors
     /// When storage fails.
@@ -334,7 +335,7 @@ impl Engine {
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
-    /// Every token that was ever made.
+    /// All tokens, revoked ones included.
     ///
     /// # Errors
     /// When storage fails.
@@ -344,10 +345,10 @@ impl Engine {
         decoded.collect()
     }
 
-    /// Makes a token good.
+    /// Stores a new token.
     ///
     /// # Errors
-    /// [`Denied::Used`] when its name or the token itself is known already.
+    /// [`OperationError::AlreadyUsed`] when its name or the token already exists.
     pub async fn create_operator_token(
         &self,
         hash: [u8; 32],
@@ -378,10 +379,10 @@ impl Engine {
         }
     }
 
-    /// Ends a token, and returns its hash. Its row stays, so that its name is never another's.
+    /// Revokes a token and returns its hash. The row stays, so that its name is never reused.
     ///
     /// # Errors
-    /// [`Denied::Used`] when no token has this name.
+    /// [`OperationError::AlreadyUsed`] when no token has this name.
     pub async fn revoke_operator_token(
         &self,
         name: &str,
@@ -407,7 +408,7 @@ impl Engine {
         done.await.map(|()| hash).map_err(|_| OperationError::Unavailable)
     }
 
-    /// What operators did, the oldest first, behind the act of this number, at most `limit`; each with the hash of its row.
+    /// Audit records, oldest first, after the record with this number, at most `limit`; each with the hash of its row.
     ///
     /// # Errors
     /// When storage fails.
@@ -425,8 +426,7 @@ impl Engine {
         decoded.collect()
     }
 
-    /// Money that came back after its return window, the oldest first, behind a place, at most `limit`; each with its own
-    /// place.
+    /// Late returns, oldest first, after a position, at most `limit`; each with its own position.
     ///
     /// # Errors
     /// When storage fails.

@@ -1,5 +1,5 @@
-//! What only the owner of an account may do: have the identity checked, link the card issuer, tighten the caps. Whoever
-//! calls this has made sure that it is the owner who asks: the session of a login link that a signed-in wallet made.
+//! Operations that only an account's owner may do: identity verification, linking the card issuer, tightening the caps.
+//! The caller has verified the owner: a session from a login link that a signed-in wallet created.
 
 use purser_storage::StoreError;
 
@@ -13,7 +13,7 @@ use crate::kernel::{AskError, Entity, EntityRegistry, table};
 use crate::port::Verdict;
 
 impl Engine {
-    /// A holder's identity; `None` before the first check.
+    /// An owner's identity verification; `None` before the first check.
     ///
     /// # Errors
     /// When storage fails.
@@ -27,10 +27,10 @@ impl Engine {
             .map(|(identity, _)| identity))
     }
 
-    /// Asks for a check, unless one is under way.
+    /// Requests a check, unless one is in progress.
     ///
     /// # Errors
-    /// When the holder is verified already.
+    /// When the owner is already verified.
     pub async fn request_identity_check(
         &self,
         wallet: Wallet,
@@ -43,10 +43,10 @@ impl Engine {
         .await
     }
 
-    /// The provider's verdict, brought by a callback whose signature was verified.
+    /// Records the provider's verdict from a callback whose signature was verified.
     ///
     /// # Errors
-    /// When it is on another check, or contradicts what was decided.
+    /// When it is about another check, or contradicts the recorded verdict.
     pub async fn record_identity_verdict(
         &self,
         wallet: Wallet,
@@ -57,12 +57,12 @@ impl Engine {
         ask_with_retry(&self.0.registries.identities, wallet, command).await
     }
 
-    /// Waits until the check is known at the provider, or over. The caller bounds it.
+    /// Waits until the check is started at the provider, or has ended. The caller sets the timeout.
     pub async fn await_identity_started(&self, wallet: Wallet) -> Option<IdentityVerification> {
         self.0.registries.identities.outcome(wallet, 0).await.ok()
     }
 
-    /// The link to the card issuer; `None` before it was first asked for.
+    /// The link to the card issuer; `None` before the first request.
     ///
     /// # Errors
     /// When storage fails.
@@ -70,10 +70,10 @@ impl Engine {
         Ok(self.0.registries.issuer_links.read(wallet).await?.map(|(link, _)| link))
     }
 
-    /// Asks for the link to the card issuer, or ends it.
+    /// Requests the link to the card issuer, or ends it.
     ///
     /// # Errors
-    /// When the engine cannot answer.
+    /// When the engine can't answer.
     pub async fn request_issuer_link(
         &self,
         wallet: Wallet,
@@ -87,12 +87,12 @@ impl Engine {
         ask_with_retry(&self.0.registries.issuer_links, wallet, command).await
     }
 
-    /// Waits until the issuer has opened the account or refused. The caller bounds it.
+    /// Waits until the issuer has opened the account or declined. The caller sets the timeout.
     pub async fn await_issuer_link(&self, wallet: Wallet) -> Option<IssuerLink> {
         self.0.registries.issuer_links.outcome(wallet, 0).await.ok()
     }
 
-    /// The deposit address of a wallet's linked account at the card issuer, on Base, as purchases see it.
+    /// Deposit address on Base of a wallet's linked account at the card issuer, as purchases see it.
     ///
     /// # Errors
     /// When storage fails.
@@ -105,7 +105,7 @@ impl Engine {
     /// Sets the owner's own daily caps.
     ///
     /// # Errors
-    /// When the account is frozen or not there.
+    /// When the account is frozen or does not exist.
     pub async fn set_owner_caps(
         &self,
         wallet: Wallet,
@@ -115,7 +115,7 @@ impl Engine {
     }
 }
 
-/// Asks again when a batch before this one was refused and took it along.
+/// Asks again when an earlier batch was rejected and took this one with it.
 async fn ask_with_retry<E: Entity>(
     family: &EntityRegistry<E>,
     id: E::Id,

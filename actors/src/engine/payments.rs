@@ -1,4 +1,4 @@
-//! A paid call from the engine's side: permit, claim, wait.
+//! Paid calls in the engine: permit, claim, and waiting for the outcome.
 
 use purser_storage::mutants::{self, Mutant};
 use tracing::Instrument as _;
@@ -21,34 +21,35 @@ use crate::quote::QuoteFacts;
 /// A purchase with its verified payment.
 #[derive(Clone, Debug)]
 pub struct PaymentRequest {
-    /// Form and signature verified.
+    /// Payment authorization with verified form and signature.
     pub authorization: Authorization,
-    /// What it buys.
+    /// Product and parameters.
     pub purchase: Purchase,
-    /// What that is worth in US dollars, fees apart, at the quoted rate.
+    /// Value of the purchase in US dollars at the quoted rate, without fees.
     pub worth: Cents,
-    /// What the price was made from, where that is kept with the product.
+    /// Facts behind the price, if they are stored with the product.
     pub quoted: Option<Box<QuoteFacts>>,
     /// Digest of route and parameters in canonical form.
     pub request: [u8; 32],
-    /// Opened if this call's claim wins, or if it is this call that has a released or declined payment settled after all. Of this
-    /// call alone.
+    /// Session to open if this call's claim wins, or if this call makes a released or declined payment settle after
+    /// all. For this call only.
     pub session: SessionSeed,
-    /// A challenge that this payment answers and no other may, and the second from which none could anyway.
+    /// Challenge that only this payment may answer, and the second at which it expires.
     pub challenge: Option<([u8; 16], u64)>,
-    /// The payer's own name for this purchase: another payment under it is not claimed, see [`PayError::Identified`].
+    /// The payer's payment identifier for this purchase. A second payment with it is not claimed; see
+    /// [`ClaimError::IdentifierClaimed`].
     pub identifier: Option<String>,
 }
 
-/// What a paid call came to.
+/// Result of a paid call.
 #[derive(Clone, Debug)]
 pub struct PaymentResult {
-    /// The payment.
+    /// Id of the payment.
     pub payment: PaymentId,
-    /// Whether this call made the claim; of a payment that settled after it was presented again, whether that was this call.
-    /// Only it may be given credentials, and of one payment one call at most.
+    /// Whether this call made the claim. For a payment that settled after it was presented again: whether this call
+    /// presented it. Only such a call gets credentials, at most one call per payment.
     pub won: bool,
-    /// What became of it.
+    /// Outcome of the payment.
     pub outcome: Outcome,
 }
 
@@ -57,42 +58,42 @@ pub struct PaymentResult {
 pub enum ClaimError {
     /// The account is frozen.
     Frozen {
-        /// For the holder.
+        /// Message for the account owner.
         message: String,
     },
-    /// Another wallet has this address in lower case.
+    /// Another wallet's address is the same in lower case.
     UserIdCollision,
-    /// Something that the product needs of the payer is not there.
+    /// The payer does not meet a precondition of the product.
     PreconditionFailed(Precondition),
-    /// A daily cap is reached.
+    /// The daily cap on the number of purchases is reached.
     DailyCountCap {
-        /// The cap.
+        /// Purchases per day.
         cap: u32,
     },
-    /// A daily cap is reached.
+    /// The daily cap on the amount is reached.
     DailyAmountCap {
-        /// The cap.
+        /// US dollars per day.
         cap: Cents,
     },
     /// The payment is claimed for another request.
     AlreadyUsed,
-    /// Another payment has answered the same challenge, or the same one signed otherwise.
+    /// Another payment has answered the same challenge, or the same payment with another signature.
     ChallengeUsed,
-    /// The identifier stands for this payment of the same payer's for the same request: join that one instead.
+    /// The identifier belongs to this earlier payment of the payer for the same request. Join that payment instead.
     IdentifierClaimed(Box<Authorization>),
-    /// The identifier stands for another request.
+    /// The identifier belongs to another request.
     IdentifierMismatch,
     /// The product is not sold now.
     LineUnavailable(super::LineUnavailable),
-    /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
+    /// The chain's treasury has less than its reservations. Products that forward from it are not sold now.
     InsufficientTreasury(Network),
-    /// There is no room now.
+    /// No capacity now.
     Overloaded(OverloadError),
-    /// The chain would decline the payment now. The same payment can be sent again and is then checked again.
+    /// The chain would decline the payment now. The same payment may be sent again and is then checked again.
     Declined(Decline),
-    /// The engine cannot answer now; nothing was claimed.
+    /// The engine can't answer now; nothing was claimed.
     Unavailable,
-    /// The engine cannot answer now; the payment may be claimed.
+    /// The engine can't answer now; the payment may be claimed.
     OutcomeUnknown(PaymentId),
 }
 
@@ -102,17 +103,16 @@ impl Engine {
         payment::id_for_authorization(authorization, &self.0.secret)
     }
 
-    /// Claims the payment and waits for what becomes of it. Dropping the future changes nothing: from the claim on,
-    /// durable effects drive the payment, and its permit is kept until it has come to something. A payment that is
-    /// claimed already is joined; that needs no room, since it settles nothing.
+    /// Claims the payment and waits for its outcome. Dropping the future changes nothing. After the claim, durable jobs
+    /// process the payment, and its permit is held until there is an outcome. A payment that is already claimed is
+    /// joined, which needs no permit, since it settles nothing.
     ///
     /// # Errors
-    /// [`PayError`]: nothing was claimed by this call, unless it is [`PayError::Unknown`].
+    /// [`ClaimError`]: this call claimed nothing, unless it is [`ClaimError::OutcomeUnknown`].
     pub async fn pay(&self, request: PaymentRequest) -> Result<PaymentResult, ClaimError> {
         let payment = self.payment_id(&request.authorization);
         let engine = self.clone();
-        // A task of its own: the permit is kept for as long as the settlement is in flight, not for as long as somebody
-        // listens.
+        // A separate task: the permit is held while the settlement is in flight, even if the caller has gone.
         let work = async move { engine.claim_or_join(payment, request).await };
         let call =
             tokio::spawn(request_context::with_request(request_context::current_request(), work).in_current_span());
@@ -121,7 +121,7 @@ impl Engine {
 
     async fn claim_or_join(&self, payment: PaymentId, request: PaymentRequest) -> Result<PaymentResult, ClaimError> {
         let account = self.account_of(&request.authorization.payer());
-        // Kept until the claim is durable and no longer: who comes next finds what it left.
+        // Held only until the claim is durable: the next call finds the claim.
         let turn = match &request.identifier {
             Some(identifier) => {
                 Some(ClaimLock::acquire(&self.0.claim_locks, payment_identifier::lock_key(&account, identifier)).await)
@@ -153,12 +153,13 @@ impl Engine {
                 }
             };
             drop(turn);
-            // Whoever only joins a payment takes no room.
+            // A call that only joins a payment holds no permit.
             let settles = permit.is_some();
             let outcome = self.outcome(payment, above).await?;
             drop(permit);
             let won = match &outcome {
-                // Of those who presented it while it was released or declined, the one whose presentation was admitted.
+                // Of the calls that presented it while it was released or declined, the one whose presentation was
+                // admitted.
                 Outcome::Fulfilled {
                     session: Some(session), ..
                 } => settles && *session == request.session.id,
@@ -174,7 +175,7 @@ impl Engine {
         read.map_err(|_| ClaimError::Unavailable)
     }
 
-    /// Where the claim is to leave the request's identifier, if it has one that is free.
+    /// Where the claim writes the request's identifier, if the identifier is unclaimed.
     async fn acquire_permit(
         &self,
         payment: PaymentId,
@@ -193,13 +194,13 @@ impl Engine {
         }
     }
 
-    /// What the payment comes to. Its actor may die meanwhile and be started again: then the settlement is still under
-    /// way, so whoever waits for it asks again, and the room that it takes stays taken.
+    /// Waits for the outcome of a payment. If its actor dies meanwhile, it is restarted and the settlement continues.
+    /// This call then asks again and still holds its permit.
     async fn outcome(&self, payment: PaymentId, above: u64) -> Result<Outcome, ClaimError> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             match self.0.registries.payments.outcome(payment, above).await {
                 Ok(outcome) => return Ok(outcome),
-                // The engine stops: nobody is started again.
+                // The engine is stopping; no actor is restarted.
                 Err(_) if !self.is_healthy() => break,
                 Err(_) => {}
             }
@@ -207,8 +208,9 @@ impl Engine {
         Err(ClaimError::OutcomeUnknown(payment))
     }
 
-    /// A payment that was declined or released settles once more when it is presented: that takes room like a claim, and
-    /// a frozen account gets none, nor does a purchase that could not be claimed now. Any other is joined as it is.
+    /// Admits a declined or released payment that is presented again, because it then settles once more. It needs a
+    /// permit like a claim. It is rejected if the account is frozen or the purchase could not be claimed now. Any other
+    /// payment is joined as it is.
     async fn admit_resettlement(
         &self,
         known: &Payment,
@@ -224,12 +226,12 @@ impl Engine {
             return Err(ClaimError::Frozen { message });
         }
         let permit = self.admit(&owner).map_err(ClaimError::Overloaded)?;
-        // What it needs of the account and of the world may have gone since it was claimed.
+        // Its preconditions may no longer hold since it was claimed.
         self.resolve_preconditions(&owner, request).await?;
         Ok(Some(permit))
     }
 
-    /// One claim, with the room it takes; `None` if somebody else was first.
+    /// One claim, with its permit; `None` if another call was first.
     async fn claim(
         &self,
         id: PaymentId,
@@ -299,7 +301,7 @@ impl Engine {
         }
     }
 
-    /// Joins a payment that is known: the revision above which its outcome counts, or `None` to look again.
+    /// Joins a known payment: returns the revision above which its outcome counts, or `None` to look again.
     async fn join(
         &self,
         id: PaymentId,
@@ -314,7 +316,7 @@ impl Engine {
         let memo = place.map(|place| payment_identifier::recorder(place, id));
         match self.0.registries.payments.ask_idempotent(id, present, memo).await {
             Ok(payment::Reply::AwaitOutcome | payment::Reply::Done) => Ok(Some(0)),
-            // Released since it was read: it takes room like any other.
+            // Released since it was read: it needs a permit like any other.
             Ok(payment::Reply::Readmit) if !again => Ok(None),
             Ok(payment::Reply::Readmit) => self.readmit(id, account, request).await,
             Err(AskError::Rejected(Rejection::DifferentRequest)) => Err(ClaimError::AlreadyUsed),

@@ -1,4 +1,4 @@
-//! Payouts from the engine's side: to whom one may go, what became of it, and what the rails tell unasked.
+//! Payouts in the engine: recipients and destinations, results, and the rails' events.
 
 use std::sync::Arc;
 
@@ -19,26 +19,26 @@ use crate::port::payouts::{PayoutEvent, PayoutRails};
 use crate::port::{BoxFuture, PortError};
 use crate::product::{AppPayee, Platform, Precondition, Purchase};
 
-/// Saved recipients that are read in one go.
+/// Saved recipients read in one page.
 const PAGE: usize = 200;
 
-/// How payouts go.
+/// Settings of payouts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PayoutSettings {
-    /// To debit cards.
+    /// Limits and fees of payouts to debit cards.
     pub push_to_card: RailTerms,
-    /// To banks.
+    /// Limits and fees of payouts to banks.
     pub bank_payment: RailTerms,
-    /// To payment apps.
+    /// Limits and fees of payouts to payment apps.
     pub app_payment: RailTerms,
-    /// How long a rail may take to answer before its answer counts as lost, in milliseconds.
+    /// Timeout of a request to a rail, in milliseconds.
     pub timeout_ms: u64,
-    /// How often the rails are asked what they have to tell, in milliseconds.
+    /// Interval between two polls of the rails' events, in milliseconds.
     pub poll_interval_ms: u64,
 }
 
 impl Engine {
-    /// To whom a purchase is paid out, if it is one that is: the payer's own destination or recipient.
+    /// Payout plan of a purchase, if it has one: the payer's own destination or recipient.
     pub(super) async fn payout_plan(
         &self,
         payer: &Wallet,
@@ -68,7 +68,7 @@ impl Engine {
         Ok(Some(PayoutPlan { target, terms, quoted }))
     }
 
-    /// A saved recipient is paid by what the app knows it by.
+    /// A saved recipient is paid by the app's identifier for them.
     async fn payee(
         &self,
         payer: &Wallet,
@@ -76,7 +76,7 @@ impl Engine {
         payee: &AppPayee,
     ) -> Result<(PaymentRecipientId, Platform, AppPayee), ClaimError> {
         let Ok(id) = payee.recipient.parse::<PaymentRecipientId>() else {
-            // The edge asks for it.
+            // The HTTP layer requires it.
             let platform = platform.ok_or(ClaimError::Unavailable)?;
             let id = PaymentRecipientId::for_handle(&self.0.secret, payer, platform.name(), &payee.recipient);
             return Ok((id, platform, payee.clone()));
@@ -93,7 +93,7 @@ impl Engine {
         Ok((id, own.platform, payee))
     }
 
-    /// A payout.
+    /// A payout by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -119,7 +119,7 @@ impl Engine {
             .await
     }
 
-    /// What became of a payout's money that came back after its return window.
+    /// What happened to a payout's money that was returned after its return window.
     ///
     /// # Errors
     /// When storage fails.
@@ -127,10 +127,10 @@ impl Engine {
         Ok(self.0.registries.late_returns.read(id).await?.map(|(late, _)| late))
     }
 
-    /// Takes the card that a payout's recipient has given.
+    /// Stores the card that a payout's recipient has entered.
     ///
     /// # Errors
-    /// When it does not wait for one.
+    /// When the payout does not wait for one.
     pub async fn submit_payout_details(
         &self,
         id: PayoutId,
@@ -141,24 +141,24 @@ impl Engine {
         Ok(self.0.registries.payouts.ask(id, command).await?)
     }
 
-    /// The rails are said to have something to tell: they are asked now and not only when it is time. Whoever says so
-    /// need not be believed; what counts is what the rails answer.
+    /// Polls the rails' events now instead of at the next interval. The caller need not be trusted: only the rails'
+    /// response counts.
     pub fn wake_payout_poller(&self) {
         self.0.payout_events_ready.notify_one();
     }
 
-    /// The same of the issuers of reloadable and of prepaid cards.
+    /// Polls the events of the issuers of reloadable and prepaid cards now.
     pub fn wake_card_poller(&self) {
         self.0.card_events_ready.notify_one();
         self.0.prepaid_events_ready.notify_one();
     }
 
-    /// The same of the bank, where something may have come in.
+    /// Polls the bank's incoming transfers now.
     pub fn wake_bank_poller(&self) {
         self.0.bank_events_ready.notify_one();
     }
 
-    /// A saved recipient.
+    /// A saved recipient by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -166,14 +166,15 @@ impl Engine {
         Ok(self.0.registries.recipients.read(id).await?.map(|(saved, _)| saved))
     }
 
-    /// Waits until a recipient is saved, which the batch of the first payment to it only orders. The caller bounds it.
+    /// Waits until a recipient is saved. The batch of the first payment to them only creates the job for it. The caller
+    /// sets the timeout.
     pub async fn await_recipient_saved(&self, id: PaymentRecipientId) {
-        // Its actor died: whoever asks next finds it saved or not.
+        // If its actor died, the next read shows whether it is saved.
         drop(self.0.registries.recipients.outcome(id, 0).await);
     }
 
-    /// A wallet's recipients that `shown` wants, oldest first, after the given one, at most `limit`; and whether there
-    /// are more.
+    /// A wallet's recipients that match the filter, oldest first, after the given one, at most `limit`; and whether
+    /// there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -203,10 +204,12 @@ impl Engine {
         }
     }
 
-    /// Renames, hides or shows a recipient; what is `None` stays as it is. The answer is remembered if there is a memo.
+    /// Renames, hides or shows a recipient; `None` leaves a field unchanged. Persists the response if there is an
+    /// idempotency recorder.
     ///
     /// # Errors
-    /// When it is deleted or the engine cannot answer; [`Denied::Used`] when the memo's key was used in between.
+    /// When it is deleted or the engine can't answer; [`OperationError::AlreadyUsed`] when the idempotency key was used
+    /// meanwhile.
     pub async fn update_recipient(
         &self,
         id: PaymentRecipientId,
@@ -219,10 +222,11 @@ impl Engine {
             .await
     }
 
-    /// Takes a recipient off every list. The answer is remembered if there is a memo.
+    /// Deletes a recipient from every list. Persists the response if there is an idempotency recorder.
     ///
     /// # Errors
-    /// When it is deleted already or the engine cannot answer; [`Denied::Used`] when the memo's key was used in between.
+    /// When it is already deleted or the engine can't answer; [`OperationError::AlreadyUsed`] when the idempotency key
+    /// was used meanwhile.
     pub async fn delete_recipient(
         &self,
         id: PaymentRecipientId,
@@ -236,7 +240,7 @@ impl Engine {
     /// Registers a bank destination under a new id.
     ///
     /// # Errors
-    /// When the id is taken or the engine cannot answer.
+    /// When the id is taken or the engine can't answer.
     pub async fn register_destination(
         &self,
         id: BankDestinationId,
@@ -250,10 +254,10 @@ impl Engine {
             .await
     }
 
-    /// Renames a bank destination. The answer is remembered if there is a memo.
+    /// Renames a bank destination. Persists the response if there is an idempotency recorder.
     ///
     /// # Errors
-    /// When it was removed; [`Denied::Used`] when the memo's key was used in between.
+    /// When it was removed; [`OperationError::AlreadyUsed`] when the idempotency key was used meanwhile.
     pub async fn rename_destination(
         &self,
         id: BankDestinationId,
@@ -265,10 +269,10 @@ impl Engine {
             .await
     }
 
-    /// Takes a bank destination off its owner's list.
+    /// Removes a bank destination from its owner's list.
     ///
     /// # Errors
-    /// When it is not on it.
+    /// When it is not on the list.
     pub async fn remove_destination(
         &self,
         id: BankDestinationId,
@@ -279,7 +283,7 @@ impl Engine {
             .await
     }
 
-    /// A bank destination, removed or not.
+    /// A bank destination by its id, removed ones included.
     ///
     /// # Errors
     /// When storage fails.
@@ -306,7 +310,7 @@ impl Engine {
     }
 }
 
-/// The payout rails' words.
+/// The payout rails' events.
 pub(super) struct PayoutEventSource {
     rails: Arc<dyn PayoutRails>,
     registries: Registries,
@@ -347,8 +351,8 @@ async fn apply_payout_event(families: &Registries, word: &PayoutEvent) -> Result
     let command = payout::Command::RecordRailEvent(word.update.clone());
     match families.payouts.ask(payout, command).await {
         Ok(()) => Ok(()),
-        // The rail knows a payout that the store does not (an older backup was restored): nothing here can be moved by
-        // it, and it must be seen.
+        // The rail knows a payout that the store does not, because an older backup was restored. The event changes
+        // nothing here, and an operator must see it.
         Err(refusal @ (AskError::NotFound | AskError::Rejected(_))) => {
             tracing::error!(%payout, sequence, ?refusal, "a rail tells of a payout that is not known here");
             Ok(())

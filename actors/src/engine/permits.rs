@@ -14,7 +14,7 @@ pub struct AdmissionPermit {
 }
 
 impl AdmissionPermit {
-    /// Never releases it: a bug that tests plant.
+    /// Never releases it: a mutant that tests must detect.
     pub(super) fn leak(self) {
         self.permit.forget();
     }
@@ -44,7 +44,7 @@ impl Drop for PayerPermit {
 /// Nothing was claimed; come back later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverloadError {
-    /// In seconds.
+    /// When to retry, in seconds.
     pub retry_after_s: u64,
 }
 
@@ -52,7 +52,7 @@ impl Engine {
     /// Takes a permit for one paid call of an account.
     ///
     /// # Errors
-    /// [`Overloaded`] at the limit of the engine, of the account's share or of the journal.
+    /// [`OverloadError`] at the limit of the engine, the account or the journal.
     pub fn admit(&self, account: &Wallet) -> Result<AdmissionPermit, OverloadError> {
         let full = |lack| {
             self.0.overloads.record(lack);

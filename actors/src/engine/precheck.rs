@@ -7,8 +7,9 @@ use crate::account;
 use crate::id::Wallet;
 
 impl Engine {
-    /// A payment that the chain would decline is not claimed. A frozen account and its caps come first in the contract's order
-    /// of errors, so both are checked before the decline is returned. `is_counted`: the caps include this payment already.
+    /// A payment that the chain would decline is not claimed. A frozen account and its caps come first in the
+    /// contract's order of errors, so both are checked before the decline is returned. `is_counted`: the caps include
+    /// this payment already.
     pub(super) async fn precheck(
         &self,
         account: &Wallet,

@@ -1,4 +1,4 @@
-//! What a purchase needs of its payer and of the world, before anything is claimed.
+//! Preconditions of a purchase, resolved before anything is claimed.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::port::GiftCardOffer;
 use crate::product::{Precondition, Purchase};
 
 impl Engine {
-    /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
-    /// is a row, so that what changes in between is no purchase either.
+    /// Resolves what a purchase requires of its payer and of the service, in the contract's error order. The claim's
+    /// batch checks every row-based one again, so that a change in between prevents the purchase.
     pub(super) async fn resolve_preconditions(
         &self,
         payer: &Wallet,
@@ -46,7 +46,7 @@ impl Engine {
             }
         }
         if matches!(request.purchase, Purchase::CardBalance { .. }) {
-            // It is forwarded out of what its own chain's treasury has.
+            // It is forwarded from the treasury of the payment's own chain.
             let rail = request.authorization.network();
             self.check_treasury(rail).await.map_err(|why| match why {
                 ReservationError::InsufficientTreasury(network) => ClaimError::InsufficientTreasury(network),
@@ -56,7 +56,7 @@ impl Engine {
         self.resolve_one(payer, request, found).await
     }
 
-    /// What the product is built on, besides the purchase.
+    /// Resolves the product's own precondition.
     async fn resolve_one(
         &self,
         payer: &Wallet,
@@ -67,8 +67,8 @@ impl Engine {
         Ok(plan.map_or(found, |plan| ResolvedPreconditions::Payout(Box::new(plan))))
     }
 
-    /// Whether the catalog has the gift card. At which rate, is no reason to refuse: what comes on top is ours, and the
-    /// payment fits a quote that holds. A catalog that does not answer sells nothing.
+    /// Whether the catalog has the gift card. A changed fee rate is no reason to reject: we pay the difference, and the
+    /// payment matches a valid quote. Without an answer from the catalog nothing is sold.
     async fn in_stock(&self, request: &PaymentRequest) -> Result<ResolvedPreconditions, ClaimError> {
         let Purchase::GiftCard {
             amount,
@@ -95,7 +95,7 @@ impl Engine {
     }
 }
 
-/// What a claim that was refused tells its caller.
+/// The caller's error for a rejected claim.
 pub(super) fn map_rejection(id: PaymentId, refusal: AskError<account::Rejection>) -> ClaimError {
     match refusal {
         AskError::Rejected(rejection) => map_account_rejection(rejection),
@@ -104,7 +104,7 @@ pub(super) fn map_rejection(id: PaymentId, refusal: AskError<account::Rejection>
     }
 }
 
-/// What the account's own refusal tells its caller.
+/// The caller's error for the account's own rejection.
 pub(super) fn map_account_rejection(rejection: account::Rejection) -> ClaimError {
     match rejection {
         account::Rejection::Frozen { message } => ClaimError::Frozen { message },

@@ -1,5 +1,5 @@
-//! What providers tell unasked: payouts that come back days later, cards that are charged, money that comes in. Each provider
-//! numbers its words; a row says up to which they are known.
+//! Provider events that arrive without a request: payouts returned days later, card transactions, incoming transfers.
+//! Each provider numbers its events. A row stores the position up to which they are processed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,35 +12,35 @@ use super::{Engine, Inner};
 use crate::kernel::table;
 use crate::port::{BoxFuture, PortError};
 
-/// Words of a provider that are read in one go.
+/// Events read in one page.
 const PAGE: usize = 200;
 
-/// A provider that tells, and whom its words go to.
+/// A provider with an event feed, and the entities that its events go to.
 pub(super) trait ProviderEventSource: Send + Sync + 'static {
-    /// A word.
+    /// An event of this provider.
     type Event: Send + Sync + 'static;
-    /// The fact about the store that says how far it was heard.
+    /// Key of the META row that stores the position.
     const CURSOR_KEY: &'static str;
-    /// For the log.
+    /// Provider name in logs.
     const PROVIDER: &'static str;
 
-    /// Out of the engine, with no hold on the engine itself.
+    /// Takes what it needs from the engine, without a reference to the engine itself.
     fn from_engine(inner: &Inner) -> Self;
 
-    /// Rung when it is said to have something to tell.
+    /// Notified when the provider may have new events.
     fn wake(inner: &Inner) -> Arc<Notify>;
 
-    /// A word's place among the provider's, from 1.
+    /// Position of an event in the provider's feed, from 1.
     fn position(word: &Self::Event) -> u64;
 
-    /// What it told since, oldest first.
+    /// Events after a position, oldest first.
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Self::Event>, PortError>>;
 
-    /// Brings a word to its entity. A word that nothing can be moved by is no error.
+    /// Applies an event to its entity. An event that can't change anything is no error.
     fn apply<'a>(&'a self, word: &'a Self::Event) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Up to where a provider's words are known.
+/// Position up to which a provider's events are processed.
 #[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
 struct ProviderCursor(u64);
 
@@ -48,23 +48,23 @@ impl Stored for ProviderCursor {
     const SCHEMA: u16 = 127;
 }
 
-/// What a listener has heard in this life.
+/// A poller's state since the process started.
 struct Poller<W> {
-    /// The last word read; `None` before the first reading.
+    /// Position of the last event read; `None` before the first page.
     position: Option<u64>,
-    /// Words that their entities could not take yet: what is written down stays before them.
+    /// Events that their entities could not accept yet. The stored position stays before them.
     deferred: Vec<W>,
 }
 
-/// Listens to a provider for as long as the engine lives. A reading that panics is logged, and the next one begins where
-/// it is written down.
+/// Polls a provider for the lifetime of the engine. A page that panics is logged, and the next one starts at the stored
+/// position.
 pub(super) fn spawn_poller<T: ProviderEventSource>(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
     let bell = T::wake(&engine.0);
     let every = Duration::from_millis(engine.0.settings.payouts.poll_interval_ms.max(1));
     tokio::spawn(async move {
         let mut ears = Poller::default();
-        // A provider that is away for a day is logged once, not at each reading.
+        // A provider that is down for a day is logged once, not at each poll.
         let mut failing = None;
         loop {
             tokio::select! {
@@ -113,8 +113,8 @@ impl<W> Default for Poller<W> {
 }
 
 impl<W> Poller<W> {
-    /// Reads what was told since, tells the entities, and only then writes down how far that was. A word that is told
-    /// twice changes nothing; one entity that cannot be told holds up no other.
+    /// Reads new events, applies them to their entities, and then stores the position. A repeated event changes
+    /// nothing. An entity that can't accept its event delays no other.
     async fn poll_once<T: ProviderEventSource<Event = W>>(
         &mut self,
         store: &dyn Store,
@@ -157,7 +157,7 @@ impl<W> Poller<W> {
     }
 }
 
-/// Puts a fact about the store.
+/// Writes a META row.
 pub(super) async fn persist_cursor(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
     let batch = Batch {
         writes: vec![Write::Put {

@@ -1,4 +1,4 @@
-//! Reads: from the latest durable state, without an actor.
+//! Reads from the latest durable state, without an actor.
 
 use std::collections::VecDeque;
 
@@ -17,12 +17,12 @@ use crate::port::Timestamp;
 use crate::session::Session;
 use crate::top_up::TopUp;
 
-/// What the engine is doing now, for the operator.
+/// Current load of the engine, for operators.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineLoad {
-    /// Resident entities of all kinds.
+    /// Entities of all kinds in memory.
     pub active_entities: usize,
-    /// Actors that died and were replaced since the start.
+    /// Actors that crashed and were replaced since the start.
     pub restarts: u64,
     /// Paid calls that could still be admitted.
     pub permits_free: usize,
@@ -32,17 +32,17 @@ pub struct EngineLoad {
     pub claims: usize,
 }
 
-/// Entities, each with when it was made and its number.
+/// Entities, each with its creation time and number.
 pub(super) type NewestIndex<E> = Vec<((Timestamp, u128), <E as Entity>::Id, E)>;
 
-/// What they look like now.
+/// The owner's view of each entity.
 fn view_of<E: Entity>(newest: NewestIndex<E>) -> Vec<((Timestamp, u128), JsonObject)> {
     let view = |(made, id, entity): ((Timestamp, u128), E::Id, E)| (made, entity.view(&id));
     newest.into_iter().map(view).collect()
 }
 
 impl Engine {
-    /// An account.
+    /// An account by its wallet.
     ///
     /// # Errors
     /// When storage fails.
@@ -56,7 +56,7 @@ impl Engine {
             .map(|(account, _)| account))
     }
 
-    /// A card.
+    /// A prepaid card by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -64,7 +64,7 @@ impl Engine {
         Ok(self.0.registries.cards.read(id).await?.map(|(card, _)| card))
     }
 
-    /// A gift card.
+    /// A gift card by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -90,7 +90,7 @@ impl Engine {
             .await
     }
 
-    /// An order of an international card.
+    /// An international card order by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -98,7 +98,7 @@ impl Engine {
         Ok(self.0.registries.intl_orders.read(id).await?.map(|(order, _)| order))
     }
 
-    /// A payment.
+    /// A payment by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -106,7 +106,7 @@ impl Engine {
         Ok(self.0.registries.payments.read(id).await?.map(|(payment, _)| payment))
     }
 
-    /// A session.
+    /// A session by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -150,7 +150,7 @@ impl Engine {
         self.list_owned(family, owner, CardId, after, limit).await
     }
 
-    /// What a wallet's cards of all kinds look like now, newest first, at most `limit`.
+    /// Views of a wallet's cards of all kinds, newest first, at most `limit`.
     ///
     /// # Errors
     /// When storage fails.
@@ -176,7 +176,7 @@ impl Engine {
         Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
     }
 
-    /// The same of orders of international cards.
+    /// A wallet's newest international card orders, newest last, at most `limit`.
     ///
     /// # Errors
     /// When storage fails.
@@ -212,7 +212,7 @@ impl Engine {
             .await
     }
 
-    /// The newest that a wallet has of one kind, oldest first, each with when it was made and its number.
+    /// A wallet's newest entities of one kind, oldest first, each with its creation time and number.
     pub(super) async fn newest<E: Entity>(
         &self,
         family: &EntityRegistry<E>,
@@ -250,7 +250,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// A top-up.
+    /// A top-up by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -279,7 +279,7 @@ impl Engine {
             .await
     }
 
-    /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and
+    /// A wallet's entities of one kind, oldest first, at most `limit`, after the given creation time and id; and
     /// whether there are more.
     pub(super) async fn list_owned<E: Entity>(
         &self,
@@ -331,7 +331,7 @@ impl Engine {
         Ok(row.map(|row| row.value.to_vec()))
     }
 
-    /// Effects that are not done, stuck ones included, at most `limit`.
+    /// Open jobs, dead letters included, at most `limit`.
     ///
     /// # Errors
     /// When storage fails.
@@ -342,7 +342,7 @@ impl Engine {
             .collect()
     }
 
-    /// What is resident and free now.
+    /// Current load: resident entities and free permits.
     pub fn current_load(&self) -> EngineLoad {
         let inner = &self.0;
         let kinds = inner.registries.entity_stats();
@@ -355,7 +355,7 @@ impl Engine {
         }
     }
 
-    /// Whether another wallet already has this one's lowercased address. Only Solana addresses have case.
+    /// Whether another wallet's address is the same in lower case. Only Solana addresses have case.
     pub(super) async fn has_user_id_collision(&self, wallet: &Wallet) -> Result<bool, StoreError> {
         match wallet {
             Wallet::Evm(_) => Ok(false),

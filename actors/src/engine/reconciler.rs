@@ -1,6 +1,5 @@
-//! Reconciliation: our books and everybody else's lists, walked through side by side. Whoever lists something that we do not
-//! have is found by its list, whoever lacks what we have by our books; each is one look-up on the other side, so that
-//! nothing is remembered of a walk but its place.
+//! Reconciliation of our records with external lists. Their list shows what we lack; our records show what they lack.
+//! Each entry takes one lookup on the opposite side, so a run stores nothing but its cursor.
 
 mod chains;
 mod cursor;
@@ -29,41 +28,41 @@ pub use self::cursor::ReconciliationCursor;
 pub use self::status::{CompletedRun, OpenDiscrepancy, ReconciliationStatus};
 pub(super) use self::worker::{ReconciliationStats, spawn};
 
-/// Whose lists there are, and how they are walked through.
+/// External lists and settings of the reconciler.
 #[derive(Clone)]
 pub struct ReconcilerDeps {
-    /// Everybody's.
+    /// The external lists.
     pub lists: ReconciliationLists,
-    /// How fast.
+    /// Page size, pauses and timeouts.
     pub settings: ReconcilerSettings,
 }
 
-/// How fast lists are walked through.
+/// Page size, pauses and timeouts of reconciliation.
 #[derive(Clone, Copy, Debug)]
 pub struct ReconcilerSettings {
-    /// Between two steps of a walk, in milliseconds.
+    /// Between two steps of a run, in milliseconds.
     pub pause_ms: u64,
-    /// Between two walks, in milliseconds.
+    /// Between two runs, in milliseconds.
     pub rest_ms: u64,
-    /// Things that one step compares, about.
+    /// Approximate number of entries that one step compares.
     pub page: usize,
-    /// See [`Moment::grace_ms`].
+    /// Milliseconds; see [`GraceWindow::grace_ms`].
     pub grace_ms: u64,
-    /// After which a list that does not answer is left out of a walk, in milliseconds.
+    /// A list that does not answer within this number of milliseconds is left out of the run.
     pub timeout_ms: u64,
 }
 
-/// Reads both sides and says where they differ. It changes nothing.
+/// Reads both sides and reports discrepancies. Changes nothing.
 pub struct Reconciler {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     deps: ReconcilerDeps,
     secret: [u8; 32],
-    /// What left the treasury by our books, as last read.
+    /// Outgoing transfers of the treasury by our records, as last read.
     known: Option<RecordedTransfers>,
-    /// Whether that was in this step: it is a look at every withdrawal and top-up, so that there is one a step.
+    /// Whether `known` was read in this step. The read covers every withdrawal and top-up, so it happens once a step.
     is_fresh: bool,
-    /// Who has not answered in this step, and is not waited for again in it.
+    /// Sources that timed out in this step. They are not queried again in it.
     silent: BTreeSet<ReconciliationSource>,
 }
 
@@ -74,7 +73,7 @@ fn error_text(error: impl std::fmt::Display) -> String {
 }
 
 impl Reconciler {
-    /// Over a store and the lists.
+    /// Creates a reconciler over a store and the lists.
     ///
     /// # Errors
     /// When storage fails.
@@ -94,8 +93,8 @@ impl Reconciler {
         })
     }
 
-    /// Goes on with a walk for about a page, and returns what differs. What cannot be read, a list or a row, is left out,
-    /// which the walk knows.
+    /// Continues a run by about one page and returns the discrepancies. A list or row that can't be read is skipped,
+    /// and the run records that.
     pub async fn step(&mut self, walk: &mut ReconciliationCursor) -> Vec<DiscrepancyDetails> {
         self.is_fresh = false;
         self.silent.clear();
@@ -120,7 +119,7 @@ impl Reconciler {
         found
     }
 
-    /// A page of somebody's list, each held against our books; how many there were.
+    /// Compares a page of an external list with our records; returns the number of entries.
     async fn scan_source(
         &mut self,
         source: ReconciliationSource,
@@ -157,7 +156,7 @@ impl Reconciler {
         Ok(looked)
     }
 
-    /// One thing of a list. A row of ours that cannot be read hides none of the others.
+    /// Compares one entry of a list. A row that can't be read hides no other discrepancy.
     fn compare_with_counterparty(
         &self,
         named: (ReconciliationSource, EntryKind, &str),
@@ -181,7 +180,7 @@ impl Reconciler {
         }
     }
 
-    /// A page of our books, each held against the lists that should have it; how many rows there were.
+    /// Compares a page of our records with the lists that should have them; returns the number of rows.
     async fn scan_own_tables(
         &mut self,
         table: &[u8],
@@ -226,10 +225,10 @@ impl Reconciler {
         Ok(rows.len())
     }
 
-    /// Holds what once differed against both sides again; `None` when it does not any more.
+    /// Compares both sides of an open discrepancy again; `None` when it no longer exists.
     ///
     /// # Errors
-    /// When a side could not be read: then nothing is known.
+    /// When a side could not be read: the result is then unknown.
     pub async fn recheck(&mut self, open: &DiscrepancyDetails) -> ReadFuture<Option<DiscrepancyDetails>> {
         if !self.has_list(open.source) {
             return Err("there is no such list any more".into());
@@ -251,7 +250,7 @@ impl Reconciler {
         self.recheck_transfer(network, open).await
     }
 
-    /// Our row behind what once differed, though the other side does not have it.
+    /// Our entry behind an open discrepancy that the external list lacks.
     async fn internal_entry_behind(&mut self, open: &DiscrepancyDetails) -> ReadFuture<Option<InternalEntry>> {
         match (open.entry_kind, open.source.network()) {
             (EntryKind::OutgoingTransfer, Some(network)) => {
@@ -282,7 +281,7 @@ impl Reconciler {
         }
     }
 
-    /// What our books say of an entry of a provider's list.
+    /// Our entry for an entry of a provider's list.
     async fn internal_entry_listed(
         &mut self,
         source: ReconciliationSource,
@@ -300,7 +299,7 @@ impl Reconciler {
             .map_err(error_text)
     }
 
-    /// What left, and what crosses, by our books: read anew, once a step. What came since is younger than any time of grace.
+    /// Outgoing and bridge transfers by our records, read once a step. Anything newer is within the grace window.
     async fn recorded_transfers(&mut self) -> ReadFuture<&RecordedTransfers> {
         if !self.is_fresh {
             self.known = Some(RecordedTransfers::read(&*self.store).await.map_err(error_text)?);
@@ -309,7 +308,7 @@ impl Reconciler {
         self.known.as_ref().ok_or_else(|| "nothing was read".to_owned())
     }
 
-    /// What a provider says of something by its name there.
+    /// A provider's entry by its key.
     async fn provider_entry(&mut self, source: ReconciliationSource, key: &str) -> ReadFuture<CounterpartyEntry> {
         let Some(list) = self.deps.lists.providers.get(&source).cloned() else {
             return Ok(CounterpartyEntry::Nothing);
@@ -343,7 +342,8 @@ impl Reconciler {
         })
     }
 
-    /// Asks a list. Who does not answer is not waited for again in this step: it must not slow what others are asked.
+    /// Reads a list with a timeout. A source that times out is not queried again in this step, so that it does not
+    /// delay the others.
     async fn with_timeout<T>(
         &mut self,
         source: ReconciliationSource,
@@ -365,17 +365,17 @@ impl Reconciler {
     }
 }
 
-/// What the other side has.
+/// An entry of an external list.
 enum CounterpartyEntry {
     Nothing,
-    /// All that a chain shows of it.
+    /// A transfer as the chain lists it.
     ChainMovement(Box<ChainMovement>),
-    /// All that a provider lists of it.
+    /// An entry as the provider lists it.
     ProviderEntry(Box<ProviderEntry>),
 }
 
 impl CounterpartyEntry {
-    /// Its name on a chain's list.
+    /// Key of the transfer on the chain's list.
     fn key(&self) -> Option<String> {
         match self {
             Self::ChainMovement(moved) => Some(moved.key()),

@@ -1,4 +1,4 @@
-//! Refunds: what operators give back in connection with a payment, a second of them above a limit.
+//! Refunds by operators. Above a limit a second operator must approve.
 
 mod usable;
 
@@ -22,45 +22,46 @@ use crate::refund::{self, Command, Refund, RefundRequest, Refunded, Rejection};
 /// Why there is no refund. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefundError {
-    /// There is no such payment, or no such refund.
+    /// The payment or the refund does not exist.
     NotFound,
-    /// More than can be given back.
+    /// The amount exceeds what can be refunded.
     AmountTooLarge {
-        /// What can: nothing while the product may still fail, which credits the charge by itself.
+        /// Refundable amount. Zero while the product may still fail, because a failure credits the charge
+        /// automatically.
         refundable_amount: Usdc,
     },
-    /// The holder would have the money and could still use what it bought, and nobody has said that they may.
+    /// The owner would have the money and could still use the product, and the request does not allow that.
     ProductStillUsable {
-        /// How much of it they can use.
+        /// Part of the amount that the owner can still use.
         usable: Usdc,
-        /// What can be given back as it is.
+        /// Amount that can be refunded without that permission.
         refundable: Usdc,
-        /// What was bought.
+        /// The purchased product.
         product: PurchasedProduct,
     },
-    /// Its state is against it.
+    /// The payment's or refund's state does not allow it.
     InvalidState(&'static str),
-    /// Whoever asked for it does not approve it.
+    /// The operator who requested it can't approve it.
     SelfApproval,
-    /// It is about another amount.
+    /// The refund has another amount.
     AmountMismatch,
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
-/// What an operator asks for.
+/// An operator's refund request.
 #[derive(Clone, Debug)]
 pub struct RefundParams {
-    /// How much.
+    /// Amount to refund.
     pub amount: Usdc,
-    /// Why, for operators alone.
+    /// Reason, visible to operators only.
     pub reason: String,
-    /// Whether the holder may keep what was bought as well: without this word no more is given back than they can no longer use.
+    /// Whether the owner may keep the product as well. Otherwise only what they can no longer use is refunded.
     pub holder_keeps_product: bool,
 }
 
 impl Engine {
-    /// The refund of a payment, if one was ever asked for.
+    /// The refund of a payment, if one was ever requested.
     ///
     /// # Errors
     /// When storage fails.
@@ -69,7 +70,8 @@ impl Engine {
         Ok(read.map(|(refund, _)| refund))
     }
 
-    /// Refunds that wait for a second operator, the oldest first, behind a place, at most `limit`; each with its own place.
+    /// Refunds that await a second operator, oldest first, after a position, at most `limit`; each with its own
+    /// position.
     ///
     /// # Errors
     /// When storage fails.
@@ -90,7 +92,7 @@ impl Engine {
                 continue;
             };
             let refund = self.refund(&RefundId(id)).await?;
-            // Decided since the rows were read, or asked for again.
+            // Decided or requested again since the rows were read.
             found.extend(
                 refund
                     .filter(|refund| refund.created_at == at)
@@ -100,8 +102,8 @@ impl Engine {
         Ok(found)
     }
 
-    /// Every refund, however it stands, in the order of their ids, behind a place, at most `limit`; each with its own place. Damaged
-    /// ones are left out.
+    /// All refunds, in any state, in the order of their ids, after a position, at most `limit`; each with its own
+    /// position. Corrupt rows are skipped.
     ///
     /// # Errors
     /// When storage fails.
@@ -113,7 +115,7 @@ impl Engine {
         let mut after = after.map(|(_, id)| table::entity(EntityKind::Refund, &id.to_be_bytes()));
         let every = table::entity(EntityKind::Refund, &[]);
         let mut found = Vec::with_capacity(limit);
-        // A page that lacks damaged ones is no last page.
+        // A page is not the last one because corrupt rows are missing from it.
         while found.len() < limit {
             let rows = self.0.store.scan(&every, after.as_deref(), limit - found.len()).await?;
             let Some((last, _)) = rows.last() else { break };
@@ -127,9 +129,9 @@ impl Engine {
         Ok(found)
     }
 
-    /// Whose payment it is, if so much of it can be given back now; and what must not have changed when it is given: a product
-    /// that credits its payer by itself meanwhile, one that its holder can use, and a chain that takes the payment back, come
-    /// first.
+    /// The payment's owner, if this amount can be refunded now, and the conditions under which it is credited. The
+    /// conditions exclude that meanwhile the product credits its payer, its owner uses it, or its chain reorgs the
+    /// payment.
     async fn check_refundable(
         &self,
         payment: PaymentId,
@@ -165,10 +167,10 @@ impl Engine {
         read.ok_or(RefundError::NotFound)
     }
 
-    /// An operator asks for a refund. Up to the limit it takes effect; above, it waits for another.
+    /// Requests a refund. Up to the limit it takes effect at once; above, it waits for another operator.
     ///
     /// # Errors
-    /// [`NotRefunded`].
+    /// [`RefundError`].
     pub async fn request_refund(
         &self,
         payment: PaymentId,
@@ -186,7 +188,8 @@ impl Engine {
             by: act.operator.clone(),
         };
         for _ in 0..MAX_CONFLICT_RETRIES {
-            // Whoever asks again because the answer was lost is told how it stands, whatever became of the product since.
+            // A repeated request, for example after a lost response, gets the refund's status, whatever the product's
+            // state now.
             let known = self.refund(&id).await.map_err(storage_error)?;
             if let Some(known) = known.filter(|known| known.is_same_request(&asked)) {
                 return Ok((id, known));
@@ -208,7 +211,7 @@ impl Engine {
                 .ask_as_operator_with_extras(&one, refunds, (act, &beside), ask)
                 .await
             {
-                // What it is about has changed since it was read.
+                // The payment or product has changed since it was read.
                 Err(AskError::Conflict) => {}
                 told => return self.map_refund_reply(id, told).await,
             }
@@ -216,10 +219,10 @@ impl Engine {
         Err(RefundError::Unavailable)
     }
 
-    /// Another operator approves a refund of this amount: the balance is credited.
+    /// Approves a refund of this amount by another operator: the balance is credited.
     ///
     /// # Errors
-    /// [`NotRefunded`].
+    /// [`RefundError`].
     pub async fn approve_refund(
         &self,
         id: RefundId,
@@ -227,7 +230,7 @@ impl Engine {
         act: &OperatorAction,
     ) -> Result<(RefundId, Refund), RefundError> {
         let one = self.lock_operator().await;
-        // A refund is brought into being by whoever asks for it, and by nobody else.
+        // Only a request creates a refund.
         let refund = self
             .refund(&id)
             .await
@@ -236,8 +239,8 @@ impl Engine {
         for _ in 0..MAX_CONFLICT_RETRIES {
             let mut beside = AuditExtras::default();
             if refund.status == refund::Status::Requested {
-                // Since it was asked for its chain may have taken the payment back, its card been closed and credited, or a
-                // merchant given money back to the card.
+                // Since the request, a reorg may have reversed the payment, or the card may have been closed and
+                // credited. A merchant may also have refunded the card.
                 let asked = &refund.request;
                 let may = self.check_refundable(asked.payment, asked.amount, asked.holder_keeps_product);
                 beside.conditions = may.await?;
@@ -255,10 +258,10 @@ impl Engine {
         Err(RefundError::Unavailable)
     }
 
-    /// An operator rejects a refund, or takes it back.
+    /// Rejects a refund, or withdraws it by the operator who requested it.
     ///
     /// # Errors
-    /// [`NotRefunded`].
+    /// [`RefundError`].
     pub async fn reject_refund(
         &self,
         id: RefundId,
@@ -299,7 +302,7 @@ impl Engine {
     }
 }
 
-/// What a refund has given of a payment.
+/// Amount of a payment that was refunded so far.
 pub(super) async fn refunded_amount(all: &Registries, payment: PaymentId) -> Result<Refunded, LoadError> {
     let read = all.refunds.read(&RefundId::for_payment(payment)).await?;
     Ok(read.map_or_else(Refunded::default, |(refund, revision)| Refunded {
@@ -308,7 +311,7 @@ pub(super) async fn refunded_amount(all: &Registries, payment: PaymentId) -> Res
     }))
 }
 
-/// The same for a word about a card; nothing is read where nothing is given back of it.
+/// The refunded amount for a card snapshot. Reads nothing if the snapshot releases nothing.
 pub(super) async fn refunded_for_snapshot(
     all: &Registries,
     card: &Card,

@@ -1,5 +1,5 @@
-//! The directory of directories: every kind of entity that the engine runs. A product's line here is what gives it actors,
-//! supervisors, passivation and figures.
+//! All entity registries of the engine. A line here gives an entity kind its actors, supervisor, passivation and
+//! statistics.
 
 use ractor::{ActorCell, SpawnErr};
 
@@ -40,13 +40,13 @@ use crate::withdrawal::Withdrawal;
 
 macro_rules! define_registries {
     ($($field:ident: $entity:ty,)*) => {
-        /// One family of each kind.
+        /// One registry of each kind.
         #[derive(Clone)]
         pub(super) struct Registries {
             $(pub(super) $field: EntityRegistry<$entity>,)*
         }
 
-        /// The type of every event that subscribers can be told of, sorted: `<resource>.<change>`.
+        /// Every event type that clients can subscribe to, sorted: `<resource>.<change>`.
         pub fn event_types() -> Vec<String> {
             let mut types = Vec::new();
             $(if !<$entity as Entity>::SYSTEM_OWNED {
@@ -60,19 +60,19 @@ macro_rules! define_registries {
             /// Every kind, in the order of the fields.
             pub(super) const KINDS: &'static [EntityKind] = &[$(<$entity as Entity>::KIND),*];
 
-            /// Starts each with its supervisor under `root`.
+            /// Starts each registry with its supervisor under `root`.
             pub(super) async fn start(deps: &EntityDeps, root: &ActorCell) -> Result<Self, SpawnErr> {
                 Ok(Self {
                     $($field: EntityRegistry::start(deps.clone(), root.clone()).await?,)*
                 })
             }
 
-            /// Sends idle entities to rest.
+            /// Passivates idle entities.
             pub(super) fn sweep(&self) {
                 $(self.$field.passivate_idle();)*
             }
 
-            /// Everything of this name, of whatever kind: a wallet names an account and what its owner has one of.
+            /// Every entity with this id, of any kind. A wallet names an account and the owner's single entities.
             pub(super) async fn find_by_id(&self, text: &str) -> Result<Vec<CustomerResource>, LoadError> {
                 let mut resources = Vec::new();
                 $(if let Ok(id) = text.parse::<<$entity as Entity>::Id>()
@@ -83,7 +83,7 @@ macro_rules! define_registries {
                 Ok(resources)
             }
 
-            /// What the row of this kind and this part of a key holds.
+            /// The entity in the row of this kind and this part of a key.
             pub(super) async fn list_after(&self, kind: u8, key: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
                 $(if kind == <$entity as Entity>::KIND as u8
                     && let Some(id) = <<$entity as Entity>::Id as LookupId>::from_key(key)
@@ -94,12 +94,12 @@ macro_rules! define_registries {
                 Ok(None)
             }
 
-            /// How each stands, in the order of [`Registries::KINDS`].
+            /// Statistics of each kind, in the order of [`Registries::KINDS`].
             pub(super) fn entity_stats(&self) -> Vec<EntityStats> {
                 vec![$(EntityStats::from_registry(&self.$field)),*]
             }
 
-            /// Their supervisors and actors, in the same order.
+            /// Supervisors and actors of each kind, in the same order.
             pub(super) fn supervisor_states(&self) -> Vec<EntitySupervisorInfo> {
                 vec![$(EntitySupervisorInfo::from_registry(&self.$field)),*]
             }

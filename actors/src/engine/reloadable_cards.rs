@@ -1,4 +1,4 @@
-//! What a holder does with the balance at the card issuer: reloadable cards, and a list of what was taken back.
+//! Owners' use of the card balance: reloadable cards and withdrawals.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ use crate::reloadable_card::{self, ReloadableCard};
 use crate::top_up;
 use crate::withdrawal::Withdrawal;
 
-/// A withdrawal from either balance.
+/// A withdrawal from the account's balance or from the card balance.
 #[derive(Clone, Debug)]
 pub enum AnyWithdrawal {
-    /// From the account's.
+    /// From the account's balance.
     Account(Withdrawal),
-    /// From the one at the card issuer.
+    /// From the card balance at the issuer.
     Card(CardWithdrawal),
 }
 
 impl AnyWithdrawal {
-    /// Whose.
+    /// Account that owns the withdrawal.
     pub const fn owner(&self) -> Wallet {
         match self {
             Self::Account(withdrawal) => withdrawal.owner,
@@ -40,7 +40,7 @@ impl AnyWithdrawal {
         }
     }
 
-    /// As its owner sees it.
+    /// The owner's view.
     pub fn view(&self, id: &WithdrawalId) -> JsonObject {
         match self {
             Self::Account(withdrawal) => withdrawal.view(id),
@@ -50,12 +50,13 @@ impl AnyWithdrawal {
 }
 
 impl Engine {
-    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more. `funding` is what
-    /// [`Engine::top_up_left`] returned for the payment that the caller's token was issued for.
+    /// Orders a reloadable card, which is `creating` from then on; [`Engine::await_reloadable`] waits for the result.
+    /// `funding` is what [`Engine::top_up_left`] returned for the payment behind the caller's token.
     ///
     /// # Errors
-    /// [`Denied::Used`] when an earlier use of the memo's key was executed, [`Denied::Unavailable`] when no account at the
-    /// issuer is linked any more, or another token of that payment ordered at the same moment.
+    /// [`OperationError::AlreadyUsed`] when an earlier request with the idempotency key was executed.
+    /// [`OperationError::Unavailable`] when no issuer account is linked any more, or another token of that payment
+    /// ordered at the same moment.
     pub async fn create_reloadable(
         &self,
         (id, owner, account): (CardId, Wallet, [u8; 20]),
@@ -74,9 +75,10 @@ impl Engine {
         created.await.map(drop)
     }
 
-    /// What tokens issued for this payment may still load on reloadable cards, and how many cards they have ordered: what it
-    /// brought onto the card balance, less what they have loaded. Nothing for a payment that bought something else, and for one
-    /// whose top-up failed, since its money is on the account's balance.
+    /// The amount that tokens of this payment may still load on reloadable cards, and the number of cards they have
+    /// ordered. The amount is what the payment added to the card balance, less what these cards have loaded. Zero for a
+    /// payment that bought something else. Zero also if its top-up failed, since the money is then on the account's
+    /// balance.
     ///
     /// # Errors
     /// When storage fails.
@@ -90,7 +92,7 @@ impl Engine {
         for (_, row) in &rows {
             let id = row.value.first_chunk().map_or(0, |id| u128::from_be_bytes(*id));
             let card = self.reloadable(&CardId(id)).await?;
-            // Of one that the issuer refused nothing was taken; one that is not there is of no batch.
+            // An order that the issuer declined has taken nothing. A card that does not exist belongs to no batch.
             let taken = card.filter(|card| !matches!(card.status, reloadable_card::Status::Failed { .. }));
             loaded = Cents::new(loaded.get().saturating_add(taken.map_or(0, |card| card.amount.get())));
         }
@@ -111,11 +113,11 @@ impl Engine {
         Ok((Cents::new(brought.saturating_sub(loaded.get())), nth))
     }
 
-    /// Brings a holder's wish on its way, and says whether the issuer is asked: if not, it is so already. The answer is
-    /// remembered if there is a memo.
+    /// Starts an owner's card action. Returns false if the card is already in that state and the issuer is not asked.
+    /// Persists the response if there is an idempotency recorder.
     ///
     /// # Errors
-    /// When the card is not open or paused, or another wish is not answered yet; [`Denied::Used`] as above.
+    /// When the card is not open or paused, or another action is pending; [`OperationError::AlreadyUsed`] as above.
     pub async fn request_card_action(
         &self,
         id: CardId,
@@ -127,7 +129,7 @@ impl Engine {
             .await
     }
 
-    /// Writes down that the owner is shown a reloadable card's number.
+    /// Records that the owner is shown a reloadable card's number.
     ///
     /// # Errors
     /// When the card is neither open nor paused.
@@ -137,12 +139,12 @@ impl Engine {
         revealed.await.map(drop)
     }
 
-    /// Waits until the issuer has answered whatever it was asked of a card. The caller bounds it.
+    /// Waits until no request for a card is pending at the issuer. The caller sets the timeout.
     pub async fn await_reloadable(&self, id: CardId) -> Option<ReloadableCard> {
         self.0.registries.reloadable_cards.outcome(id, 0).await.ok()
     }
 
-    /// A reloadable card.
+    /// A reloadable card by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -168,7 +170,7 @@ impl Engine {
         self.list_owned(family, owner, CardId, after, limit).await
     }
 
-    /// A wallet's newest reloadable cards, the newest last, at most `limit`.
+    /// A wallet's newest reloadable cards, newest last, at most `limit`.
     ///
     /// # Errors
     /// When storage fails.
@@ -194,8 +196,8 @@ impl Engine {
         Ok(self.card_withdrawal(id).await?.map(AnyWithdrawal::Card))
     }
 
-    /// A wallet's withdrawals from both balances, oldest first, after what was made at that time under that id, at most
-    /// `limit`; and whether there are more.
+    /// A wallet's withdrawals from both balances, oldest first, after the given creation time and id, at most `limit`;
+    /// and whether there are more.
     ///
     /// # Errors
     /// When storage fails.
@@ -235,7 +237,7 @@ impl Engine {
     }
 }
 
-/// The card issuer's words.
+/// Events of the issuer of reloadable cards.
 pub(super) struct CardEventSource {
     provider: Arc<dyn ReloadableCardProvider>,
     registries: Registries,
@@ -271,7 +273,7 @@ impl ProviderEventSource for CardEventSource {
     }
 }
 
-/// The words of the issuer of prepaid cards.
+/// Events of the issuer of prepaid cards.
 pub(super) struct PrepaidEventSource {
     issuer: Arc<dyn CardIssuer>,
     registries: Registries,
@@ -315,7 +317,7 @@ impl ProviderEventSource for PrepaidEventSource {
             let command = card::Command::RecordCardEvent(word.snapshot.clone(), refunded);
             match self.registries.cards.ask(word.card, command).await {
                 Ok(_) => Ok(()),
-                // The issuer's own answer to the order is still on its way.
+                // The issuer's response to the order is still in flight.
                 Err(refusal @ AskError::Rejected(card::Rejection::InvalidState("pending"))) => {
                     Err(format!("{}: {refusal:?}", word.card))
                 }
@@ -340,7 +342,7 @@ async fn apply_card_event(families: &Registries, word: &CardEvent) -> Result<(),
     let command = reloadable_card::Command::RecordCardEvent(word.snapshot.clone());
     match families.reloadable_cards.ask(card, command).await {
         Ok(_) => Ok(()),
-        // The issuer's own answer to the order is still on its way.
+        // The issuer's response to the order is still in flight.
         Err(refusal @ AskError::Rejected(reloadable_card::Rejection::InvalidState("creating"))) => {
             Err(format!("{card}: {refusal:?}"))
         }

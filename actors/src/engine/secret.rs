@@ -1,4 +1,4 @@
-//! The key that payment ids are made with.
+//! The key from which payment ids are derived.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::port::Entropy;
 
 const CLAIM_SECRET: &str = "claim-secret";
 
-/// The key that payment ids are made with, if there is one yet.
+/// The key from which payment ids are derived, if the store has one yet.
 pub(super) async fn stored_secret(store: &dyn Store) -> Result<Option<[u8; 32]>, StartError> {
     let row = store.read(&table::meta(CLAIM_SECRET)).await?;
     let damaged = |_| StartError::Corrupt("claim secret", codec::DecodeError::Truncated);
     row.map(|row| (*row.value).try_into().map_err(damaged)).transpose()
 }
 
-/// The key that payment ids are made with, made once for the life of the store.
+/// The key from which payment ids are derived. Created once for the lifetime of the store.
 pub(super) async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], StartError> {
     let key = table::meta(CLAIM_SECRET);
     if let Some(stored) = stored_secret(&**store).await? {

@@ -1,5 +1,4 @@
-//! How the engine stands, in numbers. What must be counted as it happens is counted where it happens; everything else is
-//! looked up when somebody asks.
+//! Engine statistics. Counters are kept where the counted event happens; everything else is read on request.
 
 mod supervision;
 
@@ -16,12 +15,12 @@ use crate::product::ProductLine;
 
 pub use self::supervision::{EntitySupervisorInfo, ScheduledJobs, Supervises, SupervisionTree, SupervisorInfo};
 
-/// Why a paid call found no room.
+/// Why a paid call was rejected for lack of capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverloadReason {
-    /// Every place in the engine is taken.
+    /// Every permit of the engine is in use.
     Capacity,
-    /// The payer has its share.
+    /// The payer has reached its limit of permits.
     PayerLimit,
     /// The snapshots are too far behind the journal.
     JournalLag,
@@ -30,10 +29,10 @@ pub enum OverloadReason {
 }
 
 impl OverloadReason {
-    /// All, in the order of [`Figures::refused`].
+    /// Every reason, in the order of [`EngineStats::rejected`].
     pub const ALL: [Self; 4] = [Self::Capacity, Self::PayerLimit, Self::JournalLag, Self::Unhealthy];
 
-    /// In metrics.
+    /// Label value in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Capacity => "room",
@@ -44,7 +43,7 @@ impl OverloadReason {
     }
 }
 
-/// Paid calls that found no room, by reason.
+/// Paid calls rejected for lack of capacity, by reason.
 #[derive(Debug, Default)]
 pub(super) struct OverloadCounters([AtomicU64; OverloadReason::ALL.len()]);
 
@@ -54,68 +53,68 @@ impl OverloadCounters {
     }
 }
 
-/// One kind of entity.
+/// Statistics of one entity kind.
 #[derive(Clone, Debug)]
 pub struct EntityStats {
-    /// Its name.
+    /// Name of the kind.
     pub kind: &'static str,
-    /// In memory now, those being loaded included.
+    /// Entities in memory, including those being loaded.
     pub active: usize,
-    /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk.
+    /// Commands without a reply: queued in a mailbox, being decided, or waiting for the disk.
     pub commands_in_flight: u64,
-    /// Actors that died, and loads that failed, since the start.
+    /// Actors that crashed and loads that failed, since the start.
     pub restarts: u64,
-    /// Given up until a restart.
+    /// Entities quarantined until a restart.
     pub quarantined: u64,
 }
 
-/// One kind of work.
+/// Statistics of one job type.
 #[derive(Clone, Debug, Default)]
 pub struct JobStats {
-    /// What its deliveries counted.
+    /// Attempts by result.
     pub attempts: AttemptCounts,
-    /// Neither running nor stuck: due later, or without a place yet.
+    /// Jobs that are due later or wait for a permit.
     pub scheduled: u64,
-    /// Tried often enough: an operator's.
+    /// Jobs that exhausted their attempts and wait for an operator.
     pub dead_lettered: u64,
-    /// Of those that wait or run: they fail, and are older than the settings allow.
+    /// Scheduled or running jobs that fail and are older than the settings allow.
     pub late: u64,
-    /// Age of the oldest that is not stuck, in milliseconds; 0 without one.
+    /// Age of the oldest job that is not dead-lettered, in milliseconds; 0 without one.
     pub oldest_age_ms: u64,
-    /// The same of the stuck ones.
+    /// Age of the oldest dead-lettered job, in milliseconds; 0 without one.
     pub oldest_dead_letter_age_ms: u64,
 }
 
-/// See the module.
+/// Statistics of the engine.
 #[derive(Clone, Debug)]
 pub struct EngineStats {
-    /// By kind of entity.
+    /// By entity kind.
     pub kinds: Vec<EntityStats>,
-    /// In the order of [`Work::NAMES`].
+    /// In the order of [`Job::NAMES`].
     pub jobs: [JobStats; Job::NAMES.len()],
-    /// Payments whose outcome is not known.
+    /// Payments with an unknown outcome.
     pub unknown_payments: u64,
-    /// How long the oldest of them has been unknown, in milliseconds; 0 without one.
+    /// Time for which the oldest of them has been unknown, in milliseconds; 0 without one.
     pub oldest_unknown_ms: u64,
-    /// Work that waits at the gate before money leaves, in the order of [`Held::ALL`].
+    /// Jobs that wait at the gate before money leaves, in the order of [`GateHold::ALL`].
     pub gate_holds: [u64; GateHold::ALL.len()],
-    /// Places in the engine that are taken.
+    /// Permits in use.
     pub in_flight: usize,
-    /// Places in the engine.
+    /// Permits in total.
     pub max_in_flight: usize,
     /// Payers with a paid call in flight.
     pub payers: usize,
-    /// Paid calls that found no room, in the order of [`Lack::ALL`].
+    /// Paid calls rejected for lack of capacity, in the order of [`OverloadReason::ALL`].
     pub rejected: [u64; OverloadReason::ALL.len()],
-    /// How each line of products stands.
+    /// Status of each product line.
     pub lines: Vec<LineStatus>,
 }
 
 impl Engine {
-    /// The figures now. Reads every open effect, and every payment that the chain is watched for.
+    /// Current statistics. Reads every open job, and every payment whose chain is watched.
     ///
     /// # Errors
-    /// When storage fails or holds what is no effect.
+    /// When storage fails or a row is not a valid job.
     pub async fn stats(&self) -> Result<EngineStats, StoreError> {
         let inner = &self.0;
         let mut figures = EngineStats {
@@ -163,7 +162,7 @@ impl Engine {
             work.dead_lettered += 1;
             work.oldest_dead_letter_age_ms = work.oldest_dead_letter_age_ms.max(age);
         } else {
-            // Those that run are taken off at the end.
+            // Running jobs are subtracted at the end.
             work.scheduled += 1;
             work.oldest_age_ms = work.oldest_age_ms.max(age);
             work.late += u64::from(self.late_job(effect.clone()).is_some());

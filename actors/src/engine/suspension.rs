@@ -1,5 +1,5 @@
-//! After a restore: what was ended in the lost history ends again; and where nobody can say what was, nothing of before is good
-//! until somebody says so.
+//! After a restore: what was revoked in the lost history is revoked again. Without a log of revocations, all earlier
+//! credentials are suspended until an operator confirms them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::operator::{AuditExtras, OperatorAction, OperatorToken};
 use crate::port::Timestamp;
 use crate::session;
 
-/// Where it is kept which restore was begun, and when by our own clock.
+/// META key: the restore that was started, and when by the service's clock.
 const FIRST_START_KEY: &str = "restored-start";
-/// Where it is kept since when what was made before is suspended.
+/// META key: since when earlier credentials are suspended.
 const SUSPENDED_SINCE_KEY: &str = "suspended";
 
-/// The second since which what was made before opens nothing; 0 if everything is good.
+/// Second before which credentials were issued that are now suspended; 0 if none are.
 #[derive(Debug, Default)]
 pub(super) struct SuspensionTime(AtomicU64);
 
@@ -34,20 +34,21 @@ impl SuspensionTime {
     }
 }
 
-/// What somebody says is good again.
+/// Credentials that an operator confirms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SuspendedItem {
     /// One API key.
     ApiKey(ApiKeyId),
-    /// One operator's token, by its name.
+    /// One operator token, by its name.
     Token(String),
-    /// All of them: nothing was revoked in the history that was lost.
+    /// All credentials: nothing was revoked in the lost history.
     Everything,
 }
 
 impl Engine {
-    /// The first start on a restored store, once for each restore: login codes of before are worth nothing any more, since they may
-    /// have been used, and without the log of revocations everything of before is suspended. Returns when that was, by our own clock.
+    /// First start on a restored store, once per restore. Login codes from before are deleted, since they may have been
+    /// used. Without the log of revocations, all earlier credentials are suspended. Returns the time of that start by
+    /// the service's clock.
     ///
     /// # Errors
     /// When storage fails.
@@ -66,7 +67,7 @@ impl Engine {
         let mut writes = vec![put(key, both)];
         let codes = store.scan(&[table::LOGIN_CODE], None, usize::MAX).await?;
         writes.extend(codes.into_iter().map(|(key, _)| Write::Delete { key }));
-        // Tokens say in which second they were made: none is made in this one any more.
+        // Tokens contain the second in which they were issued. From here on none is issued in this second.
         let since_s = now.seconds().saturating_add(1);
         if !has_log {
             writes.push(put(table::meta(SUSPENDED_SINCE_KEY), since_s.to_be_bytes().to_vec()));
@@ -83,7 +84,7 @@ impl Engine {
         Ok(now)
     }
 
-    /// Whether there was a start on what this restore made.
+    /// Whether the engine has already started on this restore.
     ///
     /// # Errors
     /// When storage fails.
@@ -100,7 +101,7 @@ impl Engine {
         Ok(both.filter(|(of, _)| *of == restored.0).map(|(_, at)| Timestamp(at)))
     }
 
-    /// Since when what was made before is suspended, if it is.
+    /// Since when earlier credentials are suspended, if they are.
     pub fn suspended_since(&self) -> Option<Timestamp> {
         match self.0.suspended.0.load(Ordering::Acquire) {
             0 => None,
@@ -108,12 +109,12 @@ impl Engine {
         }
     }
 
-    /// Whether something that was made then, in seconds, is suspended.
+    /// Whether a credential issued at this second is suspended.
     pub fn is_suspended(&self, made_s: u64) -> bool {
         made_s < self.0.suspended.0.load(Ordering::Acquire) && !mutants::is_enabled(Mutant::KeysNotSuspended)
     }
 
-    /// Whether an API key is, and nobody has said that it is good.
+    /// Whether an API key is suspended and not confirmed.
     ///
     /// # Errors
     /// When storage fails.
@@ -121,7 +122,7 @@ impl Engine {
         Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_key(id)).await?.is_none())
     }
 
-    /// Whether an operator's token is, and nobody has said that it is good.
+    /// Whether an operator token is suspended and not confirmed.
     ///
     /// # Errors
     /// When storage fails.
@@ -129,11 +130,11 @@ impl Engine {
         Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_token(hash)).await?.is_none())
     }
 
-    /// An administrator says what is good again. Sessions of before end for good where one thing is named; who was signed in signs in
-    /// again.
+    /// Confirms suspended credentials by an administrator. Confirming a single one ends all earlier sessions; their
+    /// users sign in again.
     ///
     /// # Errors
-    /// [`Denied::Used`] when there is nothing of that name, or nothing is suspended.
+    /// [`OperationError::AlreadyUsed`] when nothing has that name, or nothing is suspended.
     pub async fn confirm_suspended(
         &self,
         what: &SuspendedItem,
@@ -194,7 +195,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// A session ends that the log of revocations names. One that this store does not know has tokens all the same.
+    /// Ends a session that the log of revocations names. A session unknown to this store may still have valid tokens,
+    /// so it is recorded as ended too.
     ///
     /// # Errors
     /// When storage fails.
@@ -206,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// An API key ends that the log of revocations names.
+    /// Revokes an API key that the log of revocations names.
     ///
     /// # Errors
     /// When storage fails.
@@ -220,7 +222,7 @@ impl Engine {
         }
     }
 
-    /// An operator's token ends that the log of revocations names.
+    /// Revokes an operator token that the log of revocations names.
     ///
     /// # Errors
     /// When storage fails.

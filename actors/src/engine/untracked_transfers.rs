@@ -1,5 +1,5 @@
-//! After a restore: what left the treasury, or was ordered for a balance, in the history that was lost. Until each such transfer and
-//! order is explained by a row, nothing new leaves, because the balances do not know yet what has left already.
+//! After a restore: transfers that left the treasury, and orders placed for a balance, in the lost history. Until each
+//! has a row, nothing new leaves, because the balances do not yet reflect what has left.
 
 mod attribution;
 mod candidates;
@@ -34,43 +34,44 @@ pub use gate::GateHold;
 pub use lost_windows::lost_windows;
 pub use treasury_reservations::{ReservationError, TreasuryReservation};
 
-/// Incoming transfers read at once.
+/// Incoming transfers read in one page.
 const PAGE: usize = 1_000;
-/// Where it is written down that everything is explained.
+/// META key: when everything was tracked.
 const TRACKED_KEY: &str = "departures-explained";
-/// Where it is written down until then since when not everything is: a backup of a restored store may be restored too.
+/// META key: since when something is untracked, until everything is tracked. A backup of a restored store may be
+/// restored too.
 const SINCE_KEY: &str = "departures-since";
-/// Where it is written down when the engine first started on a restored store, and after which restore that was.
+/// META key: when the engine first started on a restored store, and after which restore.
 const FIRST_START_KEY: &str = "departures-begun";
 
-/// What is known of a restore.
+/// The window of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreWindow {
-    /// Everything that left before this has a row.
+    /// Every outgoing transfer before this has a row.
     pub since: Timestamp,
-    /// Nothing that the lost history signed can leave after this.
+    /// Nothing that the lost history signed can settle after this.
     pub until: Timestamp,
-    /// When it was restored, by the machine's clock: what this restore is known by.
+    /// When the store was restored, by the machine's clock. Identifies the restore.
     pub at: Timestamp,
 }
 
-/// Watches over what may leave.
+/// Decides whether outgoing transfers are allowed.
 pub(super) struct OutgoingTransferGuard {
     restored: Option<RestoreWindow>,
     store: Arc<dyn Store>,
     settlement: Arc<dyn Settlement>,
     clock: Arc<dyn Clock>,
-    /// Everything is explained, or there was no restore.
+    /// Everything is tracked, or there was no restore.
     all_tracked: AtomicBool,
-    /// When the engine first started on this store, in milliseconds; as long as that is not known everything may have been
-    /// begun before.
+    /// When the engine first started on this store, in milliseconds. Until it is known, everything may have been
+    /// started earlier.
     first_started_at: AtomicU64,
-    /// Everything that had left by then, in milliseconds, was held against the rows; 0 before the first time.
+    /// All transfers up to this time, in milliseconds, were compared with the rows; 0 before the first comparison.
     compared_until: AtomicU64,
     untracked: Mutex<Vec<OutgoingTransfer>>,
     pub(super) lost_orders: LostOrders,
     reservations: Mutex<TreasuryReservations>,
-    /// Whether there may be payments that are not final: as long as none was, nobody reads a row for it.
+    /// Whether there may be payments that are not final. If false, no row is read for the check.
     any_pending_finality: AtomicBool,
 }
 
@@ -96,7 +97,8 @@ impl OutgoingTransferGuard {
         }
     }
 
-    /// Whether something that was not signed before must wait. What has left by exactly this signature is only looked up.
+    /// Whether a transfer that was not signed before must wait. A transfer with exactly this signature on chain is only
+    /// looked up.
     pub(super) fn must_wait(&self, mark: Option<[u8; 32]>) -> bool {
         !self.all_tracked.load(Ordering::Acquire)
             && !self
@@ -106,36 +108,36 @@ impl OutgoingTransferGuard {
                 .any(|departure| Some(departure.fingerprint) == mark)
     }
 
-    /// What has left and has no row, as last read.
+    /// Untracked transfers, as last read.
     pub(super) fn untracked(&self) -> Vec<OutgoingTransfer> {
         self.untracked.lock().clone()
     }
 
-    /// Whether what had left by then is known: it is in the books, or unexplained.
+    /// Whether all transfers up to then are known: in the ledger, or listed as untracked.
     pub(super) fn is_known_by(&self, at: Timestamp) -> bool {
         self.all_tracked.load(Ordering::Acquire) || self.compared_until.load(Ordering::Acquire) >= at.0.max(1)
     }
 
-    /// Whether everything is known that the lost history can have sent: what it had signed was held against the rows after it could
-    /// still land.
+    /// Whether everything that the lost history can have sent is known. Its signed transfers were then compared with
+    /// the rows after they could no longer settle.
     pub(super) fn is_all_known(&self) -> bool {
         let over = |restored: RestoreWindow| self.compared_until.load(Ordering::Acquire) > restored.until.0;
         self.all_tracked.load(Ordering::Acquire) || self.restored.is_none_or(over)
     }
 
-    /// Whether nothing that a lost history signed can land any more.
+    /// Whether nothing that a lost history signed can settle any more.
     fn is_restore_window_over(&self) -> bool {
         let over = |restored: RestoreWindow| self.clock.now() > restored.until;
         self.all_tracked.load(Ordering::Acquire) || self.restored.is_none_or(over)
     }
 
-    /// Whether a history that was lost may have sent what was begun at this time and not signed.
+    /// Whether a lost history may have sent what was started at this time and not signed.
     pub(super) fn may_have_been_sent(&self, begun: Timestamp) -> bool {
         self.restored.is_some() && begun.0 <= self.first_started_at.load(Ordering::Acquire)
     }
 
-    /// For what was begun at this time and not signed: since when a history that was lost may have sent it. `None` when none
-    /// can have: it was begun after the restore.
+    /// For something started at this time and not signed: since when a lost history may have sent it. `None` if it was
+    /// started after the restore.
     pub(super) async fn may_have_been_sent_since(&self, begun: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let Some(restored) = self.restored.filter(|_| self.may_have_been_sent(begun)) else {
             return Ok(None);
@@ -146,15 +148,16 @@ impl OutgoingTransferGuard {
         ))
     }
 
-    /// Whether a history that was lost may have done by hand what was begun at this time and last found undone at that.
+    /// Whether, in a lost history, operators may have done what was started at this time and last seen undone at the
+    /// other.
     pub(super) fn may_have_been_done_manually(&self, begun: Timestamp, undone: Option<Timestamp>) -> bool {
         let since = self.first_started_at.load(Ordering::Acquire);
         let could = self.restored.is_some_and(|restored| begun <= restored.until);
         could && undone.is_none_or(|at| at.0 <= since)
     }
 
-    /// Writes down when the engine first started after this restore: what was begun by then, the lost history may have gone on
-    /// with.
+    /// Records when the engine first started after this restore. What was started by then, the lost history may have
+    /// continued.
     async fn record_first_start(&self) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
         let key = table::meta(FIRST_START_KEY);
@@ -178,13 +181,13 @@ impl OutgoingTransferGuard {
         Ok(())
     }
 
-    /// Since when an earlier restore left something to be explained.
+    /// Since when an earlier restore left something untracked.
     async fn earlier_restore(&self) -> Result<Option<Timestamp>, StoreError> {
         let row = self.store.read(&table::meta(SINCE_KEY)).await?;
         Ok(row.and_then(|row| row.value.first_chunk().map(|at| Timestamp(u64::from_be_bytes(*at)))))
     }
 
-    /// From when on, what an earlier restore left to be explained included.
+    /// Start of the window, including what an earlier restore left untracked.
     async fn since(&self, restored: Timestamp) -> Result<Timestamp, String> {
         match self.earlier_restore().await.map_err(|e| e.to_string())? {
             Some(earlier) if earlier <= restored => Ok(earlier),
@@ -204,14 +207,14 @@ impl OutgoingTransferGuard {
         super::commit(&*self.store, batch).await.map_err(|e| e.to_string())
     }
 
-    /// Whether an earlier process has written down that everything is.
+    /// Whether an earlier process has recorded that everything is tracked.
     async fn is_tracked(&self, restored: RestoreWindow) -> Result<bool, String> {
         let row = self.store.read(&table::meta(TRACKED_KEY)).await;
         let row = row.map_err(|e| e.to_string())?;
         Ok(row.is_some_and(|row| *row.value == restored.at.0.to_be_bytes()))
     }
 
-    /// Reads what the payout rails and the bank list. Nobody else waits for it.
+    /// Reads the lists of the payout rails and the bank. Nothing else waits for them.
     async fn read_orders(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
         if self.is_tracked(restored).await? {
@@ -221,7 +224,8 @@ impl OutgoingTransferGuard {
         self.lost_orders.read(since, now, patience).await
     }
 
-    /// Holds the chains' lists against the rows, and those of the payout rails and the bank. Once nothing more can come and all is explained, that is written down.
+    /// Compares the chains' lists with the rows, and those of the payout rails and the bank. Once nothing more can come
+    /// and everything is tracked, records that.
     async fn compare(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
         if self.all_tracked.load(Ordering::Acquire) {
@@ -232,7 +236,7 @@ impl OutgoingTransferGuard {
             return Ok(());
         }
         let since = self.since(restored.since).await?;
-        // Read before the chain: what lands in between is found at the next comparison, after its row.
+        // Read before the chain: a transfer confirmed in between is found at the next comparison, after its row.
         let now = self.clock.now();
         let left = tokio::time::timeout(patience, self.settlement.outgoing_transfers(since, restored.until)).await;
         let left = left.map_err(|_| "no answer in time")?.map_err(|e| e.to_string())?;
@@ -254,21 +258,21 @@ impl OutgoingTransferGuard {
     }
 }
 
-/// Whether a withdrawal that was never signed here is waiting for a transfer like this one.
+/// Whether a withdrawal that was never signed here waits for a transfer like this one.
 fn candidate_withdrawal(withdrawal: &Withdrawal, departure: &OutgoingTransfer) -> bool {
     withdrawal.status == withdrawal::Status::Pending
         && (withdrawal.to, withdrawal.amount) == (departure.to, departure.amount)
 }
 
 impl Engine {
-    /// Whether withdrawals and top-ups wait because something left the treasury that the restored books do not explain,
-    /// or because something could still.
+    /// Whether withdrawals and top-ups are paused, because an outgoing transfer is missing from the restored ledger or
+    /// one could still settle.
     pub fn are_withdrawals_paused(&self) -> bool {
         self.0.outgoing_guard.must_wait(None)
     }
 
-    /// Until when withdrawals and top-ups wait at least, if they do: from then on nothing more can leave that the restored
-    /// books do not know, and they go on once everything that left is explained.
+    /// Earliest time at which paused withdrawals and top-ups can resume. From then on, no transfer unknown to the
+    /// restored ledger can settle. They resume once every outgoing transfer is tracked.
     pub fn withdrawals_paused_until(&self) -> Option<Timestamp> {
         let restored = self.0.outgoing_guard.restored.filter(|_| self.are_withdrawals_paused());
         restored.map(|restored| restored.until)
@@ -294,9 +298,9 @@ impl Engine {
         }
     }
 
-    /// Compares before anything is taken up, and then until all is explained.
+    /// Compares before the first job runs, and then until everything is tracked.
     pub(super) async fn watch_outgoing_transfers(&self) {
-        /// Readings of the chain for one comparison: each reads every withdrawal.
+        /// Chain reads per comparison; each comparison reads every withdrawal.
         const READS_PER_COMPARISON: u64 = 3;
         if let Err(error) = self.0.outgoing_guard.record_first_start().await {
             tracing::error!(error, "when this store was first started could not be written down");
@@ -327,7 +331,7 @@ impl Engine {
                     return;
                 }
                 engine.read_lost_orders().await;
-                // Not beside a booking: what it explains must not be found open by rows read before it.
+                // Not during an attribution: rows read before it would show its transfer as untracked.
                 let _one = engine.0.operator_lock.lock().await;
                 engine.match_outgoing_transfers().await;
             }

@@ -1,9 +1,9 @@
-//! From the journal to the endpoints: every event that an endpoint wants becomes a delivery, once.
+//! Webhook fan-out: every event that an endpoint subscribes to becomes one delivery.
 //!
-//! The committer hands over the events of accounts that have endpoints; what does not fit in memory is read from the
-//! journal. A row says up to where the journal is known. It is written after the deliveries are durable, and a delivery's
-//! id follows from event and endpoint: whoever dies in between, none is lost and none is doubled. Accounts without
-//! endpoints cost a look into a set.
+//! The committer passes the events of accounts that have endpoints. Events that do not fit in memory are read from the
+//! journal. A row stores the journal position up to which events are dispatched. It is written after the deliveries are
+//! durable, and a delivery's id follows from event and endpoint. A crash in between therefore neither loses nor
+//! duplicates a delivery. Accounts without endpoints cost one set lookup.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,19 +26,19 @@ use crate::kernel::{AskError, Entity as _, EntityKind, table};
 use crate::webhook::{WebhookEndpoint, matches_filter};
 use crate::webhook_delivery::{Command, Rejection, WebhookMessage};
 
-/// Events read from the journal at once.
+/// Events read from the journal in one page.
 const PAGE: usize = 500;
-/// Events kept in memory, by their bytes.
+/// Largest size of the event queue in memory.
 const QUEUE_BYTES: usize = 8 * 1024 * 1024;
-/// Events of others after which the row is written all the same, so that a start need not look at them again.
+/// Events without a subscriber after which the cursor is stored anyway, so that a restart need not read them again.
 const CURSOR_INTERVAL: u64 = 20_000;
-/// How often somebody looks whether that is so, and how long after a failure it is tried again.
+/// Interval of that check, and delay after a failure.
 const POLL_INTERVAL: Duration = Duration::from_millis(1_000);
 const CURSOR_KEY: &str = "webhooks-told";
-/// What an endpoint is tried with.
+/// Type of the test event.
 const TEST_EVENT: &str = "webhook.test";
 
-/// Up to where the journal is known.
+/// Journal position up to which events are dispatched.
 #[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
 struct DispatchCursor(Seq);
 
@@ -52,23 +52,23 @@ struct EventQueue {
     bytes: usize,
 }
 
-/// Where the committer leaves the events.
+/// Buffers events between the committer and the fan-out worker.
 #[derive(Default)]
 pub(super) struct WebhookDispatcher {
-    /// Accounts that have or had an endpoint, by their keys.
+    /// Keys of accounts that have or had an endpoint.
     watched: DashSet<Box<[u8]>>,
-    /// Whether there are any.
+    /// Whether `watched` has any.
     has_endpoints: AtomicBool,
     queue: Mutex<EventQueue>,
-    /// The queue was thrown away: the journal knows what was in it.
+    /// The queue was dropped; its events are read from the journal.
     overflowed: AtomicBool,
-    /// The newest sequence that was handed over, wanted or not.
+    /// Latest sequence passed by the committer, with or without subscribers.
     last_seq: AtomicU64,
     notify: Notify,
 }
 
 impl WebhookDispatcher {
-    /// From now on the events of this account are kept.
+    /// From now on the events of this account are buffered.
     pub(super) fn watch(&self, owner: &Wallet) {
         self.watched.insert(owner.key().into_boxed_slice());
         self.has_endpoints.store(true, Ordering::Release);
@@ -98,19 +98,20 @@ impl EventSink for WebhookDispatcher {
     }
 }
 
-/// Who sorts, with what it knows of the endpoints.
+/// The fan-out worker and its copy of the endpoints.
 struct FanOutWorker {
     registries: Registries,
     store: Arc<dyn Store>,
     dispatcher: Arc<WebhookDispatcher>,
-    /// By account.
+    /// Endpoints by account key.
     endpoints: BTreeMap<Box<[u8]>, BTreeMap<WebhookId, WebhookEndpoint>>,
-    /// Everything up to here is known.
+    /// Everything up to here is dispatched.
     position: Seq,
     persisted: Seq,
 }
 
-/// Sorts for as long as the engine lives. If it fails or panics, the next one begins where it is written down.
+/// Runs the fan-out worker for the lifetime of the engine. After a failure or panic, the next worker starts at the
+/// stored position.
 pub(super) fn spawn(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
     let mailroom = engine.0.webhooks.dispatcher.clone();
@@ -152,7 +153,7 @@ pub(super) fn spawn(engine: &Engine) {
 }
 
 impl FanOutWorker {
-    /// With every endpoint there is, at the place that is written down.
+    /// Loads every endpoint and the stored position.
     async fn start(inner: &Inner) -> Result<Self, StoreError> {
         let mut sorter = Self {
             registries: inner.registries.clone(),
@@ -162,7 +163,7 @@ impl FanOutWorker {
             position: 0,
             persisted: 0,
         };
-        // The queue may lack what the last one had taken from it.
+        // The queue may lack events that the previous worker took from it.
         let newest = sorter.store.durable_seq();
         sorter.dispatcher.overflowed.store(true, Ordering::Release);
         let mut after = None;
@@ -190,18 +191,18 @@ impl FanOutWorker {
             )
             .ok()
         });
-        // Without a row, whoever registered first died before it was written: each endpoint knows since when it listens, and
-        // what was opened is known.
+        // Without a row, the first registration may have crashed before the row was written. Each endpoint knows since
+        // when it subscribes, and deliveries already opened are recognised.
         sorter.position = told.map_or(0, |told| told.0);
         sorter.persisted = sorter.position;
         if sorter.endpoints.is_empty() {
-            // Nobody wants what is behind us; who comes now is watched first.
+            // No endpoint needs an earlier event; the account of a new endpoint is watched first.
             sorter.position = sorter.position.max(newest);
         }
         Ok(sorter)
     }
 
-    /// Takes up an endpoint as it is now. One that is damaged stands in the way of no other.
+    /// Loads an endpoint's current state. A corrupt one blocks no other.
     async fn load_endpoint(&mut self, id: WebhookId) -> Result<(), StoreError> {
         let Some((endpoint, _)) = self.registries.webhooks.read_or_skip_corrupt(&id).await? else {
             self.endpoints
@@ -222,14 +223,14 @@ impl FanOutWorker {
         Ok(())
     }
 
-    /// Everything that has come since.
+    /// Dispatches all new events.
     async fn run_once(&mut self) -> Result<(), String> {
         loop {
             if self.dispatcher.overflowed.swap(false, Ordering::AcqRel) {
                 self.catch_up().await?;
                 continue;
             }
-            // In this order: what was seen by then is in the queue, or in none.
+            // In this order: an event up to `seen` is in the queue, or the queue has overflowed.
             let seen = self.dispatcher.last_seq.load(Ordering::Acquire);
             let events = std::mem::take(&mut *self.dispatcher.queue.lock()).events;
             if self.dispatcher.overflowed.load(Ordering::Acquire) {
@@ -250,7 +251,7 @@ impl FanOutWorker {
     async fn catch_up(&mut self) -> Result<(), String> {
         loop {
             let page = match self.store.events(self.position, PAGE, None).await {
-                // Nobody can be told of it any more.
+                // The journal no longer has these events, so they can't be delivered.
                 Err(StoreError::Expired { oldest }) => {
                     self.position = self.position.max(oldest.saturating_sub(1));
                     continue;
@@ -267,7 +268,7 @@ impl FanOutWorker {
     }
 
     async fn persist_cursor(&mut self) -> Result<(), String> {
-        // Without endpoints, a start begins at the end anyway.
+        // Without endpoints, a restart begins at the end anyway.
         if self.position > self.persisted && !self.endpoints.is_empty() {
             persist_cursor(
                 &*self.store,
@@ -280,7 +281,7 @@ impl FanOutWorker {
         Ok(())
     }
 
-    /// Opens what these events bring about; whether there was anything.
+    /// Opens the deliveries for these events; returns whether there were any.
     async fn fan_out(&mut self, events: impl IntoIterator<Item = StoredEvent>) -> Result<bool, String> {
         let mut opening = JoinSet::new();
         let mut some = false;
@@ -304,7 +305,7 @@ impl FanOutWorker {
                 let (deliveries, owner) = (self.registries.webhook_deliveries.clone(), record.owner);
                 let id = WebhookDeliveryId::for_event(endpoint, letter.event);
                 opening.spawn(async move { deliveries.ask(id, Command::Create { owner, message: letter }).await });
-                // A page at a time would do, but for a page of one account with many endpoints.
+                // Bounds the batch: one page of an account with many endpoints would open too many deliveries.
                 if opening.len() >= PAGE {
                     check_opened(opening.join_next().await)?;
                 }
@@ -326,8 +327,8 @@ impl FanOutWorker {
     }
 }
 
-/// The letter of an event for an endpoint of its account, if it is for it. What an endpoint goes through is told to the
-/// others; to itself, and to no other, its test.
+/// The message for an endpoint of the event's account, if the endpoint subscribes to the event. Events about an
+/// endpoint go to the other endpoints. Its test event goes to it alone.
 pub(super) fn message_for(
     event: &StoredEvent,
     record: &EventRecord,
@@ -351,11 +352,11 @@ pub(super) fn message_for(
 
 type OpenResult = Result<(), AskError<Rejection>>;
 
-/// Anything but a yes leaves the event to the next time.
+/// Any other reply leaves the event for the next run.
 fn check_opened(told: Option<Result<OpenResult, tokio::task::JoinError>>) -> Result<(), String> {
     match told {
         None | Some(Ok(Ok(()))) => Ok(()),
-        // It keeps no other waiting; an operator sees what is quarantined.
+        // It blocks no other delivery; operators see quarantined entities.
         Some(Ok(Err(AskError::Quarantined))) => Ok(()),
         Some(Ok(Err(refusal))) => Err(format!("{refusal:?}")),
         Some(Err(error)) => Err(error.to_string()),

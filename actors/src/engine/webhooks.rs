@@ -1,4 +1,4 @@
-//! Endpoints and deliveries: what their owners and operators ask of them.
+//! Webhook endpoints and deliveries: requests of owners and operators.
 
 mod settings;
 
@@ -22,21 +22,21 @@ use crate::webhook_delivery::{self, WebhookDelivery};
 
 pub use settings::{MAX_ATTEMPTS, WebhookSettings};
 
-/// Rows of a list that are looked through for one page, at most: a filter that fits little must not read everything.
+/// Rows scanned for one page of a list, at most: a selective filter must not read everything.
 const MAX_ROWS_SCANNED: usize = 2_000;
 
-/// Pieces of open work that are counted through for one figure, at most: cards alone have a timer each.
+/// Open jobs scanned for one count, at most: cards alone have a scheduled job each.
 const MAX_ROWS_COUNTED: usize = 10_000;
 
-/// What posting needs of one engine.
+/// Webhook state of one engine.
 pub(super) struct WebhookService {
-    /// One at a time.
+    /// Serialises registrations.
     registering: tokio::sync::Mutex<()>,
-    /// Where events wait to be brought to endpoints.
+    /// Buffers events for the fan-out worker.
     pub(super) dispatcher: Arc<WebhookDispatcher>,
-    /// Who is posted to, and when.
+    /// Limits concurrent delivery attempts.
     pub(super) limiter: Arc<DeliveryLimiter>,
-    /// Jitter.
+    /// Source of jitter.
     pub(super) entropy: Arc<dyn Entropy>,
 }
 
@@ -51,61 +51,61 @@ impl WebhookService {
     }
 }
 
-/// An endpoint as it is registered.
+/// An endpoint to register.
 #[derive(Clone, Debug)]
 pub struct WebhookRegistration {
-    /// Whose.
+    /// Account that registers the endpoint.
     pub owner: Wallet,
-    /// Where; judged before.
+    /// URL of the endpoint, already checked.
     pub url: String,
-    /// What it wants to hear of.
+    /// Event types that it subscribes to.
     pub types: Vec<String>,
-    /// The number of the new secret's record.
+    /// Number of the new secret's record in the vault.
     pub record: u128,
-    /// The secret, sealed for it.
+    /// The signing secret, sealed for that record.
     pub sealed: Vec<u8>,
-    /// Whose session registers it.
+    /// Session that registers it.
     pub session: SessionId,
-    /// Whether what another session has registered at this URL stays as it is.
+    /// True to leave an endpoint unchanged that another session has registered at this URL.
     pub only_own: bool,
 }
 
 /// Why an endpoint was not registered.
 #[derive(Debug)]
 pub enum RegistrationError {
-    /// The account has as many as it may.
+    /// The account has reached this limit of endpoints.
     LimitReached(usize),
     /// Another session has registered the URL.
     OwnedByOtherSession,
-    /// Ask again later; [`Denied::Used`] when the key's answer came to be in between.
+    /// Retry later; [`OperationError::AlreadyUsed`] when another request with the key was answered meanwhile.
     Operation(OperationError<webhook::Rejection>),
 }
 
-/// Which deliveries of an account.
+/// Filter and page of an account's deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryQuery {
-    /// Of this endpoint only.
+    /// Only deliveries to this endpoint.
     pub endpoint: Option<WebhookId>,
-    /// In this state only.
+    /// Only deliveries with this status.
     pub status: Option<String>,
-    /// Behind this one.
+    /// Only deliveries after this one.
     pub after: Option<WebhookDeliveryId>,
-    /// At most so many.
+    /// Largest number of deliveries to return.
     pub limit: usize,
 }
 
-/// A page of deliveries; whether there may be more; and the last that was looked at, behind which the next page begins.
+/// A page of deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryPage {
-    /// The newest first.
+    /// Newest first.
     pub found: Vec<(WebhookDeliveryId, WebhookDelivery)>,
-    /// Whether the list goes on.
+    /// Whether there may be more.
     pub more: bool,
-    /// The last that was looked at.
+    /// The last delivery that was scanned. The next page starts after it.
     pub last: Option<WebhookDeliveryId>,
 }
 
-/// What a registration's remembered answer follows: the endpoint, then the secret's record.
+/// Parses the reference in a registration's idempotency record: the endpoint, then the secret's record.
 pub fn parse_entity_ref(id: &[u8]) -> Option<(WebhookId, u128)> {
     let (endpoint, record) = id.split_first_chunk::<16>()?;
     let record = <[u8; 16]>::try_from(record).ok()?;
@@ -113,17 +113,18 @@ pub fn parse_entity_ref(id: &[u8]) -> Option<(WebhookId, u128)> {
 }
 
 impl Engine {
-    /// Registers an endpoint, or gives the one at this URL another secret. The answer to a key follows endpoint and secret.
+    /// Registers an endpoint, or gives the one at this URL another secret. The idempotency record refers to endpoint
+    /// and secret.
     ///
     /// # Errors
-    /// [`NotRegistered`].
+    /// [`RegistrationError`].
     pub async fn register_webhook(
         &self,
         wanted: WebhookRegistration,
         place: Option<IdempotencySlot>,
     ) -> Result<WebhookId, RegistrationError> {
         let unavailable = |_| RegistrationError::Operation(OperationError::Unavailable);
-        // One at a time, so that what was counted is what there is.
+        // One at a time, so that the count is still valid when the endpoint is stored.
         let _one = self.0.webhooks.registering.lock().await;
         let known = self.webhook_rows(&wanted.owner).await.map_err(unavailable)?;
         let row = table::webhook(&wanted.owner, &wanted.url);
@@ -144,7 +145,7 @@ impl Engine {
                 return Err(RegistrationError::OwnedByOtherSession);
             }
         }
-        // Before the endpoint exists: no event between its first and the dispatcher's notice is missed.
+        // Before the endpoint exists, so that no event is missed between its first one and the dispatcher's notice.
         self.0.webhooks.dispatcher.watch(&wanted.owner);
         let (owner, record) = (wanted.owner, wanted.record);
         let memo = place.map(|place| {
@@ -175,7 +176,7 @@ impl Engine {
         Ok(rows.into_iter().map(|(key, row)| (key, named(&row.value))).collect())
     }
 
-    /// An endpoint, a deleted one too.
+    /// An endpoint by its id, deleted ones included.
     ///
     /// # Errors
     /// When storage fails.
@@ -183,7 +184,7 @@ impl Engine {
         Ok(self.0.registries.webhooks.read(id).await?.map(|(endpoint, _)| endpoint))
     }
 
-    /// A wallet's endpoints but for those that are deleted, the oldest first.
+    /// A wallet's endpoints except deleted ones, oldest first.
     ///
     /// # Errors
     /// When storage fails.
@@ -196,7 +197,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Everybody's endpoints but for those that are deleted, account by account, behind the given one; at most `limit`.
+    /// All endpoints except deleted ones, by account, after the given one; at most `limit`.
     ///
     /// # Errors
     /// When storage fails.
@@ -223,10 +224,10 @@ impl Engine {
         self.sealed(crate::id::CardId(record)).await
     }
 
-    /// The owner wants an endpoint gone.
+    /// Deletes an endpoint for its owner.
     ///
     /// # Errors
-    /// When it is gone already.
+    /// When it is already deleted.
     pub async fn delete_webhook(
         &self,
         id: WebhookId,
@@ -237,7 +238,8 @@ impl Engine {
             .await
     }
 
-    /// What an endpoint has not received of events since a moment is posted again; an operator who asks for it is written down.
+    /// Redelivers the events since a time that an endpoint has not received. An operator's request is recorded in the
+    /// audit log.
     ///
     /// # Errors
     /// When the endpoint is disabled or deleted.
@@ -255,7 +257,7 @@ impl Engine {
             .await
     }
 
-    /// A delivery.
+    /// A delivery by its id.
     ///
     /// # Errors
     /// When storage fails.
@@ -264,7 +266,7 @@ impl Engine {
         Ok(read.map(|(delivery, _)| delivery))
     }
 
-    /// A delivery is posted again, whatever became of it; an operator who asks for it is written down.
+    /// Redelivers a delivery in any status. An operator's request is recorded in the audit log.
     ///
     /// # Errors
     /// When there is no such delivery.
@@ -280,7 +282,7 @@ impl Engine {
             .await
     }
 
-    /// A wallet's deliveries, the newest first. A page may be shorter than asked for and not the last.
+    /// A wallet's deliveries, newest first. A page shorter than `limit` need not be the last.
     ///
     /// # Errors
     /// When storage fails.
@@ -335,12 +337,12 @@ impl Engine {
         Ok(page)
     }
 
-    /// What posting has come to.
+    /// Statistics of webhook deliveries.
     pub fn webhook_stats(&self) -> WebhookStats {
         self.0.webhooks.limiter.stats()
     }
 
-    /// Deliveries that are being tried or wait for it, among the first 10,000 pieces of open work.
+    /// Deliveries that are being attempted or wait for an attempt, among the first 10,000 open jobs.
     ///
     /// # Errors
     /// When storage fails.

@@ -1,4 +1,4 @@
-//! Names that follow from what they are the names of, so that whoever finds it again finds the name too.
+//! Derived ids: each follows from the thing it identifies, so it can always be computed again.
 
 use sha2::{Digest, Sha256};
 
@@ -6,8 +6,8 @@ use super::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, Withdrawal
 use crate::port::TransferName;
 
 impl PaymentId {
-    /// The number of what it buys, and so the name of it at its provider: it follows from the payment alone, so that a
-    /// restored store which does not know what was bought can ask for it.
+    /// Number of the purchased product, which is also its key at the provider. It follows from the payment alone, so a
+    /// restored store that does not know the purchase can ask for it.
     pub fn product_id(self) -> u128 {
         let mut hash = Sha256::new();
         hash.update(b"bought with a payment");
@@ -18,7 +18,7 @@ impl PaymentId {
 }
 
 impl DepositId {
-    /// Of a transfer on a network: the same place in the same transaction always has the same id.
+    /// Id of a transfer on a network: the same index in the same transaction always has the same id.
     pub fn for_transfer(network: Network, transaction: &str, index: u32) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"incoming transfer");
@@ -31,15 +31,15 @@ impl DepositId {
         Self(first_half(&hash.finalize()))
     }
 
-    /// The withdrawal that sends the transfer back.
+    /// The withdrawal that returns the transfer.
     pub const fn return_withdrawal(self) -> WithdrawalId {
         WithdrawalId(self.0)
     }
 }
 
 impl OutgoingTransferId {
-    /// Of a transfer on a network: the same place in the same transaction always has the same id. The first has the id that the
-    /// transaction had when there was no other.
+    /// Id of a transfer on a network: the same index in the same transaction always has the same id. The first has the
+    /// id that the transaction had before indexes were recorded.
     pub fn for_transfer(network: Network, transaction: &str, index: u32) -> Self {
         let mut hash = Sha256::new();
         hash.update(network.caip2());
@@ -52,7 +52,7 @@ impl OutgoingTransferId {
         Self(first_half(&hash.finalize()))
     }
 
-    /// Of an order that a provider has carried out: its list and its key there always give the same id.
+    /// Id of an order that a provider executed: derived from its list and its key there.
     pub fn for_order(list: &str, key: JobId) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"order at a provider");
@@ -63,7 +63,7 @@ impl OutgoingTransferId {
         Self(first_half(&hash.finalize()))
     }
 
-    /// Of a name as rows have it: see [`crate::port::Departure::key`].
+    /// Id from a key as rows have it: see [`crate::port::OutgoingTransfer::key`].
     pub fn for_name(network: Network, name: &str) -> Self {
         match TransferName::parse(name) {
             Some(TransferName { transaction, index }) => Self::for_transfer(network, &transaction, index.unwrap_or(0)),

@@ -1,5 +1,6 @@
-//! What a provider made of a payment that a restore lost: the payment, its product and what they cost come into being as they
-//! would have, but that nothing is ordered anew. The order goes to the provider under the name that it has there already.
+//! Adopts the product that a provider delivered for a payment that a restore lost. The payment, its product and their
+//! postings are created as they would have been, but nothing is ordered again. The job uses the key that the provider
+//! already has.
 
 use super::{AdoptableProduct, Event, Incoming};
 use crate::account::counted_day;
@@ -16,11 +17,11 @@ use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer}
 use crate::product::{Currency, Purchase, PurchasedProduct};
 use crate::quote::{ExchangeRate, QuoteFacts};
 
-/// Decimal places of an exchange rate that is made up of what was paid.
+/// Decimal places of an exchange rate derived from the paid amount.
 const RATE_PLACES: u32 = 12;
 
 impl Incoming {
-    /// The payment, fulfilled, with its product; whose order is asked for again.
+    /// Creates the fulfilled payment with its product, whose order is requested again under its old key.
     pub(super) fn adopt(
         &self,
         (owner, made): (Wallet, AdoptableProduct),
@@ -85,7 +86,7 @@ impl Incoming {
         })
     }
 
-    /// What its payer asked for, as far as the chain and the provider show it.
+    /// The claim, as far as the chain and the provider show it.
     fn claim(&self, account: Wallet, made: &AdoptableProduct, context: &Context) -> Result<Claim, InvalidTransition> {
         let (purchase, worth, found) = self.purchase(made)?;
         let share = CapReservation {
@@ -110,7 +111,7 @@ impl Incoming {
         })
     }
 
-    /// The purchase, and what it was worth in US dollars: what was paid, less the fee.
+    /// The purchase and its value in US dollars: the paid amount less the fee.
     fn purchase(&self, made: &AdoptableProduct) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
         Ok(match made {
             AdoptableProduct::Card { amount } => (
@@ -141,8 +142,9 @@ impl Incoming {
         })
     }
 
-    /// Facts that make the price which was paid, and what the product is worth by them in US dollars. Of another currency nobody
-    /// knows the exchange rate any more; it follows from what was paid and the fee rate that it was ordered at, within a cent.
+    /// Quote facts that give the paid price, and the product's value in US dollars by them. The exchange rate of
+    /// another currency is no longer known. It is derived from the paid amount and the order's fee rate, to within a
+    /// cent.
     fn quote(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (QuoteFacts, Cents) {
         let paid = self.transfer.amount.whole_cents().get();
         let decimal = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
@@ -159,7 +161,8 @@ impl Incoming {
             None => ("0", 0),
         };
         let (one, least) = (10_u128.pow(RATE_PLACES), u128::from(amount.get().max(1)));
-        // A price is rounded up to the cent: what was paid is one of all that lie up to a cent below it, and the middle is nearest.
+        // Prices are rounded up to the cent: the exact value is at most a cent below the paid amount, and the middle is
+        // nearest.
         let exact = u128::from(paid.saturating_mul(2).saturating_sub(1));
         let rate = exact * one / (2 * least) * one / (one + fee);
         let worth = (least * rate).div_ceil(one).min(u128::from(paid));
@@ -176,7 +179,7 @@ impl Incoming {
         (quoted, Cents::new(u64::try_from(worth).unwrap_or(paid)))
     }
 
-    /// What the chain shows of the authorization that was paid with: enough to look it up by, and signed by nobody.
+    /// The part of the authorization that the chain shows: enough for a lookup, without a signature.
     const fn authorization(&self) -> Authorization {
         match self.transfer.from {
             Wallet::Evm(from) => Authorization::Evm(EvmAuthorization {

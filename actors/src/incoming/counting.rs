@@ -1,4 +1,4 @@
-//! What a transfer counts against daily caps: as long as it is not known what was bought with it, whatever that may have been.
+//! Daily caps of an incoming transfer: until its purchase is known, it counts for everything that it may have bought.
 
 use super::Incoming;
 use crate::account::counted_day;
@@ -7,8 +7,8 @@ use crate::kernel::job::{CapReservation, Job};
 use crate::product::ProductLine;
 
 impl Incoming {
-    /// What counts against the daily caps of whoever may have bought something with it: all of it, in each budget that it may have
-    /// been of.
+    /// Job that counts the full amount toward the caps of the account that may have bought something with it, in each
+    /// possible cap group.
     pub(super) fn count_job(&self, account: Wallet, lines: &[ProductLine]) -> Job {
         let mut shares: Vec<CapReservation> = Vec::new();
         for budget in lines.iter().map(|line| line.cap_group()) {
@@ -28,7 +28,8 @@ impl Incoming {
         }
     }
 
-    /// Nothing was bought with it, or what was bought counts by itself: what was counted for its payment is free again.
+    /// Job that releases the amounts counted for its payment: nothing was bought, or the purchase is counted on its
+    /// own.
     pub(super) const fn uncount_job(&self) -> Job {
         Job::CountClaimed {
             account: self.transfer.from,

@@ -1,4 +1,4 @@
-//! Its state machine.
+//! State machine of an incoming transfer.
 
 use purser_storage::codec;
 
@@ -14,13 +14,13 @@ use crate::port::{AttributedTransfer, Timestamp};
 
 type DecisionResult = Result<Decision<Incoming>, Rejection>;
 
-/// The value of its row in the list: whether an operator must decide.
+/// Value of its row in the list: whether an operator must decide.
 const UNDER_INVESTIGATION: u8 = 0;
 const AWAITS_OPERATOR: u8 = 1;
 
 impl Incoming {
-    /// What every decision about its money rests on: it is on the list, and the payment that it would settle has not moved since
-    /// it was looked at. From now on that payment settles by it no more.
+    /// Conditions of every decision about its money: it is in the list, and the payment that it would settle is
+    /// unchanged since it was read. From now on that payment can no longer settle by it.
     fn decide_unclaimed(&self, id: DepositId, payment: u64, decision: Decision<Self>) -> Decision<Self> {
         let key = table::entity(EntityKind::Payment, &self.transfer.payment.key());
         decision
@@ -126,8 +126,8 @@ impl Incoming {
         }
     }
 
-    /// What came in has left again, or paid for an order, in one batch with that. What left beyond it is our cost, as the bridge's fee
-    /// is, and what is left of it was our fee.
+    /// The amount has left again, or paid for an order, and both are posted in one batch. An amount beyond it is our
+    /// cost, as a bridge's fee is; a remainder was our fee.
     fn forward(
         &self,
         id: DepositId,
@@ -184,7 +184,7 @@ impl Incoming {
             .put_new(row.0, row.1)
     }
 
-    /// Whether this is what was decided already: the operator's answer was lost.
+    /// Whether the same decision was made already: the operator's response was lost.
     fn is_decided_as(&self, ruling: OperatorDecision) -> bool {
         match (self.status, ruling) {
             (Status::Crediting(has) | Status::Credited(has), OperatorDecision::Credit(account))

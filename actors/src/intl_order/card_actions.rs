@@ -1,4 +1,4 @@
-//! What a holder wants of an international card, and what operators report of it.
+//! Card actions of an international card, and operators' reports.
 
 use super::{CardReport, Event, IntlOrder, Rejection, Reply, Status};
 use crate::card::lifecycle::{ActionDecision, CardLifecycle, CardUpdate, LifecycleChange, LifecycleState};
@@ -12,8 +12,8 @@ use crate::port::{CardAction, CardSnapshot, CardState, Timestamp};
 use crate::refund::Refunded;
 
 impl IntlOrder {
-    /// Puts what the holder wants into the operators' list, unless it is so already. Nobody has begun with what waits there, so
-    /// that a holder may want something else instead, or nothing.
+    /// Puts the requested action into the operators' list, unless it is already in effect. An action in the list has
+    /// not been started, so the account owner may replace or cancel it.
     pub(super) fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Decision<Self> {
         let Some(stand) = self.lifecycle_state() else {
             return Decision::answer(Reply::ActionRequested(false));
@@ -34,7 +34,7 @@ impl IntlOrder {
             (_, false) => {
                 let decided =
                     Decision::answer(Reply::ActionRequested(true)).event(Event::ActionRequested(wish, context.now));
-                // What is wanted instead keeps its place.
+                // A replacing action keeps the position of the first.
                 match self.action_requested_at {
                     Some(_) => decided,
                     None => decided.put_new(table::pending_card_action(context.now, id), Vec::new()),
@@ -43,7 +43,7 @@ impl IntlOrder {
         }
     }
 
-    /// What an operator's report brings about. It is the newest word by its place in the audit log.
+    /// Applies an operator's report. Its position in the audit log makes it the newest event.
     pub(super) fn record_report(
         &self,
         id: CardId,
@@ -87,7 +87,7 @@ impl IntlOrder {
         Ok(self.complete_action(id, (report.state, report.ends_action), decided, context))
     }
 
-    /// What the holder wants has come true with this, or nothing will come of it.
+    /// Whether the report completes the pending action, or the action can no longer be carried out.
     fn complete_action(
         &self,
         id: CardId,
@@ -107,14 +107,14 @@ impl IntlOrder {
         if is_done {
             return self.clear_pending_action(id, decided.event(Event::ActionCompleted(context.now)));
         }
-        // Of a card that is closed nothing more can come.
+        // A closed card can have no further action.
         if ends_wish || state == CardState::Closed {
             return self.clear_pending_action(id, decided.event(Event::ActionCancelled(context.now)));
         }
         decided
     }
 
-    /// Takes it off the operators' list.
+    /// Removes it from the operators' list.
     pub(super) fn clear_pending_action(&self, id: CardId, decided: Decision<Self>) -> Decision<Self> {
         match self.action_requested_at {
             Some(since) => decided.delete(table::pending_card_action(since, id)),
@@ -143,7 +143,7 @@ impl IntlOrder {
         }
     }
 
-    /// After something new was reported.
+    /// State after a reported update.
     pub(super) fn apply_update(self, news: &CardUpdate, at: Timestamp) -> Result<Self, InvalidTransition> {
         let status = match (&self.status, news) {
             (Status::Ready(d), CardUpdate::Paused(_)) => Status::Paused(d.clone()),

@@ -1,4 +1,4 @@
-//! The order's state machine.
+//! State machine of an international card order.
 
 use super::{Command, EnteredCard, Event, IntlOrder, Rejection, Reply, Status};
 use crate::card::lifecycle::{self, CardLifecycle};
@@ -22,7 +22,7 @@ impl IntlOrder {
             .event(Event::Fulfilled(details, context.now))
     }
 
-    /// There will be no card: the whole charge goes back.
+    /// There will be no card: credits the whole charge.
     fn credit_charge(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let credit = Job::CreditAccount {
             account: self.owner,
@@ -177,7 +177,7 @@ impl Entity for IntlOrder {
             (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { job: effect }) => {
                 Ok(decided.completes_job(effect).delete(table::cvv(*id)))
             }
-            // Timers are never called off: one that comes too late just ends.
+            // Scheduled jobs are never cancelled: one that runs too late just completes.
             (
                 _,
                 Command::ExpireLease { job: effect, .. }
@@ -291,7 +291,7 @@ impl Entity for IntlOrder {
         Some(match event {
             Event::Ordered { .. } | Event::Released(_) => "queued",
             Event::Claimed(..) => "claimed",
-            // To the holder nothing has changed.
+            // For the account owner nothing has changed.
             Event::LeaseExpired(_) => return None,
             Event::Fulfilled(..) => "ready",
             Event::Cancelled(_) => "cancelled",
@@ -300,7 +300,7 @@ impl Entity for IntlOrder {
             Event::Revealed(_) => "details_viewed",
             Event::Expired(_) => "expired",
             Event::ActionRequested(wish, _) => wish.requested(),
-            // What the answer changed is told by itself.
+            // The change caused by the response has its own event.
             Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
             Event::ActionCancelled(_) => "request_ended",
             Event::Updated(news, _) => return news.event_suffix(),
@@ -325,7 +325,7 @@ impl Entity for IntlOrder {
             .number("credited_usd_amount", self.credited().decimal())
             .optional_text("label", self.label.as_deref())
             .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("requested", self.lifecycle.pending_action.map(CardAction::name))
+            .optional_text("pending_action", self.lifecycle.pending_action.map(CardAction::name))
             .optional_text("rejection_reason", reason)
             .boolean("overdue", self.overdue)
             .text("payment_id", self.charge.payment)

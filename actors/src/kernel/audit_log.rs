@@ -1,5 +1,6 @@
-//! The audit log: what operators do, each act a row that names the hash of the row before. The newest place is a row of its
-//! own, which every act replaces on the condition that it is still the newest: two acts at once cannot both be next.
+//! The audit log: one row per operator action, each with the hash of the previous row. The newest position is a row of
+//! its own. Every action replaces it on the condition that it is still the newest, so two concurrent actions cannot
+//! both be next.
 
 use purser_storage::codec;
 use purser_storage::{Condition, RowKey, Store, StoreError, Write};
@@ -8,20 +9,20 @@ use sha2::{Digest, Sha256};
 use crate::kernel::table;
 use crate::operator::{AuditExtras, AuditPosition, AuditRecord};
 
-/// Where the hash of the newest row is kept; its revision is that row's number.
+/// Name of the row with the newest hash; its revision is the number of the newest record.
 const HEAD_KEY: &str = "audit";
 
-/// The key of the newest row's hash.
+/// Row key of the newest record's hash.
 pub fn head() -> RowKey {
     table::meta(HEAD_KEY)
 }
 
-/// What a row is known by to the one behind it.
+/// Hash of a record, as the next record contains it.
 pub fn hash_of(row: &[u8]) -> [u8; 32] {
     Sha256::digest(row).into()
 }
 
-/// The place behind everything that is written.
+/// Position after the newest record.
 ///
 /// # Errors
 /// When storage fails, or the row is no hash.
@@ -37,8 +38,8 @@ pub(crate) async fn next_position(store: &dyn Store) -> Result<AuditPosition, St
     })
 }
 
-/// What a batch needs to write down an act, behind whoever approved it, and what comes with it: it holds only if the act's place
-/// is still the next.
+/// Conditions and writes that record an action, after its approval and with its additional rows. The batch commits only
+/// if the action's position is still the next.
 pub(crate) fn append(mut audit: AuditRecord, beside: &AuditExtras) -> (Vec<Condition>, Vec<Write>) {
     let put = |key, revision, value| Write::Put { key, revision, value };
     let first = audit.position.sequence;

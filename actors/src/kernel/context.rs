@@ -1,4 +1,4 @@
-//! What a decision may know besides its state and its command.
+//! Inputs of a decision besides its state and command.
 
 use std::cell::Cell;
 
@@ -6,18 +6,18 @@ use sha2::{Digest, Sha256};
 
 use crate::port::Timestamp;
 
-/// The time of the decision and a supply of ids. The same context gives the same ids in the same order,
-/// so a decision is a function of its arguments.
+/// The time of the decision and a source of ids. The same context gives the same ids in the same order, so a decision
+/// is a function of its arguments.
 #[derive(Debug)]
 pub struct Context {
-    /// When the decision is taken.
+    /// Time of the decision.
     pub now: Timestamp,
     seed: u128,
     taken: Cell<u32>,
 }
 
 impl Context {
-    /// `seed` must be unpredictable to outsiders: every id of the decision comes from it.
+    /// `seed` must be unpredictable to clients: every id of the decision is derived from it.
     pub const fn new(now: Timestamp, seed: u128) -> Self {
         Self {
             now,
@@ -26,7 +26,7 @@ impl Context {
         }
     }
 
-    /// The next id: 128 bits, of which none tells anything about the others.
+    /// The next id: 128 bits that reveal nothing about the other ids.
     pub fn id(&self) -> u128 {
         let n = self.taken.get();
         self.taken.set(n + 1);

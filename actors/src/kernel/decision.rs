@@ -1,4 +1,4 @@
-//! What a state machine decides, put together piece by piece and committed as one batch.
+//! A state machine's decision, built step by step and committed as one batch.
 
 use purser_storage::codec;
 use purser_storage::{Condition, RowKey, Write};
@@ -11,7 +11,7 @@ use crate::ledger::LedgerTransaction;
 use crate::operator::{AuditRecord, AuditedAction};
 use crate::port::Timestamp;
 
-/// What a decision brings about; everything in it is committed together.
+/// Result of a decision; everything in it is committed together.
 #[derive(Debug)]
 pub struct Decision<E: Entity> {
     pub(crate) events: Vec<E::Event>,
@@ -23,7 +23,7 @@ pub struct Decision<E: Entity> {
 }
 
 impl<E: Entity> Decision<E> {
-    /// Changes nothing.
+    /// Replies without a change.
     pub const fn answer(reply: E::Reply) -> Self {
         Self {
             events: Vec::new(),
@@ -35,28 +35,28 @@ impl<E: Entity> Decision<E> {
         }
     }
 
-    /// Adds what happened.
+    /// Adds an event of the entity.
     #[must_use]
     pub fn event(mut self, event: E::Event) -> Self {
         self.events.push(event);
         self
     }
 
-    /// Adds durable work.
+    /// Adds a job that is due now.
     #[must_use]
     pub fn enqueue(mut self, work: Job, context: &Context) -> Self {
         self.jobs.push(OutboxJob::new(JobId(context.id()), work, context.now));
         self
     }
 
-    /// Adds durable work that is not due yet; see [`crate::kernel::timer`].
+    /// Adds a scheduled job; see [`crate::kernel::timer`].
     #[must_use]
     pub fn enqueue_at(self, due: Timestamp, work: Job, context: &Context) -> Self {
         let effect = OutboxJob::new(JobId(context.id()), work, due);
         self.put_new(table::timer(due, effect.id), codec::encode(&effect))
     }
 
-    /// Adds durable work under an id of the caller's choice, of which only one can be open.
+    /// Adds a job under an id of the caller's choice; only one job with this id can be open.
     #[must_use]
     pub fn enqueue_as(mut self, id: JobId, work: Job, context: &Context) -> Self {
         self.conditions.push(Condition::Absent(table::outbox_job(id)));
@@ -64,7 +64,7 @@ impl<E: Entity> Decision<E> {
         self
     }
 
-    /// Ends an effect: the batch holds only if the effect is still open.
+    /// Completes a job: the batch commits only if the job is still open.
     #[must_use]
     pub fn completes_job(mut self, effect: JobId) -> Self {
         let key = table::outbox_job(effect);
@@ -79,13 +79,13 @@ impl<E: Entity> Decision<E> {
         self.put(table::ledger(context.now, context.id()), codec::encode(transaction))
     }
 
-    /// Lists an entity among what its owner has.
+    /// Adds an entity to its owner's index.
     #[must_use]
     pub fn index_for_owner(self, owner: &Wallet, kind: EntityKind, id: u128, context: &Context) -> Self {
         self.put(table::owner_index_entry(owner, kind, context.now, id), Vec::new())
     }
 
-    /// Writes down who asked for this.
+    /// Records the operator action in the audit log.
     #[must_use]
     pub fn audit(
         mut self,
@@ -109,7 +109,7 @@ impl<E: Entity> Decision<E> {
         self
     }
 
-    /// Sets a row.
+    /// Writes a row.
     #[must_use]
     pub fn put(mut self, key: RowKey, value: Vec<u8>) -> Self {
         self.writes.push(Write::Put {
@@ -120,28 +120,28 @@ impl<E: Entity> Decision<E> {
         self
     }
 
-    /// Sets a row that must not exist.
+    /// Writes a row that must not exist.
     #[must_use]
     pub fn put_new(mut self, key: RowKey, value: Vec<u8>) -> Self {
         self.conditions.push(Condition::Absent(key.clone()));
         self.put(key, value)
     }
 
-    /// The batch holds only if there is no such row.
+    /// The batch commits only if the row does not exist.
     #[must_use]
     pub fn requires_absent(mut self, key: RowKey) -> Self {
         self.conditions.push(Condition::Absent(key));
         self
     }
 
-    /// The batch holds only if there is such a row.
+    /// The batch commits only if the row exists.
     #[must_use]
     pub fn requires_present(mut self, key: RowKey) -> Self {
         self.conditions.push(Condition::Present(key));
         self
     }
 
-    /// The batch holds only if this entity has not changed since it had this revision; 0 if it did not exist.
+    /// The batch commits only if this entity is still at this revision; 0 if it did not exist.
     #[must_use]
     pub fn requires_unchanged(mut self, key: RowKey, revision: u64) -> Self {
         self.conditions.push(Condition::Revision(key, revision));
@@ -156,46 +156,46 @@ impl<E: Entity> Decision<E> {
         self
     }
 
-    /// Removes a row, if it is there.
+    /// Removes a row if it exists.
     #[must_use]
     pub fn delete_if_present(mut self, key: RowKey) -> Self {
         self.writes.push(Write::Delete { key });
         self
     }
 
-    /// Brings another entity into being.
+    /// Opens another entity.
     #[must_use]
     pub fn open(mut self, opening: NewEntity) -> Self {
         self.new_entities.push(opening);
         self
     }
 
-    /// What happens, in order.
+    /// Events in order.
     pub fn events(&self) -> &[E::Event] {
         &self.events
     }
 
-    /// The durable work that begins.
+    /// Jobs that the decision starts.
     pub fn jobs(&self) -> &[OutboxJob] {
         &self.jobs
     }
 
-    /// The rows that are written besides the snapshots.
+    /// Rows written besides the snapshots.
     pub fn writes(&self) -> &[Write] {
         &self.writes
     }
 
-    /// What must hold, the snapshot's revision apart.
+    /// Conditions, except the snapshot's revision.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// The other entities that come into being.
+    /// Other entities that the decision opens.
     pub fn new_entities(&self) -> &[NewEntity] {
         &self.new_entities
     }
 
-    /// The reply, once all of this is durable.
+    /// Reply, sent once the batch is durable.
     pub const fn reply(&self) -> &E::Reply {
         &self.reply
     }

@@ -1,4 +1,4 @@
-//! The contract between a state machine and the shell that runs it.
+//! The contract between a state machine and the entity actor that runs it.
 
 use std::fmt;
 use std::hash::Hash;
@@ -11,29 +11,29 @@ use crate::id::Wallet;
 use crate::kernel::event_record::{EventRecord, PublicEvent};
 use crate::kernel::{Context, Decision, JsonObject, table};
 
-/// The kinds of entity. The number is stored: never reuse one.
+/// Kinds of entity. Stored numbers: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum EntityKind {
-    /// A payer's account.
+    /// An account of a wallet.
     Account = 1,
-    /// A payment.
+    /// A payment by a wallet.
     Payment = 2,
-    /// A card.
+    /// A US prepaid card.
     Card = 3,
-    /// A refresh-token family.
+    /// A session with its refresh tokens.
     Session = 4,
-    /// A gift card.
+    /// A gift card from the catalog.
     GiftCard = 6,
     /// An order of an international card.
     IntlOrder = 5,
-    /// The check of who a holder is.
+    /// The identity verification of an account owner.
     Identity = 11,
-    /// A holder's own account at the card issuer.
+    /// The link to an owner's account at the card issuer.
     IssuerLink = 14,
     /// A top-up of a card balance.
     TopUp = 8,
-    /// A withdrawal.
+    /// A withdrawal from an account's balance.
     Withdrawal = 10,
     /// A payout to a debit card, a bank account or a payment app.
     Payout = 7,
@@ -41,42 +41,42 @@ pub enum EntityKind {
     PaymentRecipient = 12,
     /// A registered bank destination.
     BankDestination = 13,
-    /// Who a holder is to the bank.
+    /// The banking profile of an account owner.
     BankingProfile = 18,
     /// A reloadable card.
     ReloadableCard = 9,
     /// A withdrawal from a balance at the card issuer.
     CardWithdrawal = 15,
-    /// Money of a payout that came back after its return window.
+    /// Money of a payout that was returned after its return window.
     LateReturn = 16,
-    /// A managed wallet.
+    /// The managed wallet of an agent.
     AgentWallet = 17,
-    /// A spend of a managed wallet.
+    /// A payment out of an agent wallet.
     WalletPayment = 22,
-    /// An application to bank.
+    /// An application for bank accounts.
     BankingApplication = 19,
-    /// A holder's account at the bank.
+    /// An owner's account at the bank.
     BankAccount = 20,
-    /// Money between a balance and an account at the bank.
+    /// A transfer between a balance and an account at the bank.
     BankTransfer = 21,
-    /// Something that our books and somebody else's list do not agree about.
+    /// A mismatch between our records and an external list.
     Discrepancy = 26,
-    /// An API key.
+    /// An API key of an account.
     ApiKey = 25,
-    /// An endpoint that events are posted to.
+    /// A webhook endpoint.
     Webhook = 23,
-    /// An event on its way to one endpoint.
+    /// Delivery of one event to one webhook endpoint.
     WebhookDelivery = 24,
-    /// What the house gives back in connection with a payment.
+    /// A refund of a payment, at Purser's cost.
     Refund = 27,
     /// A transfer to our treasury that no payment claims.
     Incoming = 30,
-    /// Whether a line of products is sold.
+    /// Whether a product line is sold.
     Line = 32,
 }
 
 impl EntityKind {
-    /// As in event types and documents.
+    /// Name in event types and documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
@@ -86,7 +86,7 @@ impl EntityKind {
             Self::GiftCard => "gift_card",
             Self::IntlOrder => "intl_order",
             Self::Identity => "identity",
-            Self::IssuerLink => "link",
+            Self::IssuerLink => "issuer_link",
             Self::TopUp => "top_up",
             Self::Withdrawal => "withdrawal",
             Self::Payout => "payout",
@@ -97,11 +97,11 @@ impl EntityKind {
             Self::CardWithdrawal => "card_withdrawal",
             Self::LateReturn => "late_return",
             Self::AgentWallet => "agent_wallet",
-            Self::WalletPayment => "spend",
+            Self::WalletPayment => "wallet_payment",
             Self::BankingApplication => "banking_application",
             Self::BankAccount => "bank_account",
             Self::BankTransfer => "bank_transfer",
-            Self::Discrepancy => "difference",
+            Self::Discrepancy => "discrepancy",
             Self::ApiKey => "api_key",
             Self::Webhook => "webhook",
             Self::WebhookDelivery => "webhook_delivery",
@@ -112,13 +112,13 @@ impl EntityKind {
     }
 }
 
-/// An entity's name within its kind.
+/// Id of an entity within its kind.
 pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
-    /// As part of a row's key.
+    /// Bytes of the id in a row's key.
     fn key(&self) -> Vec<u8>;
 }
 
-/// A name that is found again, in what somebody quotes and in a row's key.
+/// An id that can be parsed from text and from a row's key.
 pub trait LookupId: EntityId + FromStr {
     /// Reverses [`EntityId::key`].
     fn from_key(key: &[u8]) -> Option<Self>;
@@ -178,56 +178,56 @@ entity_id!(
     crate::id::DepositId
 );
 
-/// An event that does not fit the state: a bug or damaged history, never a client's doing.
+/// An event that cannot follow the state: a bug or a corrupt history, never caused by a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{event} does not follow {status}")]
 pub struct InvalidTransition {
-    /// The state's name.
+    /// Name of the status.
     pub status: &'static str,
-    /// The event's name.
+    /// Name of the event.
     pub event: String,
 }
 
 impl InvalidTransition {
     /// For the last arm of an `apply`.
     pub fn new(status: &'static str, event: &impl fmt::Debug) -> Self {
-        // What the event holds stays out of logs: signed bytes, sealed numbers.
+        // The content of an event is kept out of logs: it has signed bytes and sealed numbers.
         let mut event = format!("{event:?}");
         event.truncate(event.find(|c: char| !c.is_alphanumeric()).unwrap_or(event.len()));
         Self { status, event }
     }
 }
 
-/// One move of a state chart: from, what moves it, to. `-` is "does not exist yet".
+/// One transition: from status, event, to status. `-` means that the entity does not exist yet.
 pub type Transition = (&'static str, &'static str, &'static str);
 
 /// A state machine. `decide` and `apply` are total and pure: no I/O, no clock, no randomness.
 pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
-    /// Which.
+    /// Kind of the entity.
     const KIND: EntityKind;
-    /// The state chart: every move there is. The shell refuses to commit any other.
+    /// Every transition that is permitted. The entity actor commits no other.
     const TRANSITIONS: &'static [Transition];
-    /// What [`Entity::announces`] may say, each once: the document of events is made of it.
+    /// Every name that [`Entity::event_name`] can return, each once. The event reference is generated from it.
     const EVENT_NAMES: &'static [&'static str];
-    /// Whether its own first command brings it into being; otherwise another entity's batch opens it.
+    /// Whether its own first command creates it; otherwise another entity's batch opens it.
     const CREATED_BY_COMMAND: bool = false;
-    /// Whether it is the house's own: no account's subscribers are told of it, operators are.
+    /// Whether the system owns it: its events go to operators, not to an account's subscribers.
     const SYSTEM_OWNED: bool = false;
 
-    /// Its name.
+    /// Type of its id.
     type Id: EntityId;
-    /// What may be asked of it.
+    /// Commands that it accepts.
     type Command: Send + Sync + 'static;
-    /// What may happen to it.
+    /// Events that it emits.
     type Event: Stored + fmt::Debug + Send + Sync + 'static;
-    /// The reply to an accepted command.
+    /// Reply to an accepted command.
     type Reply: Send + Sync + 'static;
-    /// The reply to a refused one.
+    /// Reply to a rejected command.
     type Rejection: Send + Sync + fmt::Debug + 'static;
-    /// What callers wait for.
+    /// Outcome that callers wait for.
     type Outcome: Clone + Send + Sync + 'static;
 
-    /// What follows from a command in this state; `None` before it exists.
+    /// Decision on a command in this state; `None` before the entity exists.
     ///
     /// # Errors
     /// A rejection changes nothing.
@@ -238,29 +238,29 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
         context: &Context,
     ) -> Result<Decision<Self>, Self::Rejection>;
 
-    /// The state after an event.
+    /// State after an event.
     ///
     /// # Errors
-    /// [`OutOfOrder`] when the event cannot follow the state.
+    /// [`InvalidTransition`] when the event cannot follow the state.
     fn apply(this: Option<Self>, id: &Self::Id, event: &Self::Event) -> Result<Self, InvalidTransition>;
 
-    /// The state's name: one of those in [`Entity::MOVES`].
+    /// Name of the status: one of those in [`Entity::TRANSITIONS`].
     fn status(&self) -> &'static str;
 
-    /// Whose it is: events go to this account's subscribers.
+    /// Account that owns it: events go to its subscribers.
     fn owner(&self) -> Wallet;
 
-    /// What the account's subscribers are told of an event, if anything: the part after the dot of its type.
+    /// Part after the dot of the event type; `None` if subscribers are not notified of the event.
     fn event_name(event: &Self::Event) -> Option<&'static str>;
 
-    /// How the entity looks to its owner: what events carry. No secrets.
+    /// The entity as its owner sees it: the content of events. No secrets.
     fn view(&self, id: &Self::Id) -> JsonObject;
 
-    /// What it has come to, once callers need wait no longer.
+    /// Outcome, once callers need not wait any longer.
     fn outcome(&self) -> Option<Self::Outcome>;
 }
 
-/// The first snapshot of an entity, made by the batch that opens it.
+/// First snapshot of an entity, made by the batch that opens it.
 #[derive(Debug)]
 pub struct NewEntity {
     pub(crate) key: RowKey,
@@ -269,10 +269,10 @@ pub struct NewEntity {
 }
 
 impl NewEntity {
-    /// An entity as its first event makes it.
+    /// Creates the entity from its first event.
     ///
     /// # Errors
-    /// [`OutOfOrder`] when the event cannot be the first.
+    /// [`InvalidTransition`] when the event cannot be the first.
     pub fn from_event<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, InvalidTransition> {
         let (state, record) = fold_event::<E>(None, &mut None, id, event, 1, context)?;
         Ok(Self {
@@ -284,19 +284,19 @@ impl NewEntity {
 }
 
 impl NewEntity {
-    /// The row of the new entity.
+    /// Row key of the new entity.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Its first snapshot, encoded.
+    /// Encoded first snapshot.
     pub fn snapshot(&self) -> &[u8] {
         &self.snapshot
     }
 }
 
-/// Applies one event: the state after it, and what the journal keeps of it. `seen` is the view of the state before, if
-/// that was rendered already, and then that of the state after.
+/// Applies one event: the state after it, and the record for the journal. `seen` is the rendered view of the state
+/// before, if there is one, and afterwards that of the state after.
 pub(crate) fn fold_event<E: Entity>(
     state: Option<E>,
     seen: &mut Option<JsonObject>,
@@ -343,8 +343,8 @@ pub(crate) fn fold_event<E: Entity>(
     Ok((after, record))
 }
 
-/// Refuses a move that the state chart does not have. Kept in release builds: a wrong move of money is worse than a
-/// refused one.
+/// Rejects a transition that the entity does not declare. Also in release builds: a wrong transition of money is worse
+/// than a rejected one.
 fn check_transition<E: Entity>(
     from: &'static str,
     event: &E::Event,
@@ -356,16 +356,16 @@ fn check_transition<E: Entity>(
     Err(InvalidTransition::new(from, event))
 }
 
-/// Why a command brought nothing about.
+/// Reason why a command had no effect.
 #[derive(Debug)]
 pub enum AskError<R> {
-    /// The state machine said no.
+    /// The state machine rejected it.
     Rejected(R),
-    /// There is no such entity.
+    /// The entity does not exist.
     NotFound,
-    /// A condition of the batch did not hold: something else happened first. Ask again.
+    /// A condition of the batch did not hold because another change came first. Retry the command.
     Conflict,
-    /// Its actor died or the store stopped; whether it happened is known after recovery.
+    /// The actor died or the store stopped; recovery determines whether the command took effect.
     OutcomeUnknown,
     /// It failed to load too often and waits for an operator.
     Quarantined,

@@ -1,9 +1,9 @@
-//! The one actor that runs any entity: decide, apply in memory, enqueue the batch, go on; when the batch is durable,
-//! reply and start its effects.
+//! The actor that runs any entity: decide, apply in memory, enqueue the batch, continue. When the batch is durable,
+//! reply and start its jobs.
 //!
-//! Every reply waits until the newest batch that its state rests on is durable, refusals included: what a caller was
-//! told can then never be contradicted by a power cut. If a batch is refused, its lane refuses all that was decided on
-//! top of it, and the shell reloads.
+//! Every reply, including a rejection, waits until the newest batch that its state depends on is durable, so a power
+//! cut can never contradict a reply. If a batch is rejected, its write session rejects all batches decided on top of
+//! it, and the actor reloads.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,39 +22,39 @@ use crate::kernel::idempotency::ExtraWrite;
 use crate::kernel::registry::RegistryCore;
 use crate::kernel::{Context, InvalidTransition, OutboxJob, table};
 
-/// What a command came to.
+/// Result of a command.
 type CommandReply<E> = Result<<E as Entity>::Reply, AskError<<E as Entity>::Rejection>>;
 
-/// Where a command's reply goes.
+/// Receiver of a command's reply.
 pub type ReplyCallback<E> = oneshot::Sender<CommandReply<E>>;
 
-/// Somebody who waits for the entity to come to something.
+/// A caller that waits for the entity's outcome.
 pub struct OutcomeWaiter<E: Entity> {
     /// Only an outcome of a revision above this counts.
     pub above: u64,
-    /// Told once.
+    /// Receives the outcome once.
     pub reply: oneshot::Sender<E::Outcome>,
 }
 
-/// Somebody who need wait no longer.
+/// A waiter whose outcome is there.
 type ReadyWaiter<E> = (OutcomeWaiter<E>, <E as Entity>::Outcome);
 
-/// What an entity's actor receives.
+/// Message to an entity's actor.
 pub enum EntityMsg<E: Entity> {
-    /// Decide on this.
+    /// Decide a command.
     Command {
-        /// What is asked.
+        /// Command to decide.
         command: E::Command,
-        /// What its batch writes beside it.
+        /// Additional rows for its batch.
         extra: Option<ExtraWrite<E>>,
-        /// Where the answer goes.
+        /// Receiver of the reply.
         reply: ReplyCallback<E>,
-        /// The request behind it.
+        /// Request that sent the command.
         request_id: RequestId,
     },
-    /// Tell when there is an outcome.
+    /// Send the outcome once there is one.
     AwaitOutcome(OutcomeWaiter<E>),
-    /// A batch was refused: load the durable state again. Brings back whoever waited for it.
+    /// A batch was rejected: reload the durable state. Returns the waiters of that batch.
     Reload(Vec<OutcomeWaiter<E>>),
     /// Stop when everything enqueued is durable.
     Passivate,
@@ -62,24 +62,23 @@ pub enum EntityMsg<E: Entity> {
     Drained,
 }
 
-/// Runs one entity.
 pub(crate) struct EntityActor<E: Entity> {
     pub(crate) core: Arc<RegistryCore<E>>,
     pub(crate) id: E::Id,
 }
 
-/// What a shell starts with: the durable state.
+/// Durable state that an actor starts with.
 pub(crate) struct LoadedState<E> {
     pub(crate) state: Option<E>,
     pub(crate) revision: u64,
 }
 
 pub(crate) struct ActorState<E: Entity> {
-    /// Includes what is enqueued and not yet durable.
+    /// Includes batches that are enqueued and not yet durable.
     state: Option<E>,
     revision: u64,
     session: Arc<WriteSession>,
-    /// Batches enqueued and not yet answered; shared with their acknowledgements.
+    /// Batches enqueued and not yet acknowledged; shared with their callbacks.
     in_flight: Arc<AtomicUsize>,
     waiters: Vec<OutcomeWaiter<E>>,
     passivating: bool,
@@ -152,7 +151,7 @@ impl<E: Entity> ActorState<E> {
 }
 
 impl<E: Entity> EntityActor<E> {
-    /// Loads what is durable once everything this shell had enqueued is answered.
+    /// Loads the durable state once every batch that this actor enqueued is acknowledged.
     async fn reload(&self, resident: &mut ActorState<E>) -> Result<(), ActorProcessingErr> {
         self.core.wait_durable().await;
         let loaded = self.core.load(&self.id).await?;
@@ -176,7 +175,7 @@ impl<E: Entity> EntityActor<E> {
                     if durable {
                         drop(waiter.reply.send(outcome));
                     } else if lane.has_failed() {
-                        // This outcome never came to be: wait for the one that does.
+                        // This outcome was never committed: wait for the actual one.
                         drop(myself.cast(EntityMsg::Reload(vec![waiter])));
                     }
                 });
@@ -188,8 +187,9 @@ impl<E: Entity> EntityActor<E> {
     /// Runs `then` once everything enqueued so far is durable, at once if it is; `false` if it never will be.
     fn after_durable(&self, resident: &ActorState<E>, then: impl FnOnce(bool) + Send + 'static) {
         if resident.idle() || mutants::is_enabled(Mutant::ReplyBeforeDurable) {
-            // A batch may have been refused since this message began: then the state it met never came to be. The lane
-            // breaks before the batch is answered, so whoever sees that nothing is in flight sees this too.
+            // A batch may have been rejected since this message began; its state was then never committed. The write
+            // session fails before the batch is acknowledged, so a reader that finds nothing in flight sees the failure
+            // too.
             return then(!resident.session.has_failed());
         }
         let barrier = Batch {
@@ -257,7 +257,7 @@ impl<E: Entity> EntityActor<E> {
         Ok(())
     }
 
-    /// Makes a decision the state in memory and enqueues it as one batch.
+    /// Puts a decision's state into memory and enqueues it as one batch.
     fn commit(
         &self,
         myself: &ActorRef<EntityMsg<E>>,
@@ -317,7 +317,7 @@ impl<E: Entity> EntityActor<E> {
         Ok(())
     }
 
-    /// Enqueues a batch; once it is durable, answers and starts what follows from it.
+    /// Enqueues a batch; once it is durable, replies and starts the jobs.
     fn enqueue(
         &self,
         myself: &ActorRef<EntityMsg<E>>,
@@ -370,7 +370,7 @@ impl<E: Entity> EntityActor<E> {
                 .conditions
                 .push(Condition::Revision(key.clone(), resident.revision));
         }
-        // Taken, not copied: should an event not fit, this actor ends here and the next loads what is durable.
+        // Taken, not copied: if an event does not fit, this actor stops and the next one loads the durable state.
         let (mut state, mut seen) = (resident.state.take(), None);
         for event in events {
             resident.revision += 1;
@@ -390,8 +390,8 @@ impl<E: Entity> EntityActor<E> {
     }
 }
 
-/// Leads from a request to what it opened, for whoever is asked about it by its id. What a payment opens comes later, under
-/// the same request, and is found from the payment.
+/// Maps a request to the entity that it created, for lookups by request id. Entities that a payment opens come later,
+/// under the same request, and are found from the payment.
 fn trace_decision<E: Entity>(origin: RequestId, first: Option<&NewEntity>) -> Option<Write> {
     let opened = first.filter(|_| origin != RequestId::NONE && E::KIND != EntityKind::Payment)?;
     Some(Write::Put {

@@ -1,5 +1,5 @@
-//! What the journal keeps of each event: the event itself, for the fold that proves the snapshots, and the envelope
-//! that subscribers see, rendered once so that it never changes.
+//! Journal record of an event: the event itself, for the fold that verifies the snapshots, and the envelope that
+//! subscribers see, rendered once so that it never changes.
 
 use std::fmt::{self, Write as _};
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,21 +17,21 @@ pub const API_VERSION: &str = "2026-11-20";
 /// One event of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct EventRecord {
-    /// [`crate::kernel::Kind`] as stored.
+    /// [`crate::kernel::EntityKind`] as stored.
     pub kind: u8,
     /// The entity's id as in its row's key.
     pub id: Vec<u8>,
     /// The entity's revision after this event.
     pub revision: u64,
-    /// When it was decided.
+    /// Time of the decision.
     pub at: Timestamp,
     /// The entity's status after this event.
     pub status: String,
-    /// Whose.
+    /// Account that owns the entity.
     pub owner: Wallet,
     /// The encoded domain event.
     pub event: Vec<u8>,
-    /// What subscribers see, if they do.
+    /// Envelope for subscribers, if the event is announced.
     pub announcement: Option<PublicEvent>,
 }
 
@@ -39,7 +39,7 @@ impl Stored for EventRecord {
     const SCHEMA: u16 = 1;
 }
 
-/// An envelope without its sequence, which only the commit knows.
+/// An envelope without its sequence number, which only the commit knows.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct PublicEvent {
     /// `<resource>.<change>`.
@@ -83,13 +83,13 @@ impl PublicEvent {
         Self { kind, envelope }
     }
 
-    /// The event's id, which the envelope begins with.
+    /// Id of the event, which the envelope begins with.
     pub fn event_id(&self) -> Option<EventId> {
         let (id, _) = self.envelope.strip_prefix("{\"id\":\"")?.split_once('"')?;
         id.parse().ok()
     }
 
-    /// The envelope with its place in the order: what goes to subscribers.
+    /// The envelope with its sequence number, as subscribers get it.
     pub fn with_seq(&self, seq: u64) -> String {
         // The envelope is an object that is never empty, so the comma is always right.
         format!("{{\"seq\":{seq},{}", &self.envelope[1..])
@@ -97,7 +97,7 @@ impl PublicEvent {
 }
 
 impl EventRecord {
-    /// As the journal takes it.
+    /// As an event of the journal.
     pub(crate) fn into_event(self) -> Event {
         Event {
             subject: self.owner.key().into_boxed_slice(),
@@ -105,7 +105,7 @@ impl EventRecord {
         }
     }
 
-    /// From the journal.
+    /// Reads a record from the journal.
     ///
     /// # Errors
     /// When the bytes are not a record.
@@ -114,12 +114,12 @@ impl EventRecord {
     }
 }
 
-/// `2026-11-20T21:40:00.000Z`. The form ends with the year 9999, and so does this.
+/// `2026-11-20T21:40:00.000Z`. Times after the year 9999 are rendered as its end, like the format itself.
 pub fn rfc3339(at: Timestamp) -> String {
     moment(at).to_string()
 }
 
-/// See [`rfc3339`]; for writing it into something.
+/// See [`rfc3339`]; writes into a formatter.
 pub(crate) fn moment(at: Timestamp) -> impl fmt::Display {
     const LAST_MS: u64 = 253_402_300_799_999;
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MS)))

@@ -1,7 +1,8 @@
-//! Answers that are remembered: the record of an idempotency key, written by the batch of the command that it names.
+//! Idempotency records: the stored response of an idempotency key, written by the batch of its command.
 //!
-//! The row and the write are one batch, so there is never one without the other; the condition that the row is new makes
-//! a second command under the same key impossible, whoever died in between. No state machine knows of it.
+//! The record and the command's writes are one batch, so neither exists without the other. The condition that the row
+//! is new prevents a second command under the same key, whatever crashes in between. State machines are not aware of
+//! it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,36 +13,36 @@ use purser_storage::{Batch, Condition, Write};
 use crate::id::Wallet;
 use crate::kernel::{Context, Entity, table};
 
-/// How long an answer is remembered, in seconds.
+/// Retention of a record in seconds.
 pub const RECORD_TTL_S: u64 = 24 * 3600;
 
-/// What is kept of an answer.
+/// Stored response.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum RecordedResponse {
-    /// The answer itself.
+    /// The response itself.
     Body {
-        /// HTTP status.
+        /// HTTP status of the response.
         status: u16,
-        /// JSON text; of a refusal, its fields.
+        /// JSON text; for an error, its fields.
         body: String,
     },
-    /// The answer was not known when the command was decided: it is what has become of this entity.
+    /// The response was not known when the command was decided: it is the later outcome of this entity.
     EntityRef {
-        /// [`crate::kernel::Kind`] as stored.
+        /// [`crate::kernel::EntityKind`] as stored.
         kind: u8,
-        /// As in its row's key.
+        /// Bytes as in the entity's row key.
         id: Vec<u8>,
     },
 }
 
-/// A remembered answer.
+/// Idempotency record of one key.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct IdempotencyRecord {
-    /// Digest of the route and the body that the key was first used with.
+    /// Idempotency fingerprint: digest of the route and the body that the key was first used with.
     pub fingerprint: [u8; 32],
-    /// Forgotten from this second on.
+    /// The record expires at this second.
     pub expires_s: u64,
-    /// What was answered.
+    /// Stored response.
     pub response: RecordedResponse,
 }
 
@@ -49,25 +50,25 @@ impl Stored for IdempotencyRecord {
     const SCHEMA: u16 = 6;
 }
 
-/// A key's place: whose it is, what it was used with, and what stood there before.
+/// Row of a key with its owner, fingerprint and previous record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencySlot {
-    /// The account that the key belongs to.
+    /// Account that owns the key.
     pub wallet: Wallet,
     /// Digest of the key's text.
     pub key: u128,
     /// Digest of the route and the body.
     pub fingerprint: [u8; 32],
-    /// When the last use of the key expired, if its row is still there.
+    /// Expiry of the key's previous record, if its row still exists.
     pub replaces: Option<u64>,
 }
 
-/// What a command came to: the answer with the state that follows from it, or the rejection.
+/// Result of a command: the reply with the state after it, or the rejection.
 pub type CommandResult<'a, E> = Result<(&'a <E as Entity>::Reply, Option<&'a E>), &'a <E as Entity>::Rejection>;
 
 type RecordFn<E> = dyn Fn(CommandResult<'_, E>) -> Option<RecordedResponse> + Send + Sync;
 
-/// Remembers the answer to one command.
+/// Records the response to one command.
 pub struct IdempotencyRecorder<E: Entity> {
     slot: IdempotencySlot,
     render: Arc<RecordFn<E>>,
@@ -90,16 +91,16 @@ impl<E: Entity> fmt::Debug for IdempotencyRecorder<E> {
     }
 }
 
-/// What is written beside a command by the command's own batch, and of which no state machine knows.
+/// Additional rows of a command's batch, which state machines are not aware of.
 #[derive(Clone, Debug)]
 pub enum ExtraWrite<E: Entity> {
-    /// Its answer is remembered, a rejection too.
+    /// Records the reply, or the rejection.
     Idempotency(IdempotencyRecorder<E>),
-    /// It is written down who brought it about, if it is not rejected.
+    /// Records the origin of the command, unless it is rejected.
     Rows(ExtraRows),
 }
 
-/// Rows for a batch, and what must hold for them.
+/// Rows for a batch, with their conditions.
 #[derive(Clone, Debug)]
 pub struct ExtraRows {
     pub(crate) conditions: Vec<Condition>,
@@ -107,7 +108,7 @@ pub struct ExtraRows {
 }
 
 impl<E: Entity> ExtraWrite<E> {
-    /// Adds it to the command's batch. `false` when there is nothing to be added.
+    /// Adds the rows to the command's batch. `false` when there is nothing to add.
     pub(crate) fn write(&self, told: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
         match self {
             Self::Idempotency(memo) => memo.write(told, batch, context),
@@ -122,7 +123,7 @@ impl<E: Entity> ExtraWrite<E> {
 }
 
 impl<E: Entity> IdempotencyRecorder<E> {
-    /// `render` writes what is kept; `None` is for what is not to be remembered, such as a frozen account's refusal.
+    /// `render` returns the response to store; `None` if it must not be stored, such as the error of a frozen account.
     pub fn new(
         slot: IdempotencySlot,
         render: impl Fn(CommandResult<'_, E>) -> Option<RecordedResponse> + Send + Sync + 'static,
@@ -133,12 +134,12 @@ impl<E: Entity> IdempotencyRecorder<E> {
         }
     }
 
-    /// Where the answer is remembered.
+    /// Row in which the response is stored.
     pub const fn slot(&self) -> &IdempotencySlot {
         &self.slot
     }
 
-    /// Adds the record to the command's batch. `false` when there is nothing to be remembered.
+    /// Adds the record to the command's batch. `false` when there is nothing to store.
     fn write(&self, told: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
         let Some(kept) = (self.render)(told) else { return false };
         let IdempotencySlot {

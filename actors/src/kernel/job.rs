@@ -1,7 +1,7 @@
-//! Durable work that leaves the house or crosses to another entity: the outbox.
+//! Jobs: durable tasks that call external systems or another entity, stored in the outbox.
 //!
-//! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
-//! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
+//! A job is a row. The batch that needs the task writes it, and the batch that records the outcome deletes it, on the
+//! condition that it still exists. The row is the only record that the job is pending. A job runs at least once.
 
 mod cap_reservation;
 mod credit_cause;
@@ -29,220 +29,221 @@ pub use line_dependency::LineDependency;
 pub use outbox_job::OutboxJob;
 pub use outgoing_purpose::OutgoingPurpose;
 
-/// What is to be done.
+/// Task of an outbox record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Job {
-    /// Bring a claimed payment to the chain.
+    /// Settle a claimed payment on its chain.
     SettlePayment(PaymentId),
-    /// Read the chain until an unknown or declined payment has landed or can never land.
+    /// Read the chain until an unknown or declined payment has settled or can never settle.
     WatchPayment(PaymentId),
-    /// Have the issuer make a card.
+    /// Order a card from the issuer.
     IssueCard(CardId),
-    /// Credit an account with what stands in suspense for it.
+    /// Credit an account with its amount in suspense.
     CreditAccount {
-        /// Whose balance.
+        /// Account to credit.
         account: Wallet,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
-        /// What is told once the credit is durable.
+        /// Cause of the credit; notified once the credit is durable.
         cause: CreditCause,
     },
-    /// Tell a payment that its account holds the credit.
+    /// Confirm to a payment that its account was credited.
     ConfirmPaymentCredit(PaymentId),
-    /// Give back an account's share of its daily caps.
+    /// Release an account's cap reservation.
     ReleaseCapReservation {
-        /// Whose.
+        /// Account with the caps.
         account: Wallet,
-        /// What was reserved.
+        /// Reservation to release.
         reservation: CapReservation,
     },
-    /// End a card's life.
+    /// Expire a card at the end of its last month.
     ExpireCard(CardId),
     /// Order a gift card from the catalog.
     OrderGiftCard(CardId),
-    /// Tell a released payment that its account has admitted it again.
+    /// Confirm to a released payment that its account admitted it again.
     ReadmitPayment {
-        /// Which.
+        /// Released payment.
         payment: PaymentId,
-        /// What was reserved for it.
+        /// New cap reservation.
         reservation: CapReservation,
-        /// Opened if this is what admits it.
+        /// Session to open if this admits the payment.
         session: SessionSeed,
     },
-    /// End a lease on an international order, if it has not ended otherwise.
+    /// Expire a lease on an international order, unless it has ended before.
     ExpireOrderLease {
-        /// Which order.
+        /// Order with the lease.
         order: CardId,
-        /// Which lease.
+        /// Number of the lease.
         lease: u64,
     },
-    /// Tell an international order that a day has gone by.
+    /// Mark an international order as overdue after a day.
     MarkOrderOverdue(CardId),
-    /// End an international card's life.
+    /// Expire an international card at the end of its last month.
     ExpireIntlCard(CardId),
     /// Destroy the key of an international card's CVV.
     ShredCvv(CardId),
-    /// Have a holder's identity checked and learn the verdict.
+    /// Request an identity check and poll its verdict.
     CheckIdentity(Wallet),
-    /// Have the card issuer open a holder's account.
+    /// Open an account owner's account at the card issuer.
     OpenIssuerAccount(Wallet),
-    /// Sign a withdrawal, send it, and follow it until the chain shows it or it can never land.
+    /// Sign and send a withdrawal, and follow it until it is confirmed or can never settle.
     SendWithdrawal(WithdrawalId),
-    /// End an account's hold.
+    /// Settle a hold on an account.
     SettleHold {
-        /// Whose.
+        /// Account with the hold.
         account: Wallet,
-        /// For what it was held.
+        /// Withdrawal that the hold is for.
         withdrawal: WithdrawalId,
-        /// What was held.
+        /// Held amount.
         amount: Usdc,
-        /// Where it was paid out; `None` gives it back.
+        /// Network of the payout; `None` releases the hold.
         paid: Option<Network>,
     },
-    /// Have a rail pay out, and ask until it has come to something.
+    /// Order a payout from a rail, and poll until it has an outcome.
     SendPayout(PayoutId),
-    /// Have a rail give back what was paid too late, or what nobody has claimed.
+    /// Recall a payout that was paid too late or is unclaimed.
     RecallPayout(PayoutId),
-    /// Give up waiting for a payout's recipient.
+    /// Expire a payout whose recipient did not submit the form.
     ExpirePayout(PayoutId),
-    /// End a payout's return window.
+    /// Close a payout's return window.
     CloseReturnWindow(PayoutId),
-    /// Tell a late return that its account holds the credit.
+    /// Confirm to a late return that its account was credited.
     ConfirmLateReturnCredit(LateReturnId),
-    /// Save whom an app payment went to.
+    /// Save the recipient of an app payment.
     SaveRecipient(PayoutId),
-    /// Send a top-up on its first leg: the burn, or the transfer on Base.
+    /// Send the first leg of a top-up: the burn, or the transfer on Base.
     SendTopUp(TopUpId),
-    /// Bring a burned top-up over the bridge: attestation and mint.
+    /// Bridge a burned top-up: attestation and mint.
     BridgeTopUp(TopUpId),
-    /// Ask the card issuer until it has credited a delivered top-up.
+    /// Poll the card issuer until it has credited a delivered top-up.
     AwaitIssuerCredit(TopUpId),
-    /// Ask the issuer for news of a card.
+    /// Refresh a card from the issuer.
     RefreshCard(CardId),
-    /// Sign a spend, send it, and follow it until the chain shows it or it can never land.
+    /// Sign and send a wallet payment, and follow it until it is confirmed or can never settle.
     SendWalletPayment(WalletPaymentId),
-    /// End a managed wallet's reservation.
+    /// Settle a reservation of an agent wallet.
     SettleWalletHold {
-        /// Whose wallet.
+        /// Owner of the agent wallet.
         wallet: Wallet,
-        /// For what it was reserved.
+        /// Wallet payment that it was reserved for.
         payment: WalletPaymentId,
-        /// Whether it left.
+        /// Whether the money left the wallet.
         paid: bool,
     },
-    /// Give an application to the bank and learn what it says.
+    /// Submit an application to the bank and poll its review.
     SubmitBankApplication(Wallet),
-    /// Have the bank open an account.
+    /// Open an account at the bank.
     OpenBankAccount(BankAccountId),
-    /// Have the bank move money.
+    /// Execute a transfer at the bank.
     ExecuteBankTransfer(BankTransferId),
-    /// Destroy the sealed number of a removed destination, once no payout needs it.
+    /// Destroy the sealed account number of a removed destination, once no payout needs it.
     ShredAccountNumber(BankDestinationId),
-    /// Have the issuer open a reloadable card and load it from its holder's balance.
+    /// Open a reloadable card at the issuer and load it from the owner's balance.
     OpenReloadableCard(CardId),
-    /// Have the issuer do what a reloadable card's holder wants of it.
+    /// Carry out a card action of a reloadable card at the issuer.
     ChangeCardState(CardId),
-    /// Have the issuer set aside what is withdrawn from a balance there.
+    /// Place a hold at the issuer for a withdrawal from a balance there.
     HoldCardBalance(WithdrawalId),
-    /// Have the issuer end that: it was paid, or goes back to the balance.
+    /// End that hold at the issuer: it was paid, or is released to the balance.
     SettleCardHold(WithdrawalId),
-    /// End a lease on a withdrawal from a card balance, if it has not ended otherwise.
+    /// Expire a lease on a card withdrawal, unless it has ended before.
     ExpireWithdrawalLease {
-        /// Which withdrawal.
+        /// Withdrawal with the lease.
         withdrawal: WithdrawalId,
-        /// Which lease.
+        /// Number of the lease.
         lease: u64,
     },
-    /// Take a payment that came back out of its recipient's totals.
+    /// Subtract a returned payment from its recipient's totals.
     ReverseRecipientTotals(PayoutId),
-    /// Delete what was said for a spend that has ended.
+    /// Delete the HTTP record of a wallet payment that has ended.
     PurgeHttpRecord(WalletPaymentId),
-    /// Post an event to an endpoint.
+    /// Post an event to a webhook endpoint.
     DeliverWebhook {
-        /// What is delivered.
+        /// Delivery to attempt.
         delivery: WebhookDeliveryId,
-        /// Where.
+        /// Endpoint of the delivery.
         endpoint: WebhookId,
-        /// How often it was asked for: what an earlier asking has left to do ends without a word.
+        /// Number of the delivery's round: a job of an earlier round ends without an event.
         round: u32,
     },
-    /// Ask again for what an endpoint has not received.
+    /// Redeliver the events that an endpoint has not received.
     RedeliverWebhooks {
-        /// Which endpoint.
+        /// Endpoint that gets them.
         endpoint: WebhookId,
-        /// Of events since then.
+        /// Events since this time are redelivered.
         since: Timestamp,
-        /// Up to this sequence.
+        /// Last sequence number to redeliver.
         upto: u64,
     },
-    /// Tell a refund that its account holds the credit.
+    /// Confirm to a refund that its account was credited.
     ConfirmRefund(RefundId),
-    /// Give up waiting for a second operator.
+    /// Expire a refund that no second operator approved.
     ExpireRefund {
-        /// Which refund.
+        /// Refund to expire.
         refund: RefundId,
-        /// Which asking.
+        /// Request number of the refund.
         round: u64,
     },
-    /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
+    /// Check whether a reorged payment can settle again; if it never can, post the loss.
     ConfirmReorg(DiscrepancyId),
-    /// Look into a transfer that no payment claims: whether one does, what was bought with it, whose it is.
+    /// Classify a transfer that no payment claims: whether a payment matches, what it bought, which account it belongs
+    /// to.
     ClassifyIncoming(DepositId),
-    /// Reserve a transfer that goes back to its sender, and open the withdrawal that brings it there.
+    /// Hold an incoming transfer on its account and open the withdrawal that returns it to the sender.
     SendBack {
-        /// Whose withdrawal.
+        /// Account of the withdrawal.
         account: Wallet,
-        /// Which transfer.
+        /// Transfer to return.
         deposit: DepositId,
-        /// Who sent it.
+        /// Wallet that sent it.
         to: Wallet,
-        /// How much.
+        /// Amount in USDC.
         amount: Usdc,
     },
-    /// Tell a transfer that the account holds it.
+    /// Confirm to an incoming transfer that the account was credited.
     ConfirmIncoming(DepositId),
-    /// Have the issuer do what a prepaid card's holder wants of it.
+    /// Carry out a card action of a prepaid card at the issuer.
     ChangePrepaidCardState(CardId),
-    /// Count what was bought in a history that a restore has lost against an account's daily caps.
+    /// Count a purchase of a history that a restore lost toward an account's daily caps.
     CountCapReservation {
-        /// Whose.
+        /// Account with the caps.
         account: Wallet,
-        /// Of the day on which it was paid.
+        /// Reservation on the day of the payment.
         reservation: CapReservation,
     },
-    /// Count what a payment may have bought in a history that a restore has lost, as long as nobody presents it again.
+    /// Count what a payment may have bought in a lost history, until it is sent again.
     CountUnclaimed {
-        /// Whose.
+        /// Account with the caps.
         account: Wallet,
-        /// Which.
+        /// Payment of the lost history.
         payment: PaymentId,
-        /// Of what it may have bought.
+        /// Product lines that it may have bought.
         lines: Vec<ProductLine>,
-        /// Of the day on which it was paid: one for each budget that it may have been of.
+        /// Reservations on the day of the payment: one for each cap group that it may belong to.
         reservations: Vec<CapReservation>,
     },
-    /// Count what such a payment has bought, now that it has settled, in the place of what it may have bought.
+    /// Count what such a payment bought, now that it has settled, instead of what it may have bought.
     CountClaimed {
-        /// Whose.
+        /// Account with the caps.
         account: Wallet,
-        /// Which.
+        /// Payment that has settled.
         payment: PaymentId,
     },
-    /// Ask the chain until a settled payment is final, or gone for good.
+    /// Poll the chain until a settled payment is final or can never settle.
     AwaitFinal(PaymentId),
-    /// End the hold of a credit once the payment that it rests on is final, or gone for good.
+    /// End the hold of a credit once the payment behind it is final or can never settle.
     ReleaseCredit {
-        /// Whose balance.
+        /// Account with the credit.
         account: Wallet,
-        /// Which payment.
+        /// Payment behind the credit.
         payment: PaymentId,
-        /// What is held.
+        /// Held amount.
         amount: Usdc,
     },
 }
 
 impl Job {
-    /// Every kind of work, in the order of [`Work::index`].
+    /// Name of every job type, in the order of [`Job::index`].
     pub const NAMES: [&str; 54] = [
         "settle",
         "watch",
@@ -300,7 +301,7 @@ impl Job {
         "release_credit",
     ];
 
-    /// Its place in [`Work::NAMES`].
+    /// Position in [`Job::NAMES`].
     pub const fn index(&self) -> usize {
         match self {
             Self::SettlePayment(_) => 0,
@@ -360,7 +361,7 @@ impl Job {
         }
     }
 
-    /// In logs, metrics and the operator's list.
+    /// Name in logs, metrics and the operator API.
     pub const fn name(&self) -> &'static str {
         Self::NAMES[self.index()]
     }

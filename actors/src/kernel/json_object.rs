@@ -1,5 +1,5 @@
-//! How an entity looks to its owner: an ordered list of JSON fields, kept as text so that amounts stay exact and a
-//! change is seen by comparing text.
+//! An entity as its owner sees it: an ordered list of JSON fields, stored as text so that amounts stay exact and
+//! changes are found by comparing text.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -13,7 +13,7 @@ use crate::port::Timestamp;
 pub struct JsonObject(Vec<(&'static str, String)>);
 
 impl JsonObject {
-    /// Without fields.
+    /// An object without fields.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
@@ -23,14 +23,14 @@ impl JsonObject {
         self
     }
 
-    /// A string.
+    /// Adds a string.
     #[must_use]
     pub fn text(self, name: &'static str, value: impl Display) -> Self {
         let json = write_quoted(value);
         self.with(name, json)
     }
 
-    /// A string, or null.
+    /// Adds a string, or null.
     #[must_use]
     pub fn optional_text(self, name: &'static str, value: Option<impl Display>) -> Self {
         match value {
@@ -39,45 +39,45 @@ impl JsonObject {
         }
     }
 
-    /// A number with its exact decimal text.
+    /// Adds a number with its exact decimal text.
     #[must_use]
     pub fn number(self, name: &'static str, value: Decimal) -> Self {
         self.with(name, value.to_string())
     }
 
-    /// A whole number.
+    /// Adds a whole number.
     #[must_use]
     pub fn integer(self, name: &'static str, value: u64) -> Self {
         self.with(name, value.to_string())
     }
 
-    /// True or false.
+    /// Adds true or false.
     #[must_use]
     pub fn boolean(self, name: &'static str, value: bool) -> Self {
         self.with(name, value.to_string())
     }
 
-    /// A moment, RFC 3339 in UTC.
+    /// Adds a time, RFC 3339 in UTC.
     #[must_use]
     pub fn time(self, name: &'static str, value: Timestamp) -> Self {
         self.text(name, moment(value))
     }
 
-    /// An object.
+    /// Adds an object.
     #[must_use]
     pub fn object(self, name: &'static str, value: &Self) -> Self {
         let json = value.to_json();
         self.with(name, json)
     }
 
-    /// A list of objects.
+    /// Adds a list of objects.
     #[must_use]
     pub fn list(self, name: &'static str, values: impl IntoIterator<Item = Self>) -> Self {
         let values: Vec<String> = values.into_iter().map(|value| value.to_json()).collect();
         self.with(name, format!("[{}]", values.join(",")))
     }
 
-    /// A list of strings.
+    /// Adds a list of strings.
     #[must_use]
     pub fn texts(self, name: &'static str, values: impl IntoIterator<Item = impl Display>) -> Self {
         let values: Vec<String> = values.into_iter().map(write_quoted).collect();
@@ -96,7 +96,7 @@ impl JsonObject {
         write_fields(out, self.0.iter());
     }
 
-    /// Appends an object of those fields that another view has with another value or not at all.
+    /// Appends an object of the fields that another view has with another value or not at all.
     pub(crate) fn write_changed(&self, out: &mut String, now: &Self) {
         write_fields(out, self.0.iter().filter(|field| !now.0.contains(field)));
     }
@@ -113,14 +113,14 @@ fn write_fields<'a>(out: &mut String, fields: impl Iterator<Item = &'a (&'static
 }
 
 /// Characters that a terminal or a page could act upon: controls (C0, DEL and C1, where 0x9b alone starts a terminal
-/// sequence), the ends of lines of JavaScript, direction overrides, and what starts markup. An `&` starts nothing without them,
-/// and addresses that people copy are full of it.
+/// sequence), JavaScript line terminators, direction overrides, and characters that start markup. An `&` alone starts
+/// nothing, and URLs that people copy often contain it.
 const fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '<' | '>')
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON text of any serializer with every live character escaped. Outside of strings JSON has none but white space, and
+/// JSON text of any serializer with every control character escaped. Outside of strings JSON has only white space, and
 /// inside of them serializers escape C0 controls themselves.
 pub fn sanitize_text(json: String) -> String {
     let live = |c: char| c >= ' ' && is_control(c);
@@ -139,7 +139,7 @@ pub fn sanitize_text(json: String) -> String {
     out
 }
 
-/// A JSON string literal; everything that could end it or is live is escaped.
+/// A JSON string literal; every character that could end it or act is escaped.
 pub(crate) fn write_quoted(value: impl Display) -> String {
     let mut out = String::with_capacity(48);
     out.push('"');
@@ -149,7 +149,7 @@ pub(crate) fn write_quoted(value: impl Display) -> String {
     out
 }
 
-/// Escapes what is written through it. Text that needs none, which is nearly all, is copied whole.
+/// Escapes the text written through it. Text that needs no escape, which is nearly all, is copied whole.
 struct Escaped<'a>(&'a mut String);
 
 impl fmt::Write for Escaped<'_> {

@@ -1,6 +1,6 @@
-//! Deliveries: one actor per running effect, linked to its family's delivery supervisor. A delivery's failure is its
-//! exit; trying again, later and later, is the supervisor's act, and each failed try is durable. A delivery that did
-//! not fail takes the next effect.
+//! Outbox: one actor per running job, linked to the supervisor of its entity kind. A failed attempt ends the actor; the
+//! supervisor makes the failure durable and retries with growing backoff. An actor that did not fail takes the next
+//! job.
 
 mod attempts;
 mod job_runner;
@@ -22,42 +22,42 @@ use self::job_runner::JobRunner;
 use self::partitions::{PartitionQueues, QueueDecision};
 pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, LastFailure};
 
-/// Does the work of effects.
+/// Executes jobs.
 pub trait JobHandler: Send + Sync + 'static {
-    /// Returns once the batch that deletes the effect is durable.
+    /// Returns once the batch that deletes the job is durable.
     fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, Result<(), AttemptFailure>>;
 }
 
-/// How often and how long.
+/// Limits on concurrency and attempts.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryPolicy {
-    /// Running deliveries of one family, at most; more wait their turn.
+    /// Maximum number of running jobs per entity kind; further jobs wait.
     pub max_concurrent: usize,
-    /// First pause, in milliseconds; doubles each time, with jitter of up to half.
+    /// First backoff in milliseconds; doubles each time, with jitter of up to half.
     pub initial_backoff_ms: u64,
-    /// Longest pause, in milliseconds.
+    /// Maximum backoff in milliseconds.
     pub max_backoff_ms: u64,
-    /// Tries before an effect is stuck, with its name on the operator's list.
+    /// Attempts before a job is dead-lettered.
     pub max_attempts: u32,
 }
 
-/// What deliveries are built from.
+/// Dependencies of the job runners.
 #[derive(Clone)]
 pub struct OutboxDeps {
-    /// Where effects live.
+    /// Store with the outbox rows.
     pub store: Arc<dyn Store>,
-    /// Time.
+    /// Source of the time.
     pub clock: Arc<dyn Clock>,
-    /// Jitter.
+    /// Source of the jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// Limits.
+    /// Limits on concurrency and attempts.
     pub retry: RetryPolicy,
-    /// What is counted.
+    /// Counters of failed attempts.
     pub attempts: Arc<AttemptCounters>,
 }
 
-/// Handle on all delivery supervisors. Made before the families that start effects, opened after the worker that needs
-/// the families.
+/// Handle on all job supervisors. Created before the registries whose entities start jobs, opened after the handler
+/// that needs those registries.
 #[derive(Default)]
 pub struct Outbox {
     supervisors: OnceLock<HashMap<EntityKind, ActorRef<SupervisorMsg>>>,
@@ -90,7 +90,7 @@ impl Outbox {
 }
 
 impl Outbox {
-    /// Who supervises the deliveries of each kind; nobody before [`Deliveries::open`].
+    /// Supervisors of the jobs of each kind; none before [`Outbox::open`].
     pub(crate) fn supervisors(&self) -> Vec<(EntityKind, ActorId)> {
         let opened = self.supervisors.get().into_iter().flatten();
         opened.map(|(kind, supervisor)| (*kind, supervisor.get_id())).collect()
@@ -99,41 +99,41 @@ impl Outbox {
 
 impl JobStarter for Outbox {
     fn start(&self, effect: OutboxJob) {
-        // Before `open`, nothing is lost either: the rows are durable and are read at the start.
+        // Before `open` nothing is lost either: the rows are durable and are read at the start.
         if let Some(supervisor) = self.supervisors.get().and_then(|s| s.get(&effect.job.entity_kind())) {
             drop(supervisor.cast(SupervisorMsg::Start(effect)));
         }
     }
 }
 
-/// What a delivery supervisor receives.
+/// Message to a job supervisor.
 #[derive(Debug)]
 pub enum SupervisorMsg {
-    /// Run this effect when its time has come.
+    /// Run this job once it is due.
     Start(OutboxJob),
-    /// This delivery's effect is done.
+    /// This actor's job is done.
     Completed(ActorId),
-    /// This delivery's effect is to be run again after so many milliseconds.
+    /// Run this actor's job again after the delay in milliseconds.
     Retry(ActorId, u64, RetryReason),
-    /// The effect waits for its time, or until such work was woken more often than so.
+    /// The job waits until it is due, or until its wake counter exceeds the given count.
     Wait(OutboxJob, u64),
 }
 
-/// What is wrong with a try that is followed by another.
+/// Reason why an attempt is followed by another.
 #[derive(Debug)]
 pub enum RetryReason {
-    /// It was just not its time.
+    /// The job was not due.
     NotDue,
-    /// It was not even tried.
+    /// No attempt was made.
     Blocked(String),
-    /// It failed.
+    /// The attempt failed.
     Failed(ErrorKind, String),
 }
 
-/// How often work that may be woken looks whether it is, in milliseconds.
+/// Interval at which jobs that can be woken check for a wake-up, in milliseconds.
 const WAKE_CHECK_INTERVAL_MS: u64 = 2_000;
 
-/// Deliveries without work that a supervisor keeps.
+/// Maximum number of idle runner actors that a supervisor retains.
 const MAX_IDLE: usize = 256;
 
 struct OutboxSupervisor {
@@ -180,7 +180,7 @@ impl Actor for OutboxSupervisor {
             SupervisorMsg::Retry(delivery, ms, wrong) => {
                 if let Some((actor, mut effect)) = self.take_finished(desk, delivery) {
                     desk.park_idle(actor);
-                    // Nothing to write down: its pace does not depend on how often it was tried.
+                    // Nothing to persist: the delay does not depend on the number of attempts.
                     effect.next_attempt_at = self.deps.clock.now().plus_ms(ms);
                     self.record_retry_reason(&effect, wrong);
                     drop(myself.cast(SupervisorMsg::Start(effect)));
@@ -220,7 +220,7 @@ impl OutboxSupervisorState {
 }
 
 impl OutboxSupervisor {
-    /// Runs an effect, or lets it wait for its time.
+    /// Runs a job, or lets it wait until it is due.
     async fn start(
         &self,
         myself: &ActorRef<SupervisorMsg>,
@@ -251,7 +251,6 @@ impl OutboxSupervisor {
         Ok(())
     }
 
-    /// Counts what was wrong with a try, for whoever looks.
     fn record_retry_reason(&self, effect: &OutboxJob, wrong: RetryReason) {
         let tries = &self.deps.attempts;
         match wrong {
@@ -264,7 +263,7 @@ impl OutboxSupervisor {
         }
     }
 
-    /// Takes up what has waited for a place.
+    /// Starts jobs that waited for a free runner.
     async fn run_next(
         &self,
         myself: &ActorRef<SupervisorMsg>,
@@ -294,7 +293,7 @@ impl OutboxSupervisor {
             }
         };
         self.deps.attempts.started(&effect.job);
-        // One that has just died leaves the effect in `running`, where its end is on the way to find it.
+        // A runner that has just died leaves the job in `running`, where its exit event will find it.
         drop(actor.cast(effect.clone()));
         desk.running.insert(actor.get_id(), (actor, effect));
         Ok(())
@@ -317,7 +316,7 @@ impl OutboxSupervisor {
         let failure = error.downcast::<AttemptFailure>().map(|failure| *failure);
         let kind = failure.as_ref().ok().map(|failure| failure.kind);
         self.deps.attempts.failed(&effect.job, kind);
-        // A panic: what it had begun may have happened.
+        // A panic: the attempt may have had effects, so its outcome is unknown.
         let failure = failure.unwrap_or_else(|other| AttemptFailure {
             kind: ErrorKind::Unknown,
             message: other.to_string(),
@@ -346,7 +345,7 @@ impl OutboxSupervisor {
         self.persist_failure(myself.clone(), effect);
     }
 
-    /// Makes the failed try durable, then schedules the next.
+    /// Makes the failed attempt durable, then schedules the next.
     fn persist_failure(&self, myself: ActorRef<SupervisorMsg>, effect: OutboxJob) {
         let batch = Batch {
             conditions: vec![Condition::Present(table::outbox_job(effect.id))],
@@ -359,7 +358,7 @@ impl OutboxSupervisor {
             Box::new(move |done| match done {
                 Ok(_) if effect.dead_lettered => {}
                 Ok(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
-                // It was completed meanwhile: by an earlier try whose answer was lost.
+                // It was completed meanwhile, by an earlier attempt whose response was lost.
                 Err(CommitError::Condition(_)) => tries.clear_last_failure(effect.id),
                 Err(error) => tracing::error!(effect = %effect.id, %error, "a failed try was not written down"),
             }),
@@ -378,7 +377,7 @@ impl OutboxSupervisor {
     }
 }
 
-/// What a row keeps of a message from outside: the row's size is bounded, and an unwritable one would lose the effect.
+/// Truncates an external message for the row: the row's size is bounded, and an unwritable row would lose the job.
 fn truncate_error(mut message: String) -> String {
     let mut end = message.len().min(1_000);
     while !message.is_char_boundary(end) {

@@ -1,8 +1,8 @@
-//! The directory of one kind of entity: finds the actor of an id, activates it on first use, passivates it when idle.
+//! Registry of one entity kind: finds an entity's actor, activates it on first use and passivates it when idle.
 //!
-//! Invariant: an id without a slot has nothing in flight. A shell that passivates leaves only after all its batches are
-//! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
-//! always reads the predecessor's last word.
+//! Invariant: an id without a slot has nothing in flight. An actor that passivates stops only after all its batches are
+//! acknowledged. After an actor died, its slot stays until a barrier has passed the commit queue. Loading a snapshot
+//! therefore always reads the predecessor's last write.
 
 mod actor_counts;
 mod deps;
@@ -53,18 +53,18 @@ pub(crate) struct RegistryCore<E: Entity> {
     limits: ActivationLimits,
     slots: DashMap<E::Id, ActorSlot<E>>,
     ids_by_actor: DashMap<ActorId, E::Id>,
-    /// Deaths in a row, by entity; forgotten when an actor leaves in peace.
+    /// Consecutive crashes per entity; cleared when an actor stops normally.
     crashes: Mutex<HashMap<E::Id, u32>>,
     restarts: AtomicU64,
-    /// Commands asked and not answered.
+    /// Commands in flight.
     commands_in_flight: Counter,
     supervisor: ActorCell,
-    /// [`FamilyCore::activate`] on the runtime. A pointer, so that the shell and its actor are compiled with the engine's
-    /// start alone: through a direct call every crate that asks an entity would compile them again.
+    /// Activation on the runtime. A function pointer, so that the actor is compiled only with the engine's start:
+    /// through a direct call every crate that asks an entity would compile it again.
     launch: fn(Arc<Self>, E::Id),
 }
 
-/// Handle on a family: what callers use.
+/// Handle on a registry, as callers use it.
 pub struct EntityRegistry<E: Entity> {
     core: Arc<RegistryCore<E>>,
 }
@@ -78,7 +78,7 @@ impl<E: Entity> Clone for EntityRegistry<E> {
 }
 
 impl<E: Entity> EntityRegistry<E> {
-    /// Starts the family's supervisor under `root` and returns the handle.
+    /// Starts the registry's supervisor under `root` and returns the handle.
     ///
     /// # Errors
     /// When the runtime is shutting down.
@@ -105,19 +105,19 @@ impl<E: Entity> EntityRegistry<E> {
         Ok(Self { core })
     }
 
-    /// Asks an entity and waits for the durable answer.
+    /// Sends a command and waits for the durable reply.
     ///
     /// # Errors
-    /// A [`Refusal`]; nothing happened unless it is [`Refusal::Unknown`].
+    /// An [`AskError`]; the command had no effect unless it is [`AskError::OutcomeUnknown`].
     pub async fn ask(&self, id: E::Id, command: E::Command) -> Result<E::Reply, AskError<E::Rejection>> {
         self.ask_idempotent(id, command, None).await
     }
 
-    /// As [`Family::ask`], and the answer is remembered by the same batch; a rejection by a batch of its own. A conflict
-    /// may mean that it was remembered before.
+    /// As [`EntityRegistry::ask`], and the same batch stores the reply as an idempotency record; a rejection is stored
+    /// by a batch of its own. A conflict may mean that a record already exists.
     ///
     /// # Errors
-    /// As [`Family::ask`].
+    /// As [`EntityRegistry::ask`].
     pub async fn ask_idempotent(
         &self,
         id: E::Id,
@@ -128,10 +128,10 @@ impl<E: Entity> EntityRegistry<E> {
             .await
     }
 
-    /// As [`Family::ask`], and something is written beside it by the same batch.
+    /// As [`EntityRegistry::ask`], with additional rows in the same batch.
     ///
     /// # Errors
-    /// As [`Family::ask`].
+    /// As [`EntityRegistry::ask`].
     pub(crate) async fn ask_with_extra(
         &self,
         id: E::Id,
@@ -152,7 +152,7 @@ impl<E: Entity> EntityRegistry<E> {
     }
 
     /// A receiver for the entity's outcome at a revision above the given one. It closes without a value if the actor
-    /// dies; ask again then.
+    /// dies; call again then.
     pub fn outcome(&self, id: E::Id, above: u64) -> oneshot::Receiver<E::Outcome> {
         let (reply, outcome) = oneshot::channel();
         self.core
@@ -163,29 +163,29 @@ impl<E: Entity> EntityRegistry<E> {
     /// The durable state and its revision.
     ///
     /// # Errors
-    /// When storage fails or the snapshot is damaged.
+    /// When storage fails or the snapshot is corrupt.
     pub async fn read(&self, id: &E::Id) -> Result<Option<(E, u64)>, LoadError> {
         let loaded = self.core.load(id).await?;
         Ok(loaded.state.map(|state| (state, loaded.revision)))
     }
 
-    /// Resident entities now.
+    /// Number of entities in memory.
     pub fn active_count(&self) -> usize {
         self.core.slots.len()
     }
 
-    /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk. ractor does not tell how
-    /// much waits in a mailbox, so this is counted where it is asked.
+    /// Commands in flight: in a mailbox, being decided, or waiting for the disk. Counted by the caller, because ractor
+    /// does not expose the mailbox length.
     pub fn commands_in_flight(&self) -> u64 {
         self.core.commands_in_flight.sum()
     }
 
-    /// Actors that died and were replaced since the start.
+    /// Entity actors restarted after a crash since the start.
     pub fn restarts(&self) -> u64 {
         self.core.restarts.load(Ordering::Relaxed)
     }
 
-    /// Entities that failed to load too often.
+    /// Entities quarantined after repeated load failures.
     pub fn quarantined(&self) -> Vec<E::Id> {
         self.core
             .slots
@@ -195,7 +195,7 @@ impl<E: Entity> EntityRegistry<E> {
             .collect()
     }
 
-    /// Sends idle entities to rest: those idle for long enough, and the longest idle above the limit.
+    /// Passivates idle entities: those past the idle time, and the longest idle ones above the limit.
     pub fn passivate_idle(&self) {
         self.core.sweep();
     }
@@ -218,13 +218,13 @@ impl<E: Entity> RegistryCore<E> {
         }
     }
 
-    /// Returns when everything enqueued so far is durable or refused.
+    /// Returns when everything enqueued so far is durable or rejected.
     pub(crate) async fn wait_durable(&self) {
         let (done, passed) = oneshot::channel();
         self.store.commit(
             Batch::default(),
             Box::new(move |_| {
-                // Nobody listens any more only if the caller was dropped.
+                // The receiver is gone only if the caller was dropped.
                 let _ = done.send(());
             }),
         );
@@ -237,7 +237,7 @@ impl<E: Entity> RegistryCore<E> {
             Entry::Occupied(mut slot) => match slot.get_mut() {
                 ActorSlot::Active { actor, used_ms } => {
                     used_ms.store(self.clock.now().0, Ordering::Relaxed);
-                    // A dead actor's slot is taken over by its guardian's next event; until then messages wait.
+                    // The supervisor's next event releases a dead actor's slot; until then messages wait.
                     if let Err(MessagingErr::SendErr(message)) = actor.send_message(message) {
                         slot.insert(ActorSlot::Activating(vec![message]));
                     }
@@ -269,19 +269,19 @@ impl<E: Entity> RegistryCore<E> {
                 self.ids_by_actor.insert(actor.get_id(), id);
                 self.may_stay_active(id, actor);
             }
-            // Only when the process is stopping: callers learn `Unknown` from their closed channels.
+            // Only when the process is stopping: callers get `OutcomeUnknown` from their closed channels.
             Err(_) => drop(self.slots.remove(&id)),
         }
     }
 
-    /// Makes the actor the id's actor and hands it what has waited.
+    /// Registers the actor for the id and forwards the waiting messages to it.
     pub(crate) fn may_stay_active(&self, id: E::Id, actor: ActorRef<EntityMsg<E>>) {
         let used_ms = AtomicU64::new(self.clock.now().0);
         if let Entry::Occupied(mut slot) = self.slots.entry(id)
             && let ActorSlot::Activating(queue) = slot.get_mut()
         {
             let queue = std::mem::take(queue);
-            // Still under the entry's lock, so that nothing overtakes what waited.
+            // Still under the entry's lock, so that nothing overtakes the waiting messages.
             queue.into_iter().for_each(|m| drop(actor.send_message(m)));
             slot.insert(ActorSlot::Active { actor, used_ms });
         }
@@ -319,7 +319,7 @@ impl<E: Entity> RegistryCore<E> {
         Duration::from_millis(doubled.min(self.limits.restart_max_ms))
     }
 
-    /// The guardian's word that an actor is gone.
+    /// The supervisor reports that an actor stopped.
     fn on_stopped(self: &Arc<Self>, actor: ActorId, error: Option<&str>) {
         let Some((_, id)) = self.ids_by_actor.remove(&actor) else {
             return;
@@ -356,7 +356,7 @@ impl<E: Entity> RegistryCore<E> {
         });
     }
 
-    /// Takes the slot from a dead actor, keeping what has waited meanwhile.
+    /// Takes the slot from a dead actor and redelivers the messages that waited meanwhile.
     fn redeliver(&self, id: E::Id) {
         if let Entry::Occupied(mut slot) = self.slots.entry(id)
             && matches!(slot.get(), ActorSlot::Active { .. })
@@ -373,7 +373,7 @@ impl<E: Entity> RegistryCore<E> {
                 active.push((used_ms.load(Ordering::Relaxed), *slot.key()));
             }
         }
-        // By id as well: whom the table happens to show first would decide otherwise, another one in every run.
+        // Ordered by id too: the map's iteration order would differ in every run.
         active.sort_unstable();
         let over = active.len().saturating_sub(self.limits.max_active);
         for (n, (used, id)) in active.into_iter().enumerate() {

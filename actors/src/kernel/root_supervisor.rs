@@ -1,12 +1,12 @@
-//! The top of the tree: above every supervisor, and itself above suspicion, since it does nothing.
+//! The root of the supervision tree. It does nothing itself, so it cannot fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
-/// Outlives every supervisor. A supervisor that dies takes the process's trust with it: that is logged as an error, and
-/// its entities answer `Unknown` until a restart.
+/// Outlives every supervisor. If a supervisor dies, the process is no longer sound: this is logged as an error, and the
+/// supervisor's entities answer `OutcomeUnknown` until a restart.
 struct RootSupervisor {
     healthy: Arc<AtomicBool>,
 }

@@ -1,4 +1,4 @@
-//! Where each kind of row lives: one byte for the table, then what the table is ordered by.
+//! Row keys of every table: one byte for the table, then the fields that the table is ordered by.
 
 mod gate;
 
@@ -13,7 +13,7 @@ use crate::port::Timestamp;
 
 pub use gate::{all_frozen, frozen, pending_finality, recognised_transfer};
 
-/// Gives each table its byte. The enum is what lets no two tables have the same one: its discriminants must differ.
+/// Gives each table its byte. The enum guarantees that no two tables share one, because its discriminants must differ.
 macro_rules! tables {
     ($($(#[$says:meta])* $name:ident = $byte:literal,)*) => {
         $($(#[$says])* pub const $name: u8 = Table::$name as u8;)*
@@ -28,91 +28,92 @@ macro_rules! tables {
 tables! {
     /// Snapshots of entities.
     ENTITY = b'e',
-    /// Effects not yet done.
+    /// Jobs that have not completed.
     OUTBOX = b'f',
-    /// Effects not yet due, by when they are.
+    /// Jobs that are not due yet, by due time.
     TIMER = b't',
-    /// Wallets whose holder's identity is verified.
+    /// Wallets whose owner's identity is verified.
     VERIFIED = b'k',
-    /// Wallets whose holder has linked an account at the card issuer.
+    /// Wallets whose owner has linked an account at the card issuer.
     ISSUER_LINKED = b'c',
     /// Bank destinations that can be paid, by owner.
     PAYABLE_DESTINATION = b'b',
-    /// Ledger transactions, in the order of time.
+    /// Ledger transactions, by time.
     LEDGER = b'l',
-    /// What an account owns, by kind and time.
+    /// Entities of an account, by kind and time.
     OWNER_INDEX = b'i',
-    /// Sign-in nonces and challenges of payments already used, by expiry.
+    /// Sign-in nonces and payment challenges already used, by expiry.
     USED_NONCE = b'n',
-    /// Login-link codes not yet used.
+    /// Login link codes not yet used.
     LOGIN_CODE = b'g',
-    /// Lowercased Solana addresses already taken.
+    /// Lower-case Solana addresses already registered.
     USER_ID = b'u',
-    /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
+    /// Revoked sessions whose id_tokens could still be valid, by the expiry of the last one.
     REVOKED_SESSION = b'r',
-    /// Payments whose transfer was taken in as an incoming transfer that no payment claims: none of them settles any more.
+    /// Payments whose transfer was recorded as an incoming transfer: none of them settles any more.
     TAKEN_IN_PAYMENT = b'd',
-    /// Shares of an account's daily caps that were counted for a payment of a history which a restore has lost.
+    /// Cap reservations that were counted for a payment of a history that a restore lost.
     UNCLAIMED_CAP_USAGE = b'N',
-    /// Incoming transfers that nobody has decided about, the oldest first; the value says whether an operator must.
+    /// Undecided incoming transfers, oldest first; the value says whether an operator must decide.
     INCOMING = b'I',
-    /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
+    /// Outgoing treasury transfers that an operator attributed after a restore: none is attributed again.
     ATTRIBUTED_TRANSFER = b'h',
-    /// Orders at providers that an operator has booked after a restore, by their key: none is booked again.
+    /// Orders at providers that an operator attributed after a restore, by key: none is attributed again.
     LOST_ORDER = b'H',
     /// Sealed card numbers.
     VAULT = b'v',
-    /// CVVs that operators entered, each sealed under a key of its own.
+    /// CVVs that operators entered, each sealed under a separate key.
     CVV = b'w',
-    /// International orders that an operator has still to decide, the oldest first.
+    /// International orders that wait for an operator's decision, oldest first.
     INTL_ORDER_QUEUE = b'q',
-    /// International cards whose holders want something of them, by when they first did.
+    /// International cards with a pending action, by the time of the request.
     PENDING_CARD_ACTION = b'C',
-    /// Withdrawals from card balances that an operator has still to decide, the oldest first.
+    /// Card withdrawals that wait for an operator's decision, oldest first.
     CARD_WITHDRAWAL_QUEUE = b'z',
-    /// Transactions that operators paid such withdrawals with: each pays one.
+    /// Transactions with which operators paid card withdrawals: each pays one.
     WITHDRAWAL_TRANSACTION = b'P',
-    /// What operators did, by number.
+    /// Audit records, by number.
     AUDIT_LOG = b'a',
-    /// Operators' tokens, by their hash.
+    /// Operator tokens, by hash.
     OPERATOR_TOKEN = b'o',
-    /// What operators have given alone today, by their tokens' names.
+    /// Totals that operators gave alone today, by token name.
     OPERATOR_DAILY_TOTAL = b'L',
-    /// Acts that wait for a second operator.
+    /// Actions that wait for a second operator.
     APPROVAL = b'O',
-    /// Remembered answers, by account and idempotency key.
+    /// Idempotency records, by account and idempotency key.
     IDEMPOTENCY = b'y',
-    /// The ends of remembered answers, by expiry.
+    /// Expiries of idempotency records, by time.
     IDEMPOTENCY_EXPIRY = b'x',
-    /// Lines of accounts' statements.
+    /// Statement lines of accounts.
     STATEMENT_LINE = b's',
-    /// Late returns, the oldest first.
+    /// Late returns, oldest first.
     LATE_RETURN = b'j',
-    /// Differences that are open, the oldest first; the value is the number of what kind they are.
+    /// Open discrepancies, oldest first; the value is the number of the kind.
     OPEN_DISCREPANCY = b'D',
-    /// Refunds that wait for a second operator, the oldest first.
+    /// Refunds that wait for a second operator, oldest first.
     PENDING_REFUND = b'R',
-    /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
+    /// HTTP requests and responses of wallet payments, sealed, in chunks that fit a row.
     HTTP_RECORD = b'p',
-    /// The places of an account's living API keys.
+    /// Slots of an account's active API keys.
     API_KEY_SLOT = b'K',
-    /// Endpoints that events are posted to, by owner and URL.
+    /// Webhook endpoints, by owner and URL.
     WEBHOOK = b'W',
-    /// Reloadable cards that tokens issued for a payment have ordered, by that payment and in their order.
+    /// Reloadable cards ordered by tokens that a payment issued, by payment and order.
     PAYMENT_CARD = b'B',
-    /// What a request opened: the value is the key of that row.
+    /// Entity created by a request: the value is the key of its row.
     REQUEST_INDEX = b'Q',
-    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
+    /// Addresses of agent wallets; the value is the key of the owner's account.
     ADDRESS = b'A',
-    /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
+    /// API keys and operator tokens from before a restore that an administrator confirmed.
     CONFIRMED = b'J',
-    /// Asked before money leaves: frozen accounts, payments that are not final, transfers that a restored store took for a spend's.
+    /// Checked before money leaves: frozen accounts, payments that are not final, transfers that a restored store
+    /// attributed to a wallet payment.
     GATE = b'F',
-    /// What the settlement port for Base keeps: blocks, movements, transactions of its gas keys. Only the port reads it.
+    /// Data of the Base settlement port: blocks, transfers, transactions of its gas keys. Only the port reads it.
     BASE = b'E',
-    /// What the settlement port for Solana keeps: what it sends, the treasury's movements. Only the port reads it.
+    /// Data of the Solana settlement port: transactions it sends, treasury transfers. Only the port reads it.
     SOLANA = b'S',
-    /// Facts about the store itself.
+    /// Metadata of the store itself.
     META = b'm',
 }
 
@@ -120,27 +121,27 @@ fn key(parts: &[&[u8]]) -> RowKey {
     parts.concat().into_boxed_slice()
 }
 
-/// The snapshot of an entity.
+/// Snapshot of an entity.
 pub fn entity(kind: EntityKind, id: &[u8]) -> RowKey {
     key(&[&[ENTITY, kind as u8], id])
 }
 
-/// An effect.
+/// Row of an outbox job.
 pub fn outbox_job(id: JobId) -> RowKey {
     key(&[&[OUTBOX], &id.0.to_be_bytes()])
 }
 
-/// An effect that is not due yet.
+/// Row of a job that is not due yet.
 pub fn timer(due: Timestamp, id: JobId) -> RowKey {
     key(&[&[TIMER], &due.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
-/// Present while the holder's identity is verified.
+/// Present while the owner's identity is verified.
 pub fn verified(wallet: &Wallet) -> RowKey {
     key(&[&[VERIFIED], &wallet.key()])
 }
 
-/// Present while the holder has a linked account at the card issuer; the value is the 20 bytes of its deposit address.
+/// Present while the owner has a linked account at the card issuer; the value is the 20 bytes of its deposit address.
 pub fn issuer_linked(wallet: &Wallet) -> RowKey {
     key(&[&[ISSUER_LINKED], &wallet.key()])
 }
@@ -154,22 +155,23 @@ pub fn payable_destination(owner: &Wallet, id: BankDestinationId) -> RowKey {
     ])
 }
 
-/// A ledger transaction.
+/// Row of a ledger transaction.
 pub fn ledger(at: Timestamp, id: u128) -> RowKey {
     key(&[&[LEDGER], &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
-/// Prefix of what a wallet owns of one kind.
+/// Prefix of a wallet's entities of one kind.
 pub fn owner_index(owner: &Wallet, kind: EntityKind) -> RowKey {
     key(&[&[OWNER_INDEX], &owner.digest().to_be_bytes(), &[kind as u8]])
 }
 
-/// One thing that a wallet owns.
+/// One entity of a wallet.
 pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u128) -> RowKey {
     key(&[&owner_index(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
-/// Whether what a wallet owns of a kind is listed with the newest first: its rows carry the time that is left until the end of all times.
+/// Whether a wallet's entities of this kind are listed newest first: their rows then carry the time left until the
+/// maximum timestamp.
 pub const fn newest_first(kind: EntityKind) -> bool {
     matches!(
         kind,
@@ -177,14 +179,14 @@ pub const fn newest_first(kind: EntityKind) -> bool {
     )
 }
 
-/// When something was made, and its number, of a key that ends with both, as [`owned_one`]'s.
+/// Creation time and number in a key that ends with both, such as that of [`owner_index_entry`].
 pub fn created_and_id(owned: &RowKey) -> Option<(Timestamp, u128)> {
     let (rest, id) = owned.split_last_chunk::<16>()?;
     let at = rest.last_chunk::<8>()?;
     Some((Timestamp(u64::from_be_bytes(*at)), u128::from_be_bytes(*id)))
 }
 
-/// A used nonce or challenge, with the second from which it no longer matters.
+/// A used nonce or challenge, with the second from which it is expired anyway.
 pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
     key(&[&[USED_NONCE], &expires_s.to_be_bytes(), nonce])
 }
@@ -194,42 +196,42 @@ pub fn login_code(code_hash: &[u8; 32]) -> RowKey {
     key(&[&[LOGIN_CODE], code_hash])
 }
 
-/// A revoked session, with the second from which no id_token of it lives.
+/// A revoked session, with the second from which none of its id_tokens is valid.
 pub fn revoked_session(until_s: u64, session: SessionId) -> RowKey {
     key(&[&[REVOKED_SESSION], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
 }
 
-/// An address of a managed wallet.
+/// Address of an agent wallet.
 pub fn address(wallet: &Wallet) -> RowKey {
     key(&[&[ADDRESS], &wallet.key()])
 }
 
-/// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.
+/// Present once the transfer that would settle this payment was recorded as a deposit; the value is the transfer's id.
 pub fn taken_in_payment(payment: PaymentId) -> RowKey {
     key(&[&[TAKEN_IN_PAYMENT], &payment.0.to_be_bytes()])
 }
 
-/// What was counted for a payment that nobody has presented again.
+/// Reservations counted for a payment that was not sent again.
 pub fn unclaimed_cap_usage(payment: PaymentId) -> RowKey {
     key(&[&[UNCLAIMED_CAP_USAGE], &payment.0.to_be_bytes()])
 }
 
-/// An incoming transfer that nobody has decided about.
+/// An undecided incoming transfer.
 pub fn incoming(since: Timestamp, id: DepositId) -> RowKey {
     key(&[&[INCOMING], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
-/// A transfer out of the treasury that an operator has booked.
+/// An outgoing treasury transfer that an operator attributed.
 pub fn attributed_transfer(id: OutgoingTransferId) -> RowKey {
     key(&[&[ATTRIBUTED_TRANSFER], &id.0.to_be_bytes()])
 }
 
-/// Of an order at a provider that an operator has booked.
+/// An order at a provider that an operator attributed, by its idempotency key there.
 pub fn lost_order(key_there: JobId) -> RowKey {
     key(&[&[LOST_ORDER], &key_there.0.to_be_bytes()])
 }
 
-/// A lowercased address.
+/// A lower-case user id.
 pub fn user(user_id: &str) -> RowKey {
     key(&[&[USER_ID], user_id.as_bytes()])
 }
@@ -244,17 +246,17 @@ pub fn cvv(card: CardId) -> RowKey {
     key(&[&[CVV], &card.0.to_be_bytes()])
 }
 
-/// An international order that is open.
+/// An open international order.
 pub fn intl_order_queue(since: Timestamp, order: CardId) -> RowKey {
     key(&[&[INTL_ORDER_QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
 }
 
-/// An international card whose holder wants something of it.
+/// An international card with a pending action.
 pub fn pending_card_action(since: Timestamp, card: CardId) -> RowKey {
     key(&[&[PENDING_CARD_ACTION], &since.0.to_be_bytes(), &card.0.to_be_bytes()])
 }
 
-/// A withdrawal from a card balance that is open.
+/// An open card withdrawal.
 pub fn card_withdrawal_queue(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
     key(&[
         &[CARD_WITHDRAWAL_QUEUE],
@@ -263,27 +265,27 @@ pub fn card_withdrawal_queue(since: Timestamp, withdrawal: WithdrawalId) -> RowK
     ])
 }
 
-/// A transaction that paid one.
+/// Transaction that paid a card withdrawal.
 pub fn withdrawal_transaction(transaction: &str) -> RowKey {
     key(&[&[WITHDRAWAL_TRANSACTION], transaction.as_bytes()])
 }
 
-/// Prefix of the reloadable cards that tokens issued for a payment have ordered.
+/// Prefix of the reloadable cards ordered by tokens that a payment issued.
 pub fn payment_cards(payment: PaymentId) -> RowKey {
     key(&[&[PAYMENT_CARD], &payment.0.to_be_bytes()])
 }
 
-/// One of them; the value is the card's number.
+/// One of these cards; the value is the card's number.
 pub fn payment_card(payment: PaymentId, nth: u32) -> RowKey {
     key(&[&payment_cards(payment), &nth.to_be_bytes()])
 }
 
-/// A late return, for the operator's list.
+/// A late return, for the operators' list.
 pub fn late_return(at: Timestamp, id: LateReturnId) -> RowKey {
     key(&[&[LATE_RETURN], &at.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
-/// A difference that is open, for the operator's list.
+/// An open discrepancy, for the operators' list.
 pub fn open_discrepancy(since: Timestamp, id: DiscrepancyId) -> RowKey {
     key(&[&[OPEN_DISCREPANCY], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
@@ -293,33 +295,33 @@ pub fn refund(since: Timestamp, id: RefundId) -> RowKey {
     key(&[&[PENDING_REFUND], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
-/// Something that an operator did: the so-many-th act, from 1.
+/// An audit record by its number, from 1.
 pub fn audit(number: u64) -> RowKey {
     key(&[&[AUDIT_LOG], &number.to_be_bytes()])
 }
 
-/// What an operator has given alone, by the name of the token.
+/// Total that an operator gave alone, by the name of the token.
 pub fn operator_daily_total(by: &str) -> RowKey {
     use sha2::{Digest as _, Sha256};
     key(&[&[OPERATOR_DAILY_TOTAL], &Sha256::digest(by)[..16]])
 }
 
-/// An act that waits for a second operator.
+/// An action that waits for a second operator.
 pub fn approval(id: ApprovalId) -> RowKey {
     key(&[&[APPROVAL], &id.0.to_be_bytes()])
 }
 
-/// An operator's token.
+/// An operator token by its hash.
 pub fn operator(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[OPERATOR_TOKEN], token_hash])
 }
 
-/// The answer that an account's idempotency key, by its digest, was given.
+/// Idempotency record of an account, by the digest of its key.
 pub fn idempotency(owner: &Wallet, key_digest: u128) -> RowKey {
     key(&[&[IDEMPOTENCY], &owner.digest().to_be_bytes(), &key_digest.to_be_bytes()])
 }
 
-/// When that answer is forgotten, in seconds. Behind the expiry it is as [`memo`].
+/// Expiry of that record in seconds. The rest of the key is as in [`idempotency`].
 pub fn idempotency_expiry(expires_s: u64, owner: &Wallet, key_digest: u128) -> RowKey {
     key(&[
         &[IDEMPOTENCY_EXPIRY],
@@ -328,79 +330,79 @@ pub fn idempotency_expiry(expires_s: u64, owner: &Wallet, key_digest: u128) -> R
     ])
 }
 
-/// The row whose end this key of [`MEMO_END`] is.
+/// Key of the record that an [`IDEMPOTENCY_EXPIRY`] key points to.
 pub(crate) fn idempotency_of_expiry(end: &[u8]) -> Option<RowKey> {
     Some(key(&[&[IDEMPOTENCY], end.get(9..)?]))
 }
 
-/// Prefix of a wallet's statement.
+/// Prefix of a wallet's statement lines.
 pub fn statement_lines(owner: &Wallet) -> RowKey {
     key(&[&[STATEMENT_LINE], &owner.digest().to_be_bytes()])
 }
 
-/// A line of it.
+/// One statement line.
 pub fn statement_line(owner: &Wallet, id: StatementLineId) -> RowKey {
     key(&[&statement_lines(owner), &id.0.to_be_bytes()])
 }
 
-/// Prefix of what was spoken for a spend.
+/// Prefix of the HTTP records of a wallet payment.
 pub fn http_records_of(spend: WalletPaymentId) -> RowKey {
     key(&[&[HTTP_RECORD], &spend.0.to_be_bytes()])
 }
 
-/// Prefix of one part of it.
+/// Prefix of one part of an HTTP record.
 pub fn http_record(spend: WalletPaymentId, part: u8) -> RowKey {
     key(&[&http_records_of(spend), &[part]])
 }
 
-/// A piece of it.
+/// One chunk of an HTTP record.
 pub fn http_record_chunk(spend: WalletPaymentId, part: u8, piece: u16) -> RowKey {
     key(&[&http_record(spend, part), &piece.to_be_bytes()])
 }
 
-/// Whose piece the row under a key of [`SPOKEN`] is, and whether it begins a part.
+/// Wallet payment of an [`HTTP_RECORD`] key, and whether the chunk is the first of its part.
 pub fn chunk_index(key: &[u8]) -> Option<(WalletPaymentId, bool)> {
     let (spend, rest) = key.strip_prefix(&[HTTP_RECORD])?.split_first_chunk::<16>()?;
     Some((WalletPaymentId(u128::from_be_bytes(*spend)), rest.ends_with(&[0, 0])))
 }
 
-/// Prefix of the places that a wallet's living API keys take.
+/// Prefix of the slots of a wallet's active API keys.
 pub fn api_keys(owner: &Wallet) -> RowKey {
     key(&[&[API_KEY_SLOT], &owner.digest().to_be_bytes()])
 }
 
-/// One of these places; the value is the key's id. As many as there are bound how many keys there can be.
+/// One of these slots; the value is the key's id. The number of slots limits the number of keys.
 pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
     key(&[&api_keys(owner), &[place]])
 }
 
-/// Prefix of a wallet's endpoints.
+/// Prefix of a wallet's webhook endpoints.
 pub fn webhooks(owner: &Wallet) -> RowKey {
     key(&[&[WEBHOOK], &owner.digest().to_be_bytes()])
 }
 
-/// The endpoint of a wallet at this URL; the value is its id.
+/// A wallet's endpoint at this URL; the value is its id.
 pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
     use sha2::{Digest as _, Sha256};
     key(&[&webhooks(owner), &Sha256::digest(url)[..16]])
 }
 
-/// What a request opened.
+/// Entity created by a request.
 pub fn request(id: RequestId) -> RowKey {
     key(&[&[REQUEST_INDEX], &id.0.to_be_bytes()])
 }
 
-/// Present once an API key of before a restore is known to be good.
+/// Present once an API key from before a restore is confirmed.
 pub fn confirmed_key(id: ApiKeyId) -> RowKey {
     key(&[&[CONFIRMED, 0], &id.0.to_be_bytes()])
 }
 
-/// The same of an operator's token, by its hash.
+/// The same for an operator token, by its hash.
 pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[CONFIRMED, 1], token_hash])
 }
 
-/// A fact about the store.
+/// A metadata row by name.
 pub fn meta(name: &str) -> RowKey {
     key(&[&[META], name.as_bytes()])
 }

@@ -1,8 +1,9 @@
-//! Work that is not due yet: rows in the order of time, of which a keeper turns those that are due into effects. So a card
-//! that expires in six months costs a row until then, and no delivery, no task and no look at the start.
+//! Scheduled jobs: rows ordered by due time. A background task turns due rows into outbox jobs. A card that expires in
+//! six months thus costs one row until then, and no actor, task or read at the start.
 //!
-//! The row is the token: the batch that deletes it writes the effect, so each comes due once, whatever dies in between. A
-//! timer is never called off; when it is due, the entity says whether there is still something to do.
+//! The row is the token: the batch that deletes it writes the job, so each job is due once, whatever crashes in
+//! between. A scheduled job is never cancelled; when it is due, the entity decides whether there is still something to
+//! do.
 
 use std::sync::Arc;
 
@@ -14,13 +15,13 @@ use crate::kernel::registry::JobStarter;
 use crate::kernel::{OutboxJob, table};
 use crate::port::Timestamp;
 
-/// Timers that come due in one go.
+/// Scheduled jobs read at a time.
 const PAGE: usize = 500;
 
-/// Turns every timer that is due into an effect. Says how many.
+/// Turns every due row into an outbox job. Returns their number.
 ///
 /// # Errors
-/// When storage fails. What was not rung is found again.
+/// When storage fails. Remaining rows are found again.
 pub async fn fire_due(
     store: &Arc<dyn Store>,
     effects: &Arc<dyn JobStarter>,
@@ -35,7 +36,7 @@ pub async fn fire_due(
         let more = full && due.len() == PAGE;
         let mut committed = Vec::with_capacity(due.len());
         for (key, row) in due {
-            // One that cannot be read must not keep the others from coming due; it stays, and is told of again.
+            // An unreadable row must not block the others; it stays and is logged again.
             match codec::decode::<OutboxJob>(&row.value) {
                 Ok(effect) => committed.push(start_job(store, effects.clone(), key, effect)),
                 Err(error) => tracing::error!(timer = hex::encode(&key), %error, "a timer cannot be read"),
@@ -44,7 +45,7 @@ pub async fn fire_due(
         for one in committed {
             match one.await {
                 Ok(Ok(())) => rung += 1,
-                // Somebody else rang it.
+                // Another run already turned it into a job.
                 Ok(Err(CommitError::Condition(_))) => {}
                 Ok(Err(_)) | Err(_) => return Ok(rung),
             }
@@ -55,7 +56,7 @@ pub async fn fire_due(
     }
 }
 
-/// Of a key that is none, the end of time: it never comes due.
+/// For an invalid key the maximum timestamp: it is never due.
 fn due_at(key: &RowKey) -> Timestamp {
     let due = key.get(1..).and_then(|rest| rest.first_chunk::<8>());
     due.map_or(Timestamp(u64::MAX), |due| Timestamp(u64::from_be_bytes(*due)))
@@ -79,7 +80,7 @@ fn start_job(
             if result.is_ok() {
                 effects.start(effect);
             }
-            // Nobody listens any more only if the engine stops.
+            // The receiver is gone only if the engine stops.
             drop(done.send(result.map(|_| ())));
         }),
     );

@@ -1,4 +1,4 @@
-//! How a payment ends otherwise than by what it buys.
+//! Ends of a payment other than its purchase.
 
 use super::{Command, Event, IncomingOutcome, Payment, Rejection, Reply, Status};
 use crate::id::{JobId, PaymentId};
@@ -6,7 +6,7 @@ use crate::kernel::{Context, Decision, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 
 impl Payment {
-    /// On chain, and taken in without it: that was its end, though nobody knew.
+    /// The transfer is on chain and was recorded as a deposit. That ended the payment, although it was not known then.
     pub(super) fn settle_by_deposit(
         &self,
         id: &PaymentId,
@@ -26,7 +26,7 @@ impl Payment {
             .enqueue(self.release_cap_job(), context)
     }
 
-    /// What the chain shows of a settled payment for good: that it stays, or that it is gone.
+    /// Final state of a settled payment on chain: it remains, or is gone.
     pub(super) fn decide_final(
         &self,
         id: &PaymentId,
@@ -37,7 +37,8 @@ impl Payment {
             (Status::Fulfilled { .. } | Status::Credited { .. }, Command::RecordReorg { job: effect }) => {
                 Ok(self.reverse(id, *effect, context))
             }
-            // Found again meanwhile: one loss is booked. What was gone before it was final never becomes final.
+            // Found again meanwhile: one loss is posted. A payment that was reorged before it was final never becomes
+            // final.
             (Status::Reversed { .. }, Command::RecordReorg { job: effect } | Command::RecordFinal { job: effect }) => {
                 Ok(Decision::answer(Reply::Done).completes_job(*effect))
             }
@@ -52,7 +53,7 @@ impl Payment {
         }
     }
 
-    /// Gone from the chain for good: what was received for it is our loss, whoever has the product.
+    /// The transfer can never settle again: the received amount is our loss, whether or not the product was delivered.
     fn reverse(&self, id: &PaymentId, effect: JobId, context: &Context) -> Decision<Self> {
         let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
         let lost = LedgerTransaction::new(context.now, id).post(LedgerAccount::Losses, treasury, self.price());
@@ -62,7 +63,7 @@ impl Payment {
             .post_ledger(&lost, context)
     }
 
-    /// Given back unsent: what was reserved for it is free.
+    /// Released without being sent: its cap reservation is released.
     pub(super) fn release(&self, effect: JobId, event: Event, context: &Context) -> Decision<Self> {
         let released = Decision::answer(Reply::Done).completes_job(effect).event(event);
         released.enqueue(self.release_cap_job(), context)

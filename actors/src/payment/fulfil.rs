@@ -1,6 +1,5 @@
-//! How each purchase becomes a product: the one place that knows all of them. What is ordered of a provider has the
-//! product's own number as its key, so that either is found by the other; and that number follows from the payment, so that it is
-//! found by whoever knows no more than the transfer that paid.
+//! Fulfilment of every kind of purchase. An order at a provider uses the product's number as its key, so each is found
+//! by the other. The number is derived from the payment, so it can be found from the paying transfer alone.
 
 use super::{Event, Payment, ResolvedPreconditions, SessionSeed};
 use crate::card::Card;
@@ -17,8 +16,8 @@ use crate::session::{AuthMethod, Session};
 use crate::top_up::TopUp;
 
 impl Payment {
-    /// Adds the product to a decision, and the payer's session unless a managed wallet paid. What was received and what is owed for it are one ledger
-    /// transaction.
+    /// Adds the product to a decision, and the payer's session unless an agent wallet paid. The received payment and
+    /// the capture are one ledger transaction.
     pub(super) fn fulfil(
         &self,
         id: &PaymentId,
@@ -84,7 +83,8 @@ impl Payment {
         Ok(decision.post_ledger(&sold, context))
     }
 
-    /// For the payer's own wallet: whose managed wallet paid has tokens, and nobody else is to have any.
+    /// Only for the payer's own wallet: the owner of an agent wallet already has tokens, and no other caller may get
+    /// any.
     fn open_session(
         &self,
         payment: &PaymentId,

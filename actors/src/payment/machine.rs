@@ -1,4 +1,4 @@
-//! The payment's state machine.
+//! State machine of a payment.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -15,18 +15,18 @@ use crate::product::PurchasedProduct;
 type DecisionResult = Result<Decision<Payment>, Rejection>;
 
 impl Payment {
-    /// The first snapshot of a payment, for the batch of the account that claims it.
+    /// First snapshot of a payment, for the batch of the account that claims it.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn claim(id: PaymentId, claim: Claim, context: &Context) -> Result<NewEntity, InvalidTransition> {
         NewEntity::from_event::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
     }
 
-    /// The first snapshot of a payment that a restore lost and whose product its provider shows.
+    /// First snapshot of a payment that a restore lost and whose product its provider shows.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn adopt(
         id: PaymentId,
         claim: Claim,
@@ -50,7 +50,7 @@ impl Payment {
         }
         match (&self.status, again) {
             (Status::Released | Status::DeclinedUnsent(_), _) => Ok(Decision::answer(Reply::Readmit)),
-            // It is being sent again: nothing to watch until the chain has answered.
+            // It is being sent again: there is nothing to look up until the chain has answered.
             (Status::Declined(..), Some(session)) => Ok(Decision::answer(Reply::AwaitOutcome)
                 .completes_job(watch_job_id(id))
                 .event(Event::Resumed(session, context.now))
@@ -59,7 +59,7 @@ impl Payment {
         }
     }
 
-    /// On chain: booked and, if somebody still waits for the product, fulfilled in the same batch.
+    /// Confirmed on chain: posted and, if a caller still waits for the product, fulfilled in the same batch.
     fn settle(
         &self,
         id: &PaymentId,
@@ -70,7 +70,7 @@ impl Payment {
     ) -> DecisionResult {
         let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
         let received = LedgerTransaction::new(context.now, id).post(treasury, LedgerAccount::Suspense, self.price());
-        // A transfer that was taken in otherwise buys nothing any more.
+        // A transfer that was recorded as a deposit pays for nothing any more.
         let deposit = table::taken_in_payment(*id);
         let decision = Decision::answer(Reply::Done)
             .completes_job(effect)
@@ -130,7 +130,7 @@ impl Payment {
         }
     }
 
-    /// As its first event makes it.
+    /// State after the first event.
     fn from_first_event(event: &Event) -> Result<Self, InvalidTransition> {
         let (claim, status) = match event {
             Event::Claimed(claim) => (claim, Status::Claimed),
@@ -156,7 +156,7 @@ impl Payment {
     }
 }
 
-/// A payment is watched by one effect at most, so its id needs no drawing.
+/// At most one job follows a payment, so its id is derived.
 const fn watch_job_id(payment: &PaymentId) -> JobId {
     JobId(payment.0)
 }
@@ -264,7 +264,7 @@ impl Entity for Payment {
                     is_ordered: made,
                 },
             ) => payment.apply_lookup(id, effect, (lookup, made), context),
-            // A watch that finds its payment moved on has nothing left to watch.
+            // A lookup for a payment that has moved on has nothing left to do.
             (_, Command::RecordChainLookup { job: effect, .. }) => Ok(done.completes_job(effect)),
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
@@ -288,7 +288,7 @@ impl Entity for Payment {
                 .completes_job(effect)
                 .event(Event::Readmitted(share, session, now))
                 .enqueue(Job::SettlePayment(*id), context)),
-            // Somebody else's presentation was admitted first: this share goes back.
+            // Another caller's retry was admitted first: this reservation is released.
             (
                 _,
                 Command::RecordReadmitted {

@@ -1,4 +1,4 @@
-//! What payments are called, and the numbers of their stored forms.
+//! Payment ids, and the numbers of their stored forms.
 
 use purser_storage::codec::Stored;
 
@@ -14,13 +14,13 @@ impl Stored for Event {
     const SCHEMA: u16 = 449;
 }
 
-/// The id of a payment: a keyed digest of what makes it this payment, so that the row that holds it is also the claim,
-/// and nobody without the key can tell one from the other.
+/// Id of a payment: a keyed digest of its authorization. The row with this id is therefore also the claim, and ids are
+/// unlinkable without the key.
 pub fn id_for_authorization(authorization: &Authorization, secret: &[u8; 32]) -> PaymentId {
     id_for_claim(&authorization.claim_key(), secret)
 }
 
-/// The same by [`Authorization::claim_key`].
+/// The same from [`Authorization::claim_key`].
 pub fn id_for_claim(claim_key: &[u8; 32], secret: &[u8; 32]) -> PaymentId {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();

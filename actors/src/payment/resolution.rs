@@ -1,21 +1,21 @@
-//! What became of a transfer that was taken in without its payment.
+//! Resolution of a payment whose transfer was recorded as a deposit.
 
 use crate::id::Wallet;
 use crate::incoming::{Incoming, Status};
 
-/// Where the money went of a payment that bought nothing and whose account was not credited.
+/// Destination of the money of a payment that bought nothing and whose account was not credited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Resolution {
-    /// Back to its sender, by a withdrawal.
+    /// Returned to its sender, by a withdrawal.
     Returned,
-    /// On, for its sender, in a history that a restore has lost.
+    /// Sent on for its sender, in a history that a restore lost.
     Forwarded,
-    /// Elsewhere, which is not the payer's to know: another account was credited, or it is the treasury's own.
+    /// Not disclosed to the payer: another account was credited, or it belongs to the operator funds.
     Other,
 }
 
 impl Resolution {
-    /// As in documents.
+    /// Name in API documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Returned => "returned",
@@ -25,17 +25,17 @@ impl Resolution {
     }
 }
 
-/// What becomes of a payment whose transfer was taken in without it.
+/// Outcome of a payment whose transfer was recorded as a deposit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingOutcome {
-    /// Its account has it, or is getting it.
+    /// Its account was or will be credited.
     Credited,
-    /// Its account has nothing of it.
+    /// Its account is not credited.
     Resolved(Resolution),
 }
 
 impl IncomingOutcome {
-    /// Of an account's payment, by what was decided about its transfer; `None` while nothing is.
+    /// Outcome for an account's payment, by the decision about its transfer; `None` before the decision.
     pub fn from_incoming(incoming: &Incoming, account: Wallet) -> Option<Self> {
         match incoming.status {
             Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => None,

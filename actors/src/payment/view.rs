@@ -1,4 +1,4 @@
-//! How a payment looks from outside.
+//! A payment as clients see it.
 
 use super::{Event, Payment, Status};
 use crate::id::PaymentId;
@@ -6,12 +6,12 @@ use crate::kernel::JsonObject;
 use crate::port::{Decline, PreparedTransaction};
 
 impl Payment {
-    /// Whether it was given back unsent: presented again, it claims anew.
+    /// Whether it was released without being sent: a retry claims it again.
     pub const fn is_released(&self) -> bool {
         matches!(self.status, Status::Released | Status::DeclinedUnsent(_))
     }
 
-    /// What was made durable to be sent, as long as its outcome is open.
+    /// Transaction made durable for sending, while its outcome is open.
     pub const fn prepared(&self) -> Option<&PreparedTransaction> {
         match &self.status {
             Status::Settling(prepared) | Status::Unknown(prepared) | Status::Declined(_, prepared) => Some(prepared),
@@ -35,7 +35,7 @@ impl Payment {
         }
     }
 
-    /// Steps on the way are not announced; what they come to is.
+    /// Intermediate steps are not announced; their outcome is.
     pub(super) const fn event_view(event: &Event) -> Option<&'static str> {
         match event {
             Event::Claimed(_) | Event::Settling(..) | Event::Resumed(..) | Event::Readmitted(..) => None,

@@ -1,4 +1,4 @@
-//! What comes back after the return window of a payout.
+//! Returns after the return window of a payout.
 
 use super::{Event, Payout, Rejection};
 use crate::id::{LateReturnId, PayoutId};
@@ -9,7 +9,7 @@ use crate::money::Usdc;
 use crate::port::ExternalText;
 
 impl Payout {
-    /// Money that comes back after the window: a late return, of which there is one, however often it is told.
+    /// A return after the window: one late return, however often it is reported.
     pub(super) fn record_late_return(
         &self,
         id: PayoutId,

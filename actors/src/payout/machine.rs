@@ -1,4 +1,4 @@
-//! The payout's state machine.
+//! State machine of a payout.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -11,7 +11,7 @@ use crate::money::Usdc;
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use crate::port::{ExternalText, Timestamp};
 
-/// Said of a payment to an app that nobody claimed.
+/// Return reason of an app payment that was not claimed.
 const UNCLAIMED: &str = "unclaimed";
 
 impl Payout {
@@ -39,7 +39,7 @@ impl Payout {
         self.reverse_recipient_totals(id, decision, context)
     }
 
-    /// What came back was not paid to anybody: its recipient's totals are told.
+    /// Returned money was not received: a job updates the recipient's totals.
     pub(super) fn reverse_recipient_totals(
         &self,
         id: PayoutId,
@@ -52,7 +52,7 @@ impl Payout {
         }
     }
 
-    /// Credits what came back, less what the rail keeps of it; our fee is earned.
+    /// Credits the return less the rail's fee; our fee stays earned.
     fn returned(
         &self,
         id: PayoutId,
@@ -73,17 +73,17 @@ impl Payout {
         decision.enqueue(Job::CreditAccount { account, amount, cause }, context)
     }
 
-    /// The order at the rail has come to its end, and nobody needs the card's number any more.
+    /// The order at the rail has ended, and the card number is no longer needed.
     fn settled(&self, id: PayoutId, decision: Decision<Self>) -> Decision<Self> {
         let decision = decision.completes_job(self.key);
         match self.plan.target {
             PayoutTarget::Card(Some(_)) => decision.delete(table::vault(CardId(id.0))),
-            // The form was filled in by a history that was lost: nothing of it is kept here.
+            // The form was submitted in a history that was lost: no data of it is stored here.
             PayoutTarget::Card(None) | PayoutTarget::Bank(..) | PayoutTarget::App(..) => decision,
         }
     }
 
-    /// A word of the rail that is newer than all before it.
+    /// Applies a rail event that is newer than all before it.
     fn apply_rail_event(
         &self,
         id: PayoutId,
@@ -94,7 +94,7 @@ impl Payout {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         if self.status == Status::AwaitingDetails {
-            // Ordered at the rail by a history that a restore has lost. The word is not taken yet: the effect asks for it.
+            // A history that a restore lost sent the order to the rail. The event is not applied yet: the job polls it.
             let found = Decision::answer(()).event(Event::FoundAtRail(context.now));
             return Ok(found.enqueue_as(self.key, Job::SendPayout(id), context));
         }
@@ -104,12 +104,12 @@ impl Payout {
                 self.apply_rail_status(id, decision, state, context)
             }
             Status::Complete { returnable, .. } => match state {
-                // Its late return has credited the payer: paid again, it is taken back as after any credit.
+                // Its late return credited the payer: if it is paid again, it is recalled as after any credit.
                 PayoutRailStatus::Complete { .. } if self.returned_late && !self.recalling => decision
                     .event(Event::PaidAfterCredit(context.now))
                     .enqueue(Job::RecallPayout(id), context),
                 PayoutRailStatus::InProcess { .. } | PayoutRailStatus::Complete { .. } => decision,
-                // What was a lie, or did not last, comes back all the same.
+                // An event that was wrong, or whose state did not last, is returned all the same.
                 PayoutRailStatus::Failed { reason }
                 | PayoutRailStatus::Cancelled { reason }
                 | PayoutRailStatus::Returned { reason } => {
@@ -129,7 +129,7 @@ impl Payout {
         })
     }
 
-    /// What a new word means for a payout that is under way.
+    /// Effect of a new rail event on a pending payout.
     fn apply_rail_status(
         &self,
         id: PayoutId,
@@ -178,7 +178,7 @@ impl Payout {
         }
     }
 
-    /// The rail was asked to give the money back; whatever has ended otherwise meanwhile only ends the asking.
+    /// The recall was requested. A payout that has ended otherwise meanwhile only completes the job.
     fn recalled(&self, id: PayoutId, effect: JobId, done: bool, context: &Context) -> Decision<Self> {
         let decision = Decision::answer(()).completes_job(effect);
         match (&self.status, done) {
@@ -387,7 +387,7 @@ impl Entity for Payout {
             Event::Cancelled(..) => "cancelled",
             Event::Expired(_) => "expired",
             Event::Returned(..) => "returned",
-            // The house's own: nothing changes for the payer. A late return announces itself.
+            // Internal: nothing changes for the payer. A late return has its own event.
             Event::ReturnWindowClosed(_)
             | Event::RailSequenceAdvanced(_)
             | Event::PaidAfterCredit(_)

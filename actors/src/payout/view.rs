@@ -1,4 +1,4 @@
-//! How a payout looks to its owner.
+//! A payout as its owner sees it.
 
 use super::{Payout, PayoutTarget, Status};
 use crate::id::{PaymentId, PayoutId};
@@ -7,7 +7,7 @@ use crate::money::Usdc;
 use crate::product::Currency;
 
 impl Payout {
-    /// Why it came to nothing, in the rail's words.
+    /// Failure reason given by the rail.
     pub fn reason(&self) -> Option<&str> {
         match &self.status {
             Status::Failed { reason } | Status::Cancelled { reason } | Status::Returned { reason, .. } => Some(reason),
@@ -15,7 +15,7 @@ impl Payout {
         }
     }
 
-    /// What went back to the payer's balance.
+    /// Amount credited to the payer's balance.
     pub fn credited(&self) -> Option<Usdc> {
         match &self.status {
             Status::Returned { return_fee: kept, .. } => {
@@ -26,7 +26,7 @@ impl Payout {
         }
     }
 
-    /// Without its number, whoever gets it.
+    /// Without the card or account number, for any reader.
     pub(super) fn view(&self, id: PayoutId) -> JsonObject {
         let view = JsonObject::new()
             .text("payout_id", id)

@@ -35,8 +35,8 @@ pub trait WalletSigner: Send + Sync {
         transfer: &'a OutgoingTransferRequest,
     ) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
-    /// Signs the payment that the terms of a call require, sealed as [`HttpRecordPart::PaymentHeader`]. `Permanent` for terms
-    /// that cannot be met.
+    /// Signs the payment that the terms of a call require, sealed as [`HttpRecordPart::PaymentHeader`]. `Permanent` for
+    /// terms that cannot be met.
     ///
     /// [`HttpRecordPart::PaymentHeader`]: crate::wallet_payment::HttpRecordPart::PaymentHeader
     fn sign_call<'a>(

@@ -9,7 +9,7 @@ use super::redact;
 const MAX_NUMBER_LEN: usize = 64;
 
 /// Text from outside the service: its first [`ExternalText::MAX_CHARS`] characters, without card numbers and CVVs
-/// ([`redact()`](fn@super::redact)). Every port returns it where the text is stored in a row. A row's size is
+/// ([`redact()`]). Every port returns it where the text is stored in a row. A row's size is
 /// bounded, and a row that cannot be written would block its entity. Card data that a provider repeats from a request
 /// must not reach a row, log or event.
 ///

@@ -110,7 +110,7 @@ pub struct ProviderEntry {
     pub amount: EntryAmount,
     /// For a return: the transfer that was returned.
     pub returned_transfer: Option<BankTransferId>,
-    /// Current status; never [`EntryStatus::NotSubmitted`](crate::reconciliation::EntryStatus::NotSubmitted).
+    /// Current status; never [`EntryStatus::NotSubmitted`].
     pub status: EntryStatus,
     /// Time of the latest status change, by the provider's clock.
     pub at: Timestamp,

@@ -140,7 +140,7 @@ pub trait Settlement: Send + Sync {
     /// that is no longer known: a paid call that another server settles, a payment taken over after a restore, or one
     /// that has settled.
     ///
-    /// The payment is found by its own identity, whoever sent it; `prepared` only helps to find it sooner. Without
+    /// The payment is found by its own identity, from any sender; `prepared` only helps to find it sooner. Without
     /// proof the result is `Pending` or an error, never `Impossible`.
     fn lookup<'a>(
         &'a self,

@@ -1,4 +1,4 @@
-//! The card's state machine.
+//! State machine of a reloadable card.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -10,7 +10,7 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeChange, IssuedCard, Timestamp};
 
 impl ReloadableCard {
-    /// Asks the issuer for what the holder wants, unless it is so already.
+    /// Sends the requested action to the issuer, unless it is already in effect.
     fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
         if !self.is_usable() {
             return Err(Rejection::InvalidState(self.status()));
@@ -32,8 +32,8 @@ impl ReloadableCard {
             .enqueue(Job::ChangeCardState(id), context))
     }
 
-    /// What a word of the issuer's changes; nothing if it is not newer than the last one. It may tell of several charges at
-    /// once; a charge that is refused, or given back, is told of a card that has ended, too.
+    /// Events caused by an issuer event; none if it is not newer than the last one. It can report several transactions
+    /// at once. Declined and refunded transactions are reported for a card that has ended too.
     fn apply_card_state(&self, standing: CardSnapshot, at: Timestamp) -> Vec<Event> {
         if standing.sequence <= self.sequence && !mutants::is_enabled(Mutant::StaleCardEventApplied) {
             return Vec::new();
@@ -59,7 +59,7 @@ impl ReloadableCard {
         events
     }
 
-    /// After a word of the issuer's.
+    /// State after an issuer event.
     fn record_state(self, standing: &CardSnapshot, status: Status, at: Timestamp) -> Self {
         Self {
             sequence: standing.sequence,
@@ -129,7 +129,7 @@ impl Entity for ReloadableCard {
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    /// Whether the issuer is asked for something by then.
+    /// Whether the action is pending at the issuer.
     type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
@@ -160,7 +160,7 @@ impl Entity for ReloadableCard {
                 funded_by: funding.map(|(payment, _)| payment),
                 at,
             };
-            // Two orders that were judged by the same sum do not both hold.
+            // Of two orders decided on the same sum, only one commits.
             let decided = match funding {
                 Some((payment, nth)) => decided.put_new(table::payment_card(payment, nth), id.0.to_be_bytes().to_vec()),
                 None => decided,
@@ -298,7 +298,7 @@ impl Entity for ReloadableCard {
             Event::Opened(..) => CardHistoryEntry::Opened.name(),
             Event::Declined(..) => CardHistoryEntry::Failed.name(),
             Event::ActionRequested(wish, _) => wish.requested(),
-            // What the answer changed is told by itself.
+            // The change caused by the response has its own event.
             Event::ActionCompleted(_) => return None,
             Event::Paused(..) => CardHistoryEntry::Paused.name(),
             Event::Resumed(..) => CardHistoryEntry::Resumed.name(),
@@ -323,7 +323,7 @@ impl Entity for ReloadableCard {
             .boolean("reusable", self.reusable)
             .text("country", "US")
             .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("requested", self.pending_action.map(CardAction::name))
+            .optional_text("pending_action", self.pending_action.map(CardAction::name))
             .optional_text("failure_reason", reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -1,4 +1,4 @@
-//! The top-up's state machine.
+//! State machine of a top-up.
 
 use super::{
     BridgeProgress, Command, Event, FirstLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status,
@@ -16,7 +16,7 @@ use crate::port::{AttestedMessage, ExternalText, SignedBurn, Timestamp};
 type DecisionResult = Result<Decision<TopUp>, Rejection>;
 
 impl BridgeProgress {
-    /// Whether it is the first word of the attesters, or a newer one on the same message: theirs lapse.
+    /// Whether it is the attesters' first message, or a newer one for the same burn: messages expire.
     fn accepts_burn(&self, word: &AttestedMessage) -> bool {
         let known = self.attested.as_ref();
         known.is_none_or(|known| known.nonce == word.nonce && known != word)
@@ -24,10 +24,10 @@ impl BridgeProgress {
 }
 
 impl TopUp {
-    /// The first snapshot of a top-up, for the batch of the payment that bought it.
+    /// First snapshot of a top-up, for the batch of the payment that bought it.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn open(
         id: TopUpId,
         owner: Wallet,
@@ -46,7 +46,7 @@ impl TopUp {
         NewEntity::from_event::<Self>(&id, &paid, context)
     }
 
-    /// The first leg is on chain: what left the treasury is booked out, the bridge's fee as our cost.
+    /// The first leg is confirmed: posts the outgoing amount, and the bridge's fee as our cost.
     fn confirmed(
         &self,
         id: &TopUpId,
@@ -74,7 +74,7 @@ impl TopUp {
         }
     }
 
-    /// A burn that an operator names, in the place of one of its own that lapsed if there was one.
+    /// A burn that an operator attributes, replacing an expired one of the top-up's own if there was one.
     fn attribute_burn(
         &self,
         id: &TopUpId,
@@ -92,7 +92,7 @@ impl TopUp {
                 &transaction,
                 index,
             )));
-        // What the backup knew as signed lapsed, and was signed again by the history that was lost.
+        // The signature in the backup expired, and the lost history signed it again.
         let decision = match self.status {
             Status::Paid(Some(_)) => decision.event(Event::SignatureExpired(now)),
             _ => decision,
@@ -102,7 +102,7 @@ impl TopUp {
         self.confirmed(id, decision, (&first, effect, transaction), context)
     }
 
-    /// Gives the whole charge back: of what the provider was owed, or, once it was burned, as a loss of ours.
+    /// Credits the whole charge: from the amount owed to the provider, or, once it was burned, as our loss.
     fn failed(&self, id: &TopUpId, effect: JobId, reason: ExternalText, context: &Context) -> Decision<Self> {
         let back = match self.status {
             Status::Bridging(_) => LedgerTransaction::new(context.now, id)
@@ -126,7 +126,7 @@ impl TopUp {
             .enqueue(credit, context)
     }
 
-    /// The mint is on chain. What it brought beyond the amount is no longer a fee of the bridge.
+    /// The mint is confirmed. The amount beyond the purchase is no longer a bridge fee.
     fn minted(
         &self,
         id: &TopUpId,
@@ -151,7 +151,7 @@ impl TopUp {
             .enqueue(Job::AwaitIssuerCredit(*id), context)
     }
 
-    /// The name of a mint that brings so much.
+    /// Kind of a mint leg with this amount.
     fn mint_leg(&self, arrived: Usdc) -> LegKind {
         match arrived > self.delivered_amount() {
             true => LegKind::MintOf(arrived),
@@ -198,7 +198,7 @@ impl Entity for TopUp {
         let Some(top_up) = this else { return Err(Rejection("-")) };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&top_up.status, command) {
-            // The last word on link and freeze: what is unlinked now is not sent to, nor is anything for who is frozen.
+            // The final check of link and freeze: nothing is sent to an unlinked account or for a frozen one.
             (Status::Paid(None), Command::RecordSigned(first)) => Ok(decided
                 .requires_present(table::issuer_linked(&top_up.owner))
                 .requires_absent(table::frozen(&top_up.owner))
@@ -208,7 +208,7 @@ impl Entity for TopUp {
             {
                 Ok(top_up.failed(id, effect, SIGNATURE_EXPIRED.into(), context))
             }
-            // The effect goes on: it signs anew.
+            // The job continues: it signs again.
             (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round })
                 if round == top_up.expired_signatures =>
             {
@@ -360,7 +360,7 @@ impl Entity for TopUp {
     }
 }
 
-/// The burn that has been signed, by its transaction; `None` for what takes no other burn: a transfer on Base.
+/// Transaction of the signed burn; `None` where no other burn is accepted, for a transfer on Base.
 const fn is_own_burn(first: Option<&FirstLeg>) -> Option<Option<&str>> {
     match first {
         None => Some(None),
@@ -396,7 +396,7 @@ fn open(event: &Event) -> Result<TopUp, InvalidTransition> {
     })
 }
 
-/// What follows a first leg that is signed.
+/// State after the first leg was signed.
 fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, InvalidTransition> {
     match (first, event) {
         (FirstLeg::Burn(burn), Event::Burned(transaction, at)) => {

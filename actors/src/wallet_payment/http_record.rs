@@ -1,22 +1,22 @@
-//! What was said for a spend, beside its snapshot: sealed, since it may hold somebody's secrets, and in pieces, since a row's
-//! size is bounded and what servers answer is larger.
+//! The HTTP record of a paid call, stored beside the wallet payment's snapshot. It is sealed, because it may contain
+//! secrets. It is chunked, because a row's size is bounded and servers' responses are larger.
 
 use crate::id::WalletPaymentId;
 use crate::kernel::{Decision, Entity, table};
 
-/// One part of what was said. The number is stored.
+/// One part of an HTTP record. The number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum HttpRecordPart {
     /// Method, address, body and the server's terms.
     Request = 0,
-    /// The value of `PAYMENT-SIGNATURE`.
+    /// Value of the `PAYMENT-SIGNATURE` header.
     PaymentHeader = 1,
-    /// The body of the server's answer.
+    /// Body of the server's response.
     Response = 2,
 }
 
-/// Bytes of a piece; a row takes a little more.
+/// Bytes of a chunk; a row needs a little more.
 const CHUNK_BYTES: usize = 12 * 1024;
 
 impl HttpRecordPart {

@@ -1,4 +1,4 @@
-//! The spend's state machine.
+//! State machine of a wallet payment.
 
 use super::{
     Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Rejection, ServerResponse, Status,
@@ -10,14 +10,14 @@ use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::port::{Timestamp, TransferName};
 
-/// Why a spend ended that our own service did not take.
+/// Failure reason of a wallet payment that Purser's own route did not accept.
 const NOT_TAKEN: &str = "not_taken";
 
 impl WalletPayment {
-    /// The first snapshot of a spend, for the batch of the wallet that reserves for it.
+    /// First snapshot of a wallet payment, for the batch of the wallet that reserves the amount.
     ///
     /// # Errors
-    /// Never for a new id; the type is the engine's.
+    /// Never for a new id; the error type is the engine's.
     pub fn create(
         id: WalletPaymentId,
         owner: Wallet,
@@ -42,7 +42,7 @@ impl WalletPayment {
         }
     }
 
-    /// Tells the wallet how its reservation ends. What was said is kept for a while.
+    /// Settles the wallet's reservation. The HTTP record is kept for its retention time.
     fn settle_hold(
         &self,
         spend: WalletPaymentId,
@@ -72,12 +72,12 @@ impl WalletPayment {
 
 impl Entity for WalletPayment {
     const KIND: EntityKind = EntityKind::WalletPayment;
-    const EVENT_NAMES: &'static [&'static str] = &["reserved", "signed", "sent", "settled", "refused", "unsettled"];
+    const EVENT_NAMES: &'static [&'static str] = &["pending", "signed", "sent", "settled", "failed", "unsettled"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "the wallet reserves its amount", "reserved"),
-        ("reserved", "what is to be sent is durable", "signed"),
-        ("reserved", "it was not signed; reservation ends", "refused"),
-        ("reserved", "the chain shows its transfer, after a restore", "settled"),
+        ("-", "the wallet reserves its amount", "pending"),
+        ("pending", "what is to be sent is durable", "signed"),
+        ("pending", "it was not signed; reservation ends", "failed"),
+        ("pending", "the chain shows its transfer, after a restore", "settled"),
         ("signed", "the server answered, or is given up", "sent"),
         ("signed", "chain shows it", "settled"),
         ("signed", "it can never land; reservation ends", "unsettled"),
@@ -103,7 +103,7 @@ impl Entity for WalletPayment {
         };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&spend.status, command) {
-            // Nothing is signed for an account that is frozen by then, whatever was read before.
+            // Nothing is signed for an account that is frozen at commit, whatever was read before.
             (Status::Pending, Command::RecordSigned { signed, payment }) => {
                 let decided = HttpRecordPart::PaymentHeader.put(*id, &payment, decided);
                 Ok(decided
@@ -219,11 +219,11 @@ impl Entity for WalletPayment {
 
     fn status(&self) -> &'static str {
         match self.status {
-            Status::Pending => "reserved",
+            Status::Pending => "pending",
             Status::Signed(_) => "signed",
             Status::Sent(..) => "sent",
             Status::Settled { .. } => "settled",
-            Status::Failed { .. } => "refused",
+            Status::Failed { .. } => "failed",
             Status::Unsettled { .. } => "unsettled",
         }
     }
@@ -234,11 +234,11 @@ impl Entity for WalletPayment {
 
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Created { .. } => "reserved",
+            Event::Created { .. } => "pending",
             Event::Signed(..) => "signed",
             Event::ResponseReceived(..) => "sent",
             Event::Confirmed(..) => "settled",
-            Event::Failed(..) => "refused",
+            Event::Failed(..) => "failed",
             Event::Unsettled(..) => "unsettled",
         })
     }
@@ -249,8 +249,8 @@ impl Entity for WalletPayment {
             PaymentMethod::PaidCall { host } => ("x402", Some(host.as_str())),
         };
         let view = JsonObject::new()
-            .text("spend_id", id)
-            .text("state", self.status())
+            .text("wallet_payment_id", id)
+            .text("status", self.status())
             .text("kind", kind)
             .number("amount", self.order.amount.decimal())
             .text("asset", "USDC")
@@ -273,7 +273,7 @@ impl Entity for WalletPayment {
             .time("last_updated_at", self.updated_at)
     }
 
-    /// Known once the chain has spoken, or as soon as the server has refused: the money may take its time then.
+    /// Known once the chain shows the result, or as soon as the server declined: the settlement may then take longer.
     fn outcome(&self) -> Option<Self> {
         let refused = matches!(&self.status, Status::Sent(_, answer) if answer.failure.is_some());
         (refused || !self.is_open()).then(|| self.clone())

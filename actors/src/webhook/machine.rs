@@ -1,4 +1,4 @@
-//! The endpoint's state machine.
+//! State machine of a webhook endpoint.
 
 use super::{
     Command, DisabledReason, EndpointHealth, Event, FailureThresholds, Rejection, SecretRef, Status, WebhookEndpoint,
@@ -57,7 +57,7 @@ impl WebhookEndpoint {
         let until = at.plus_ms(overlap_ms);
         let fresh = SecretRef { record, until: None };
         let mut decided = Decision::answer(()).put_new(fresh.row(), sealed);
-        // What signs no more is forgotten on this occasion.
+        // Secrets that no longer sign are removed here.
         let kept = self.keep_secrets(at);
         for over in self.secrets.iter().filter(|secret| !kept.contains(secret)) {
             decided = decided.delete(over.row());
@@ -76,7 +76,7 @@ impl WebhookEndpoint {
         Ok(decided.event(Event::TestSent(at)))
     }
 
-    /// The secrets that a new one is put before.
+    /// Secrets that remain behind a new one.
     fn keep_secrets(&self, now: Timestamp) -> Vec<SecretRef> {
         self.signing(now).take(Self::MAX_SECRETS - 1).copied().collect()
     }
@@ -115,7 +115,7 @@ impl Entity for WebhookEndpoint {
     const KIND: EntityKind = EntityKind::Webhook;
     const EVENT_NAMES: &'static [&'static str] = &[
         "registered",
-        "rotated",
+        "secret_rotated",
         "enabled",
         "test",
         "recovered",
@@ -146,7 +146,7 @@ impl Entity for WebhookEndpoint {
         };
         let (decided, now) = (Decision::answer(()), context.now);
         match (endpoint.status, command) {
-            // An effect ends whatever has become of the endpoint.
+            // A job completes whatever the state of the endpoint.
             (_, Command::RecordRedelivered { job: effect }) => Ok(decided.completes_job(effect)),
             (Status::Deleted, Command::RecordSuccess | Command::RecordFailure { .. }) => Ok(decided),
             (Status::Deleted, _) => Err(Rejection::InvalidState(endpoint.status())),
@@ -172,10 +172,10 @@ impl Entity for WebhookEndpoint {
                 };
                 Ok(decided
                     .event(Event::RedeliveryRequested(now))
-                    // One at a time: it reads everything since then.
+                    // One job at a time: it reads everything since then.
                     .enqueue_as(JobId(id.0), Job::RedeliverWebhooks { endpoint, since, upto }, context))
             }
-            // The last tries of one that was given up.
+            // Last attempts of an endpoint that was disabled meanwhile.
             (Status::Disabled(_), Command::RecordSuccess | Command::RecordFailure { .. }) => Ok(decided),
             (Status::Disabled(_), Command::RequestRedelivery { .. }) => Err(Rejection::InvalidState(endpoint.status())),
         }
@@ -258,11 +258,11 @@ impl Entity for WebhookEndpoint {
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Registered { .. } => "registered",
-            Event::SecretRotated { .. } => "rotated",
+            Event::SecretRotated { .. } => "secret_rotated",
             Event::Enabled(_) => "enabled",
             Event::TestSent(_) => "test",
             Event::Recovered(true, _) => "recovered",
-            // A single bad try is nobody's business.
+            // A single failed attempt is not announced.
             Event::Recovered(false, _) | Event::Failing(_) => return None,
             Event::OwnerWarned(_) => "failing",
             Event::RedeliveryRequested(_) => "redelivery_requested",
@@ -281,11 +281,10 @@ impl Entity for WebhookEndpoint {
             Status::Active | Status::Deleted => None,
         };
         JsonObject::new()
-            .text("id", id)
             .text("webhook_id", id)
             .text("url", &self.url)
             .texts("types", &self.types)
-            .text("state", self.status())
+            .text("status", self.status())
             .optional_text("disabled_reason", why)
             .optional_text("failing_since", failing)
             .time("created_at", self.created_at)
@@ -318,7 +317,7 @@ impl WebhookEndpoint {
         else {
             return self;
         };
-        // One that ends sooner is not made to last.
+        // A secret that ends sooner is not extended.
         let before = self.keep_secrets(*at).into_iter().map(|secret| SecretRef {
             until: secret.until.or(Some(*until)),
             ..secret

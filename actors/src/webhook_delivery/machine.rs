@@ -1,4 +1,4 @@
-//! The delivery's state machine.
+//! State machine of a webhook delivery.
 
 use super::{AttemptResult, Command, DeliveryAttempt, Event, Rejection, Status, WebhookDelivery};
 use crate::id::{JobId, Wallet, WebhookDeliveryId};
@@ -34,7 +34,7 @@ fn open(id: WebhookDeliveryId, command: Command, context: &Context) -> DecisionR
 }
 
 impl WebhookDelivery {
-    /// Its row in the owner's list, which begins with the newest; the value is the endpoint's number.
+    /// Row key in the owner's list, newest first; the value is the endpoint's number.
     pub fn list_key(owner: &Wallet, at: Timestamp, id: WebhookDeliveryId) -> purser_storage::RowKey {
         table::owner_index_entry(owner, EntityKind::WebhookDelivery, Timestamp(u64::MAX - at.0), id.0)
     }
@@ -68,7 +68,7 @@ impl WebhookDelivery {
         let decided = Decision::answer(()).completes_job(effect);
         match verdict {
             AttemptResult::Delivered => decided.event(Event::Delivered(attempt)),
-            // The round that goes on has its own tries.
+            // The current round has its own attempts.
             _ if round != self.redelivery_count => decided.event(Event::AttemptFailed(attempt, None)),
             AttemptResult::Retry(at) => decided.event(Event::AttemptFailed(attempt, Some(at))).enqueue_at(
                 at,
@@ -152,7 +152,7 @@ impl Entity for WebhookDelivery {
             ) if round == delivery.redelivery_count => {
                 decided.completes_job(effect).event(Event::Dropped(why, context.now))
             }
-            // Of an earlier round, or after the end.
+            // From an earlier round, or after the end.
             (
                 _,
                 Command::RecordAttempt { job: effect, .. }
@@ -228,7 +228,7 @@ impl Entity for WebhookDelivery {
         self.owner
     }
 
-    /// Nothing: what is told of events would be an event, and have to be told of.
+    /// Always `None`: an event about a delivery would itself need a delivery.
     fn event_name(_: &Event) -> Option<&'static str> {
         None
     }
@@ -241,13 +241,12 @@ impl Entity for WebhookDelivery {
         };
         let attempts = self.attempts.iter().map(DeliveryAttempt::view);
         JsonObject::new()
-            .text("id", id)
             .text("delivery_id", id)
             .text("webhook_id", self.message.endpoint)
             .text("event_id", self.message.event)
             .text("type", &self.message.kind)
             .integer("seq", self.message.seq)
-            .text("state", self.status())
+            .text("status", self.status())
             .optional_text("dropped_reason", why)
             .optional_text("next_attempt_at", next_at)
             .integer("attempt_count", u64::from(self.attempt_count))

@@ -405,7 +405,7 @@ async fn a_profile_opens_an_application() {
     assert!(matches!(again, Err(OperationError::Rejected(_))));
     let world = world.crash().await;
     let application = world.engine.banking_application(&OWNER).await.unwrap().unwrap();
-    assert_eq!((application.status(), application.business), ("collecting", true));
+    assert_eq!((application.status(), application.business), ("incomplete", true));
     assert!(application.missing().contains(&"formation_document"));
     let submitted = world.engine.submit_banking_application(OWNER, None).await;
     assert!(matches!(submitted, Err(OperationError::Rejected(_))));

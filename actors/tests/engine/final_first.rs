@@ -207,17 +207,17 @@ async fn what_waits_until_it_is_final_is_no_difference() {
     });
     let world = world.reconciling(lists.reconciling()).await;
     wait_for_full_run(&world).await;
-    let of_the_payment = "chain_deposit_missing";
-    assert_eq!(kinds(&world).await, [of_the_payment, "transfer_unexplained"]);
+    let of_the_payment = "missing_deposit";
+    assert_eq!(kinds(&world).await, [of_the_payment, "unmatched_transfer"]);
     assert_held(&world).await;
     lists.set_unconfirmed(false);
     wait_for_discrepancies(
         &world,
         &[
-            "chain_deposit_missing",
-            "chain_deposit_without_credit",
-            "transfer_unexplained",
-            "transfer_unexplained",
+            "missing_deposit",
+            "unmatched_deposit",
+            "unmatched_transfer",
+            "unmatched_transfer",
         ],
     )
     .await;

@@ -166,7 +166,7 @@ async fn a_link_is_opened_once_and_its_row_holds_the_address() {
         );
         world.engine.request_issuer_link(wallet, false).await.unwrap();
         assert_eq!(world.engine.deposit_address(&wallet).await.unwrap(), None);
-        assert_eq!(world.event_count("issuer.linked"), round);
+        assert_eq!(world.event_count("issuer_link.linked"), round);
     }
     world.wait_until_idle().await;
     assert_eq!(world.identity.opened(), [wallet]);
@@ -202,7 +202,7 @@ async fn a_refused_link_says_why_and_may_be_asked_for_again() {
     assert!(
         link.view(&evm(1))
             .to_json()
-            .contains("\"refusal_reason\":\"no account\""),
+            .contains("\"decline_reason\":\"no account\""),
         "{link:?}"
     );
     world.engine.request_issuer_link(evm(1), true).await.unwrap();

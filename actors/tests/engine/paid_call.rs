@@ -353,7 +353,7 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
     assert_eq!(
         kinds,
         [
-            "account.opened",
+            "account.created",
             "payment.settled",
             "payment.fulfilled",
             "card.pending",

@@ -101,7 +101,7 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     let (refused, _) = card(&world, &lists, 3).await;
     wait_for_full_run(&world).await;
     assert_eq!(kinds(&world).await, [""; 0]);
-    assert_eq!(world.event_count("difference.opened"), 0);
+    assert_eq!(world.event_count("discrepancy.opened"), 0);
 
     lists.remove_order(lacking.0);
     lists.add_order(dearer.0, EntryStatus::Completed, 600);
@@ -111,19 +111,19 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     lists.show(transfer("surplus", true));
     lists.show(transfer("unexplained", false));
     let all = [
-        "amount_differs",
-        "chain_deposit_missing",
-        "chain_deposit_without_credit",
-        "provider_has_unknown",
-        "provider_lacks",
-        "state_differs",
-        "transfer_unexplained",
+        "amount_mismatch",
+        "missing_deposit",
+        "unmatched_deposit",
+        "unexpected_at_provider",
+        "missing_at_provider",
+        "status_mismatch",
+        "unmatched_transfer",
     ];
     wait_for_discrepancies(&world, &all).await;
     let world = world.crash().await;
     wait_for_full_run(&world).await;
     assert_eq!(kinds(&world).await, all);
-    assert_eq!(world.event_count("difference.opened"), all.len());
+    assert_eq!(world.event_count("discrepancy.opened"), all.len());
     let counted = status(&world).await.open;
     assert_eq!(counted.iter().sum::<u64>(), 7);
     assert_eq!(counted[DiscrepancyKind::MissingAtProvider as usize], 1);
@@ -137,7 +137,7 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
         record
             .announcement
             .as_ref()
-            .is_some_and(|a| a.kind.starts_with("difference"))
+            .is_some_and(|a| a.kind.starts_with("discrepancy"))
     });
     assert!(told.clone().count() > 0 && told.clone().all(|record| record.owner == Wallet::SYSTEM));
 
@@ -150,8 +150,8 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     lists.hide("unexplained");
     wait_for_discrepancies(&world, &[]).await;
     wait_for_full_run(&world).await;
-    assert_eq!(world.event_count("difference.opened"), all.len());
-    assert_eq!(world.event_count("difference.resolved"), all.len());
+    assert_eq!(world.event_count("discrepancy.opened"), all.len());
+    assert_eq!(world.event_count("discrepancy.resolved"), all.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -180,7 +180,7 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
     let second = world.engine.request_reconciliation().unwrap();
     assert!(second > first);
     assert!(ended(second).await.compared > 0);
-    assert_eq!(kinds(&world).await, ["provider_lacks"]);
+    assert_eq!(kinds(&world).await, ["missing_at_provider"]);
     lists.set_fault(Some(ReadFault::NoResponse));
     let third = world.engine.request_reconciliation().unwrap();
     assert!(!ended(third).await.complete, "nobody answered");
@@ -193,13 +193,13 @@ async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_to
     let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
     lists.remove_order(card.0);
-    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    wait_for_discrepancies(&world, &["missing_at_provider"]).await;
     lists.add_order(card.0, EntryStatus::Completed, 501);
-    wait_for_discrepancies(&world, &["amount_differs"]).await;
+    wait_for_discrepancies(&world, &["amount_mismatch"]).await;
     lists.add_order(card.0, EntryStatus::Completed, 500);
     wait_for_discrepancies(&world, &[]).await;
     lists.remove_order(card.0);
-    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    wait_for_discrepancies(&world, &["missing_at_provider"]).await;
     let told = ["opened", "changed", "resolved"].map(|what| world.event_count(&format!("difference.{what}")));
     assert_eq!(told, [2, 1, 1]);
 }
@@ -211,7 +211,7 @@ async fn a_list_that_cannot_be_read_proves_nothing() {
     let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
     lists.remove_order(card.0);
-    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    wait_for_discrepancies(&world, &["missing_at_provider"]).await;
     lists.set_fault(Some(ReadFault::NoResponse));
     let stopped = async || {
         let walk = status(&world).await.run;
@@ -225,7 +225,7 @@ async fn a_list_that_cannot_be_read_proves_nothing() {
     let another = async || stopped().await && ended().await != before;
     eventually("another one", another).await;
     assert_eq!(status(&world).await.run.completed_at, whole);
-    assert_eq!(kinds(&world).await, ["provider_lacks"]);
+    assert_eq!(kinds(&world).await, ["missing_at_provider"]);
     lists.set_fault(None);
     wait_for_discrepancies(&world, &[]).await;
 }
@@ -240,7 +240,7 @@ async fn a_walker_that_dies_is_replaced_and_goes_on() {
     eventually("it dies", async || status(&world).await.restarts > 0).await;
     lists.remove_order(card.0);
     lists.set_fault(None);
-    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    wait_for_discrepancies(&world, &["missing_at_provider"]).await;
     assert!(world.engine.is_healthy());
 }
 
@@ -254,7 +254,7 @@ async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
     let (other, _) = card(&world, &lists, 2).await;
     wait_for_full_run(&world).await;
     lists.remove_order(damaged.0);
-    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    wait_for_discrepancies(&world, &["missing_at_provider"]).await;
     let ((_, id), _) = world.engine.discrepancies(None, 1).await.unwrap().remove(0);
     let row = table::entity(EntityKind::Discrepancy, &id.to_be_bytes());
     world.store.overwrite(row, b"rubbish");
@@ -265,7 +265,7 @@ async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
     })
     .await;
     lists.remove_order(other.0);
-    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    wait_for_discrepancies(&world, &["missing_at_provider"]).await;
     let open = world.engine.discrepancies(None, 1).await.unwrap().remove(0).1;
     assert_eq!(open.details.subject, Some(other.to_string()));
     lists.add_order(other.0, EntryStatus::Completed, 500);

@@ -66,7 +66,7 @@ pub(crate) async fn assert_each_discrepancy(
         one.details.subject.clone()
     };
     lists.take(source, &right.name);
-    wait_for_discrepancies(world, &["provider_lacks"]).await;
+    wait_for_discrepancies(world, &["missing_at_provider"]).await;
     let ours = subject().await;
     assert!(ours.is_some());
     lists.put(source, right.clone());
@@ -80,19 +80,19 @@ pub(crate) async fn assert_each_discrepancy(
         ..right.clone()
     };
     lists.put(source, changed);
-    wait_for_discrepancies(world, &["amount_differs"]).await;
+    wait_for_discrepancies(world, &["amount_mismatch"]).await;
     assert_eq!(subject().await, ours);
     let refused = ProviderEntry {
         status: EntryStatus::Declined,
         ..right.clone()
     };
     lists.put(source, refused);
-    wait_for_discrepancies(world, &["state_differs"]).await;
+    wait_for_discrepancies(world, &["status_mismatch"]).await;
     lists.put(source, right.clone());
     wait_for_discrepancies(world, &[]).await;
     let twice = entry(double, right.status, right.amount);
     lists.put(source, twice);
-    wait_for_discrepancies(world, &["provider_has_unknown"]).await;
+    wait_for_discrepancies(world, &["unexpected_at_provider"]).await;
     assert_eq!(subject().await, None);
     lists.take(source, double);
     wait_for_discrepancies(world, &[]).await;
@@ -191,7 +191,7 @@ async fn what_comes_back_and_cannot_be_credited_is_seen() {
     world.wait_until_idle().await;
     lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    wait_for_discrepancies(&world, &["provider_has_unknown"; 4]).await;
+    wait_for_discrepancies(&world, &["unexpected_at_provider"; 4]).await;
     let open = world.engine.discrepancies(None, 10).await.unwrap();
     let mut named: Vec<_> = open.iter().map(|(_, open)| open.details.key.as_str()).collect();
     named.sort_unstable();
@@ -199,7 +199,7 @@ async fn what_comes_back_and_cannot_be_credited_is_seen() {
     assert_eq!(balance(&world).await, 1_000_000 + 3_990_000);
     let right = entry("ach", EntryStatus::Completed, dollars(3_98));
     lists.put_returned(TRANSFER, right);
-    let five = ["amount_differs"].into_iter().chain(["provider_has_unknown"; 4]);
+    let five = ["amount_mismatch"].into_iter().chain(["unexpected_at_provider"; 4]);
     wait_for_discrepancies(&world, &five.collect::<Vec<_>>()).await;
 }
 
@@ -232,7 +232,7 @@ async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
     eventually("it is credited again", async || balance(&world).await == 7_000_000).await;
     lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    wait_for_discrepancies(&world, &["provider_has_unknown"]).await;
+    wait_for_discrepancies(&world, &["unexpected_at_provider"]).await;
     wait_for_full_run(&world).await;
     let open = world.engine.discrepancies(None, 10).await.unwrap();
     assert_eq!(open[0].1.details.key, JobId(TRANSFER.0).to_string());
@@ -300,7 +300,7 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
         ..held
     };
     lists.put(ReconciliationSource::ReloadableCards, paid);
-    wait_for_discrepancies(&world, &["state_differs"]).await;
+    wait_for_discrepancies(&world, &["status_mismatch"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -330,7 +330,7 @@ async fn what_the_bridge_carries_otherwise_is_a_difference() {
     let world = assert_no_discrepancies(world, &lists).await;
     assert_each_discrepancy(&world, &lists, ReconciliationSource::Bridge, right, "another burn").await;
     lists.put(ReconciliationSource::Bridge, entry(&burn, EntryStatus::Held, arrives));
-    wait_for_discrepancies(&world, &["state_differs"]).await;
+    wait_for_discrepancies(&world, &["status_mismatch"]).await;
 }
 
 /// The burn of a top-up that arrived, which is on the chain's list from now on.

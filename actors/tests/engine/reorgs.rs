@@ -30,7 +30,7 @@ async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account
     let mut world = assert_no_discrepancies(world, &lists).await;
     world.chain.reorg(&request.authorization);
     lists.hide(&moved.transaction);
-    wait_for_discrepancies(&world, &["chain_deposit_missing"]).await;
+    wait_for_discrepancies(&world, &["missing_deposit"]).await;
     let before = world.chain.lookups();
     eventually("the chain is asked", async || world.chain.lookups() > before + 1).await;
     world = world.crash().await;
@@ -53,7 +53,7 @@ async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account
     assert_eq!(books.get(&LedgerAccount::Treasury(Network::Base)), None);
     let account = world.engine.account(&OWNER).await.unwrap().unwrap();
     assert!(account.frozen.is_some());
-    for what in ["payment.reversed", "account.frozen", "difference.resolved"] {
+    for what in ["payment.reversed", "account.frozen", "discrepancy.resolved"] {
         assert_eq!(world.event_count(what), 1, "{what}");
     }
     // It is nobody's product any more: sent again, it buys nothing.
@@ -74,7 +74,7 @@ async fn case_8_a_payment_that_lands_again_is_no_loss() {
     let world = assert_no_discrepancies(world, &lists).await;
     world.chain.reorg(&request.authorization);
     lists.hide(&moved.transaction);
-    wait_for_discrepancies(&world, &["chain_deposit_missing"]).await;
+    wait_for_discrepancies(&world, &["missing_deposit"]).await;
     world.chain.settle(&request.authorization);
     lists.show(moved);
     wait_for_discrepancies(&world, &[]).await;

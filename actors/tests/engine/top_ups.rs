@@ -312,8 +312,8 @@ async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() 
     for (at, met, code, burns) in [
         (CallSite::Sign, &[CallBehavior::Never][..], "delivery_unavailable", 0),
         (CallSite::Sign, &[CallBehavior::Busy; 20], "delivery_unavailable", 0),
-        (CallSite::Burn, &[CallBehavior::Never], "delivery_refused", 0),
-        (CallSite::Burn, &[CallBehavior::Expires; 3], "delivery_lapsed", 0),
+        (CallSite::Burn, &[CallBehavior::Never], "delivery_declined", 0),
+        (CallSite::Burn, &[CallBehavior::Expires; 3], "delivery_expired", 0),
         (CallSite::Mint, &[CallBehavior::Never], "mint_impossible", 1),
     ] {
         let world = Harness::new().await;
@@ -348,7 +348,7 @@ async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_co
         world.chain.open_gate();
         call.await.unwrap().unwrap();
         let id = buy(&world, &request).await;
-        assert_credited(&world, id, payer, "issuer_unlinked").await;
+        assert_credited(&world, id, payer, "issuer_not_linked").await;
         assert!(world.bridge.burns().is_empty());
         assert_eq!(world.chain.transfers(), 1, "the payment's own");
     }

@@ -129,7 +129,7 @@ async fn what_is_no_customers_is_booked_whenever_it_left() {
     for (transaction, index) in [("batch", 0), ("batch", 4), ("batch", 5), ("alone", 1)] {
         lists.show(outgoing_movement(transaction, index, 7));
     }
-    wait_for_discrepancies(&world, &["transfer_unexplained"; 4]).await;
+    wait_for_discrepancies(&world, &["unmatched_transfer"; 4]).await;
     assert_eq!(
         ambiguous_names(attribute(&world, "batch", Attribution::Loss).await),
         ["batch#0", "batch#4", "batch#5"]
@@ -190,7 +190,7 @@ async fn what_one_operator_may_not_book_alone_takes_two() {
         ("book_outlay", "batch#0".into())
     );
     assert_eq!(world.ledger_balances()[&LedgerAccount::OperatorFunds], 5_000_000);
-    wait_for_discrepancies(&world, &["transfer_unexplained"]).await;
+    wait_for_discrepancies(&world, &["unmatched_transfer"]).await;
     let again = attribute(&world, "batch#0", taken_out).await;
     assert_eq!(again, Err(AttributionError::NotFound));
 }
@@ -227,7 +227,7 @@ async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_dif
     for moved in &shown {
         lists.hide(&moved.key());
     }
-    wait_for_discrepancies(&world, &["chain_deposit_missing"; 2]).await;
+    wait_for_discrepancies(&world, &["missing_deposit"; 2]).await;
     let open = world.engine.discrepancies(None, 10).await.unwrap();
     let mut subjects: Vec<_> = open
         .iter()
@@ -239,7 +239,7 @@ async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_dif
     assert_eq!(subjects, paid);
     let world = world.crash().await;
     lists.show(shown[1].clone());
-    wait_for_discrepancies(&world, &["chain_deposit_missing"]).await;
+    wait_for_discrepancies(&world, &["missing_deposit"]).await;
     let open = world.engine.discrepancies(None, 10).await.unwrap();
     assert_eq!(open[0].1.details.subject, Some(first.payment.to_string()));
     lists.show(shown[0].clone());

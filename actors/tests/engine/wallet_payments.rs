@@ -92,7 +92,7 @@ async fn assert_settled(world: &Harness) {
     let landed = sent.iter().filter(|one| world.chain.has(one)).count();
     assert_eq!((landed, world.chain.transfers()), (1, 1), "one payment");
     assert!(wallet(world).await.holds.is_empty());
-    assert_eq!(world.event_count("spend.settled"), 1);
+    assert_eq!(world.event_count("wallet_payment.settled"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -103,7 +103,7 @@ async fn a_transfer_and_a_paid_call_settle() {
         start_payment(&world, ID, way.clone()).await.expect("it is reserved");
         world.wait_until_idle().await;
         assert_settled(&world).await;
-        let told = ["reserved", "signed", "sent"].map(|state| world.event_count(&format!("spend.{state}")));
+        let told = ["pending", "signed", "sent"].map(|state| world.event_count(&format!("wallet_payment.{state}")));
         let answer = world
             .engine
             .http_record(ID, HttpRecordPart::Response)
@@ -258,7 +258,7 @@ async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
             assert!(again.is_err(), "the day is used up");
         } else {
             assert!(matches!(read(&world).await.status, Status::Unsettled { .. }));
-            assert_eq!(world.event_count("spend.unsettled"), 1);
+            assert_eq!(world.event_count("wallet_payment.unsettled"), 1);
             again.expect("its share was given back");
         }
     }
@@ -374,7 +374,7 @@ async fn assert_one_payment_after_crash(way: PaymentMethod, served: &[SellerBeha
         });
         let mut through = false;
         eventually("the cut or the end", async || {
-            let done = asked.is_finished() && world.event_count("spend.settled") == 1;
+            let done = asked.is_finished() && world.event_count("wallet_payment.settled") == 1;
             through = done && world.engine.open_jobs(1).await.is_ok_and(|open| open.is_empty());
             through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + from)
         })

@@ -45,11 +45,11 @@ pub(crate) fn account_after(amounts: &[u64], now: Timestamp) -> Account {
 fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
     // Aim: one batch holds the account, its reserved share, the payment and the work.
     let decision = claim(None, 5_00, CAPS, NOW).unwrap();
-    assert_eq!(event_names(&decision), "Opened+Reserved");
+    assert_eq!(event_names(&decision), "Opened+CapReserved");
     assert_eq!(job_names(&decision), ["settle"]);
     assert_eq!(decision.new_entities().len(), 1);
     let later = claim(Some(&accounts()[0]), 5_00, CAPS, NOW).unwrap();
-    assert_eq!(event_names(&later), "Reserved");
+    assert_eq!(event_names(&later), "CapReserved");
 }
 
 #[test]

@@ -17,11 +17,11 @@ const OTHER: Wallet = Wallet::Evm([2; 20]);
 const SLOT: u8 = 3;
 
 const TABLE: &str = "
-         -        issued     active     revoked
-open     Issued   .          .          Taken
-another  Issued   Taken      Taken      Taken
-use      Unknown  Activated  Exchanged  Revoked
-revoke   Unknown  Revoked    Revoked    .
+         -         issued          active          revoked
+open     Issued    .               .               AlreadyClaimed
+another  Issued    AlreadyClaimed  AlreadyClaimed  AlreadyClaimed
+use      NotFound  Activated       Exchanged       Revoked
+revoke   NotFound  Revoked         Revoked         .
 ";
 
 fn events() -> Vec<Event> {
@@ -152,7 +152,7 @@ fn every_state_is_shown_as_json_without_the_place() {
         let text = key.view(&ID).to_json();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
-            (&json["state"], &json["name"]),
+            (&json["status"], &json["name"]),
             (&key.status().into(), &key.name.clone().into())
         );
         assert!(

@@ -118,7 +118,7 @@ fn applications() -> Vec<BankingApplication> {
 fn an_application_does_in_every_state_what_the_table_says() {
     // Aim: answers and documents while it is open, one submission at a time, and only the submission's own effect decides.
     const TABLE: &str = "
-               -  collecting     submitted             approved  rejected
+               -  incomplete     submitted             approved  rejected
 answer         !  Updated        !                     !         Updated
 attach         !  DocumentAdded  !                     !         DocumentAdded
 submit         !  Submitted      !                     !         !
@@ -228,7 +228,7 @@ fn a_document_that_is_replaced_loses_its_key() {
 fn a_bank_account_does_in_every_state_what_the_table_says() {
     // Aim: only its own order opens it, once.
     const TABLE: &str = "
-              -          opening   open  refused
+              -          pending   open  rejected
 open          Requested  !         !     !
 opened        !          Opened    !     !
 refused       !          Rejected  !     !

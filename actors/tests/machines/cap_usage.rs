@@ -28,12 +28,15 @@ fn what_was_bought_already_counts_and_nothing_refuses_it() {
         (told, fold(account, &WALLET, decision.events()))
     };
     let (told, new) = counted(None, CAP_RESERVATION, NOW);
-    assert_eq!(told, "Opened+Reserved");
+    assert_eq!(told, "Opened+CapReserved");
     assert!(claim(Some(&new), 95_01, CAPS, NOW).is_err() && claim(Some(&new), 95_00, CAPS, NOW).is_ok());
     let (told, full) = counted(Some(account_after(&[1, 1, 1], NOW)), CAP_RESERVATION, NOW);
-    assert_eq!(told, "Reserved");
+    assert_eq!(told, "CapReserved");
     assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
-    assert_eq!(counted(Some(accounts().remove(1)), CAP_RESERVATION, NOW).0, "Reserved");
+    assert_eq!(
+        counted(Some(accounts().remove(1)), CAP_RESERVATION, NOW).0,
+        "CapReserved"
+    );
     let tomorrow = Timestamp(NOW.0 + DAY_MS);
     let full = account_after(&[1, 1, 1], tomorrow);
     let command = Command::CountCapReservation {
@@ -88,7 +91,7 @@ fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
         counted,
     };
     let (decision, full) = decide_and_apply(&account_after(&[95_00], NOW), count(Some(unclaimed_usage())), NOW);
-    assert_eq!(event_names(&decision), "Reserved+Reserved");
+    assert_eq!(event_names(&decision), "CapReserved+CapReserved");
     let payment = table::entity(EntityKind::Payment, &PAYMENT.0.to_be_bytes());
     assert!(decision.conditions().contains(&Condition::Revision(payment, 0)));
     assert!(writes_row(&decision, &table::unclaimed_cap_usage(PAYMENT)));
@@ -126,11 +129,11 @@ fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
         counted,
     };
     let (decision, counted) = decide_and_apply(&full, settled(Some((unclaimed_usage(), Some(share)))), NOW);
-    assert_eq!(event_names(&decision), "Freed+Freed+Reserved");
+    assert_eq!(event_names(&decision), "CapReleased+CapReleased+CapReserved");
     assert!(decision.conditions().contains(&there), "once");
     assert!(claim(Some(&counted), 1_01, CAPS, NOW).is_err() && claim(Some(&counted), 1_00, CAPS, NOW).is_ok());
     let (decision, freed) = decide_and_apply(&full, settled(Some((unclaimed_usage(), None))), NOW);
-    assert_eq!(event_names(&decision), "Freed+Freed");
+    assert_eq!(event_names(&decision), "CapReleased+CapReleased");
     assert!(claim(Some(&freed), 5_00, CAPS, NOW).is_ok(), "it bought nothing");
     assert_eq!(event_names(&decide_and_apply(&full, settled(None), NOW).0), "=");
     assert_eq!(event_names(&decide_and_apply(&full, count(None), NOW).0), "=");

@@ -172,14 +172,14 @@ fn case_31_an_identity_does_in_every_state_what_the_table_says() {
     // Aim: eight commands in five states. Nothing but a verdict on the check that is under way verifies; a verdict said
     // again changes nothing, one that contradicts is refused; whoever was rejected begins again, whoever is verified not.
     const TABLE: &str = "
-begin          Asked  =         =         !  Asked
-begun          !      Started   =         !  !
-begun-other    !      !         !         !  !
-refused        !      Rejected  !         !  !
-refused-other  !      !         !         !  !
-passed         !      !         Verified  =  !
-failed         !      !         Rejected  !  =
-passed-other   !      !         !         !  !
+begin          Requested  =         =         !  Requested
+begun          !          Started   =         !  !
+begun-other    !          !         !         !  !
+refused        !          Rejected  !         !  !
+refused-other  !          !         !         !  !
+passed         !          !         Verified  =  !
+failed         !          !         Rejected  !  =
+passed-other   !          !         !         !  !
 ";
     holds::<IdentityVerification>(TABLE, identities(), identity_commands());
 }
@@ -188,12 +188,12 @@ passed-other   !      !         !         !  !
 fn case_31_a_link_does_in_every_state_what_the_table_says() {
     // Aim: six commands in four states; only the order that is open opens, and unlinking takes an open order back.
     const TABLE: &str = "
-link           Asked  =         Asked  =
-unlink         =      Unlinked  =      Unlinked
-opened         !      Linked    !      !
-opened-other   !      !         !      !
-refused        !      Declined  !      !
-refused-other  !      !         !      !
+link           Requested  =         Requested  =
+unlink         =          Unlinked  =          Unlinked
+opened         !          Linked    !          !
+opened-other   !          !         !          !
+refused        !          Declined  !          !
+refused-other  !          !         !          !
 ";
     holds::<IssuerLink>(TABLE, links(), link_commands());
 }
@@ -333,10 +333,10 @@ fn caps_are_of_a_budget_told_once_and_forgotten_when_empty() {
     assert_eq!(event_names(&decision), "=");
     let shown = account.view(&WALLET).to_json();
     assert!(
-        shown.ends_with("\"own_caps\":{\"usa_prepaid_card\":{\"count_per_day\":2}}}"),
+        shown.ends_with("\"owner_caps\":{\"usa_prepaid_card\":{\"count_per_day\":2}}}"),
         "{shown}"
     );
-    assert!(!accounts()[0].view(&WALLET).to_json().contains("own_caps"));
+    assert!(!accounts()[0].view(&WALLET).to_json().contains("owner_caps"));
     let frozen = Account::decide(Some(&accounts()[1]), &WALLET, again.clone(), &at(NOW)).map(drop);
     let message = "call us".to_owned();
     assert_eq!(frozen, Err(AccountRejection::Frozen { message }));

@@ -39,7 +39,7 @@ fn ids_come_back_from_their_text_and_no_other_text_is_an_id() {
     round_trip("pay_", PaymentId);
     round_trip("ses_", SessionId);
     round_trip("evt_", EventId);
-    round_trip("eff_", JobId);
+    round_trip("job_", JobId);
     round_trip("top_", TopUpId);
 }
 

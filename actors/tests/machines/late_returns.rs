@@ -163,7 +163,7 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
         assert_eq!((after.status(), after.returned_late), ("complete", true));
         for again in final_statuses() {
             let decision = decide_rail_event(&after, 10, again);
-            assert_eq!(event_names(&decision), "Seen");
+            assert_eq!(event_names(&decision), "RailSequenceAdvanced");
             assert!(
                 decision.jobs().is_empty()
                     && decision.new_entities().is_empty()

@@ -144,7 +144,7 @@ fn what_was_drawn_from_the_bank_is_credited() {
         let want = BTreeMap::from([(banking, -3_000_000), (LedgerAccount::Customer(WALLET), 3_000_000)]);
         assert_eq!(
             (event_names(&moved).as_str(), postings(&moved)),
-            ("PaidOut", want),
+            ("Debited", want),
             "{product}"
         );
     }

@@ -305,7 +305,7 @@ fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
     let decision = Payout::decide(Some(&waiting), &PAYOUT, rail_event(2, complete()), &at(NOW)).unwrap();
     assert_eq!(
         (event_names(&decision), job_names(&decision)),
-        ("Found".into(), vec!["send_payout"])
+        ("FoundAtRail".into(), vec!["send_payout"])
     );
     assert_eq!(decision.jobs()[0].id, KEY);
     let found = after(&waiting, decision.events());
@@ -341,7 +341,7 @@ fn a_success_after_a_credit_is_taken_back_once() {
     let again = Payout::decide(Some(&recalling), &PAYOUT, rail_event(6, complete()), &at(NOW)).unwrap();
     assert!(again.jobs().is_empty());
     let recalled = Payout::decide(Some(&recalling), &PAYOUT, command("recalled"), &at(NOW)).unwrap();
-    assert_eq!(event_names(&recalled), "TakenBack");
+    assert_eq!(event_names(&recalled), "RecallCompleted");
     let taken_back = after(&recalling, recalled.events());
     assert!(!taken_back.is_recallable());
     let third = Payout::decide(Some(&taken_back), &PAYOUT, rail_event(7, complete()), &at(NOW)).unwrap();
@@ -409,12 +409,15 @@ fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
     let late = decide(&failed, rail_event(1, complete()));
     assert_eq!(
         (event_names(&late), job_names(&late)),
-        ("Seen+PaidTooLate".to_owned(), vec!["recall_payout"])
+        ("RailSequenceAdvanced+PaidAfterCredit".to_owned(), vec!["recall_payout"])
     );
     let paid = after(&queued, decide(&queued, resolved(KEY, complete())).events());
     let back = decide(&paid, rail_event(1, PayoutRailStatus::Failed { reason: reason() }));
     assert_eq!(
         (event_names(&back), job_names(&back)),
-        ("Seen+Returned".to_owned(), vec!["uncount_payment", "credit"])
+        (
+            "RailSequenceAdvanced+Returned".to_owned(),
+            vec!["uncount_payment", "credit"]
+        )
     );
 }

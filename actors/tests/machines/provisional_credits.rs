@@ -66,7 +66,7 @@ fn case_83_a_credit_of_what_is_not_final_is_held_by_the_batch_that_gives_it() {
         let before = this.as_ref().map_or(0, |a| a.balance.atomic());
         let decision = decide(this.as_ref(), credit()).unwrap();
         let born = if this.is_none() { "Opened+" } else { "" };
-        assert_eq!(event_names(&decision), format!("{born}Credited+HeldUnfinal"));
+        assert_eq!(event_names(&decision), format!("{born}Credited+HeldUntilFinal"));
         assert!(
             decision
                 .conditions()

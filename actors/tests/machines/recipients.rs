@@ -16,13 +16,13 @@ const RECIPIENT: PaymentRecipientId = PaymentRecipientId(31);
 const DESTINATION: BankDestinationId = BankDestinationId(32);
 
 const RECIPIENTS: &str = "
-         -           active    archived  deleted
-paid     Saved+Paid  Paid      Paid      Paid
-back     !           CameBack  CameBack  CameBack
-rename   !           Renamed   Renamed   !
-archive  !           Archived  =         !
-restore  !           =         Restored  !
-delete   !           Deleted   Deleted   !
+         -           active           archived         deleted
+paid     Saved+Paid  Paid             Paid             Paid
+back     !           PaymentReturned  PaymentReturned  PaymentReturned
+rename   !           Renamed          Renamed          !
+archive  !           Archived         =                !
+restore  !           =                Unarchived       !
+delete   !           Deleted          Deleted          !
 ";
 
 const DESTINATIONS: &str = "

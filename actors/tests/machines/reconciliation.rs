@@ -236,7 +236,7 @@ fn discrepancies() -> Vec<Discrepancy> {
 const COMMANDS: &str = "
          -       open      resolved
 find     Opened  =         Opened
-other    Opened  Changed   Opened
+other    Opened  Updated   Opened
 resolve  =       Resolved  =
 pursued  =       =         =
 ";
@@ -305,7 +305,7 @@ fn the_chart_of_differences_is_what_apply_does() {
         assert_eq!(json["status"], difference.status());
         assert_eq!(
             (&json["kind"], &json["theirs"]),
-            (&"provider_lacks".into(), &serde_json::Value::Null)
+            (&"missing_at_provider".into(), &serde_json::Value::Null)
         );
     }
 }

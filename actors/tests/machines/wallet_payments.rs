@@ -22,7 +22,7 @@ use crate::transitions::assert_chart;
 pub(crate) const PAYMENT_ID: WalletPaymentId = WalletPaymentId(21);
 
 const TABLE: &str = "
-            -  reserved   signed            sent       settled  refused  unsettled
+            -  pending    signed            sent       settled  failed   unsettled
 signed      !  Signed     !                 !          !        !        !
 answered    !  !          ResponseReceived  !          !        !        !
 declined    !  !          !                 !          !        !        !
@@ -313,7 +313,7 @@ fn a_days_cap_is_used_up_and_given_back() {
         let decision = reserve(&now, n, NOW).unwrap();
         assert_eq!(
             (event_names(&decision), job_names(&decision)),
-            ("Reserved".to_owned(), vec!["spend"])
+            ("Held".to_owned(), vec!["spend"])
         );
         assert_eq!((decision.new_entities().len(), decision.writes().len()), (1, 3));
         now = fold(Some(now), &WALLET, decision.events());
@@ -372,7 +372,7 @@ fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
         caps: LIMITS,
     };
     let made = AgentWallet::decide(None, &WALLET, open(), &at(NOW)).unwrap();
-    assert_eq!((event_names(&made), made.writes().len()), ("Opened".to_owned(), 3));
+    assert_eq!((event_names(&made), made.writes().len()), ("Created".to_owned(), 3));
     for address in [Wallet::Evm([1; 20]), Wallet::Solana([1; 32])] {
         let (key, revision, value) = (table::address(&address), 0, WALLET.key());
         let owner = purser_storage::Write::Put { key, revision, value };
@@ -413,5 +413,5 @@ fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
     assert_eq!(ask(Ask::SaveAddress(saved(1_000))), Err(No::AddressBookFull));
     assert_eq!(ask(Ask::SaveAddress(saved(7))), Ok("=".to_owned()));
     assert_eq!(ask(Ask::DeleteAddress(AddressId(1_000))), Err(No::AddressNotFound));
-    assert_eq!(ask(Ask::DeleteAddress(AddressId(7))), Ok("Forgotten".to_owned()));
+    assert_eq!(ask(Ask::DeleteAddress(AddressId(7))), Ok("AddressDeleted".to_owned()));
 }

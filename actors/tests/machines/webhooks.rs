@@ -21,28 +21,28 @@ const THRESHOLDS: FailureThresholds = FailureThresholds {
 };
 
 const ENDPOINTS: &str = "
-          -                  active          disabled                deleted
-register  Registered+Tested  Rotated+Tested  Rotated+Enabled+Tested  !
-answered  !                  Recovered       .                       .
-failed    !                  Failing         .                       .
-gone      !                  Failing+Disabled  .                     .
-resend    !                  ResendAsked     !                       !
-resent    !                  .               .                       .
-delete    !                  Deleted         Deleted                 !
+          -                    active                  disabled                        deleted
+register  Registered+TestSent  SecretRotated+TestSent  SecretRotated+Enabled+TestSent  !
+answered  !                    Recovered               .                               .
+failed    !                    Failing                 .                               .
+gone      !                    Failing+Disabled        .                               .
+resend    !                    RedeliveryRequested     !                               !
+resent    !                    .                       .                               .
+delete    !                    Deleted                 Deleted                         !
 ";
 
 const DELIVERIES: &str = "
-           -       pending    delivered  failed    dropped
-open       Opened  .          .          .         .
-again      !       Reopened   Reopened   Reopened  Reopened
-missed-out !       .          .          Reopened  Reopened
-delivered  !       Delivered  .          .         .
-retried    !       Missed     .          .         .
-over       !       Failed     .          .         .
-late-over  !       Missed     .          .         .
-later      !       .          .          .         .
-drop       !       Dropped    .          .         .
-late-drop  !       .          .          .         .
+            -        pending        delivered  failed    dropped
+open        Created  .              .          .         .
+again       !        Reopened       Reopened   Reopened  Reopened
+missed-out  !        .              .          Reopened  Reopened
+delivered   !        Delivered      .          .         .
+retried     !        AttemptFailed  .          .         .
+over        !        Failed         .          .         .
+late-over   !        AttemptFailed  .          .         .
+later       !        .              .          .         .
+drop        !        Dropped        .          .         .
+late-drop   !        .              .          .         .
 ";
 
 fn register(record: u128) -> webhook::Command {
@@ -324,7 +324,7 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
     let (_, quiet) = after(Some(failing.clone()), failed(false), Timestamp(at_hour(24).0 - 1));
     assert!(quiet.events().is_empty());
     let (warned, told) = after(Some(failing.clone()), failed(false), at_hour(24));
-    assert_eq!(event_names(&told), "Warned");
+    assert_eq!(event_names(&told), "OwnerWarned");
     let (_, again) = after(Some(warned.clone()), failed(false), at_hour(119));
     assert!(again.events().is_empty());
     let (disabled, over) = after(Some(warned.clone()), failed(false), at_hour(120));
@@ -333,7 +333,7 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
         ("Disabled", "disabled")
     );
     let (_, both) = after(Some(failing.clone()), failed(false), at_hour(500));
-    assert_eq!(event_names(&both), "Warned+Disabled");
+    assert_eq!(event_names(&both), "OwnerWarned+Disabled");
     let (well, recovered) = after(Some(warned), webhook::Command::RecordSuccess, at_hour(119));
     assert_eq!(
         (recovered.events()[0].clone(), well.health),
@@ -396,7 +396,7 @@ fn a_deliverys_row_stays_within_its_bounds() {
     );
     let json: serde_json::Value = serde_json::from_str(&delivery.view(&DELIVERY).to_json()).unwrap();
     assert_eq!(
-        (&json["state"], &json["attempt_count"]),
+        (&json["status"], &json["attempt_count"]),
         (&"pending".into(), &50.into())
     );
     assert_eq!(json["attempts"][0]["response_excerpt"], "ok");

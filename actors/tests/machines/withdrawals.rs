@@ -170,7 +170,10 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
     assert!(decision.conditions().contains(&Condition::Absent(row)));
     let audits = decision.writes().iter();
     let audits = audits.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT_LOG));
-    assert_eq!((event_names(&decision), audits.count()), ("Departed".to_owned(), 1));
+    assert_eq!(
+        (event_names(&decision), audits.count()),
+        ("TransferAttributed".to_owned(), 1)
+    );
     let after = fold(Some(held), &WALLET, decision.events());
     assert_eq!((after.balance.atomic(), after.available()), (3_000_000, Usdc::ZERO));
 }

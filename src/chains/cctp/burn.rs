@@ -1,4 +1,4 @@
-//! The burn on Solana: amounts, program-derived addresses and the `deposit_for_burn` instruction of TokenMessengerMinterV2.
+//! The burn on Solana: amounts, derived addresses and the `deposit_for_burn` instruction of TokenMessengerMinterV2.
 
 use super::message::{BODY_BYTES, HEADER_BYTES, evm_word};
 use super::{DOMAIN_BASE, MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER};
@@ -11,15 +11,15 @@ use crate::solana::message::Message;
 const DEPOSIT_FOR_BURN: [u8; 8] = [215, 60, 61, 46, 114, 55, 128, 176];
 /// Bytes of the instruction's data: discriminator, amount, domain, recipient, caller, fee limit, finality threshold.
 const DATA_BYTES: usize = 8 + 8 + 4 + 32 + 32 + 8 + 4;
-/// Accounts of the instruction, and places among them.
+/// Number of accounts of the instruction, and indexes of some of them.
 const ACCOUNTS: usize = 18;
 const OWNER: usize = 0;
 const RENT_PAYER: usize = 1;
 const MINT: usize = 10;
 const EVENT_ACCOUNT: usize = 11;
 
-/// Bytes of the account that holds the message: discriminator, rent payer, time, length, message. Its rent is paid by the
-/// event rent payer, who can reclaim it five days later.
+/// Size of the account that holds the message: discriminator, rent payer, time, length, message. The event rent payer
+/// pays its rent and can reclaim it five days later.
 pub const EVENT_ACCOUNT_BYTES: u64 = (8 + 32 + 8 + 4 + HEADER_BYTES + BODY_BYTES) as u64;
 
 /// A share of the burnt amount in 10^-8 (ten-thousandths of a basis point).
@@ -32,8 +32,8 @@ impl FeeRate {
     /// No fee.
     pub const ZERO: Self = Self(0);
 
-    /// Reads basis points with up to four decimals, as Iris gives them (`1`, `1.3`). `None` for another form or 10,000 and
-    /// more.
+    /// Parses basis points with up to four decimals in the format of Iris (`1`, `1.3`). `None` for another format, or
+    /// 10,000 and more.
     pub fn parse_basis_points(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -45,7 +45,7 @@ impl FeeRate {
         (rate < Self::WHOLE).then_some(Self(rate))
     }
 
-    /// A rate higher by this percentage, rounded up; never the whole amount.
+    /// The rate increased by this percentage, rounded up; always below the whole amount.
     #[must_use]
     pub fn with_buffer(self, percent: u8) -> Self {
         let raised = (u128::from(self.0) * (100 + u128::from(percent))).div_ceil(100);
@@ -60,37 +60,37 @@ impl FeeRate {
     }
 }
 
-/// A burn to be made. Amounts are atomic units of USDC.
+/// An order to burn. Amounts are atomic units of USDC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurnOrder {
-    /// Owner of the burnt tokens; signs.
+    /// Owner of the burnt tokens, who signs.
     pub owner: Pubkey,
     /// Mint of the token.
     pub mint: Pubkey,
-    /// Who receives the mint on Base.
+    /// Recipient of the mint on Base.
     pub recipient: [u8; 20],
-    /// To be burnt; more than `max_fee`.
+    /// Amount to burn; more than `max_fee`.
     pub amount: u64,
-    /// Most that the bridge may take.
+    /// Maximum fee of the bridge.
     pub max_fee: u64,
     /// [`super::THRESHOLD_FAST`] or [`super::THRESHOLD_STANDARD`].
     pub min_finality_threshold: u32,
 }
 
-/// A burn as a transaction carries it.
+/// A burn in a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentBurn {
-    /// What is burned, and for whom.
+    /// Amount, recipient and limits of the burn.
     pub order: BurnOrder,
-    /// Holds the message afterwards.
+    /// Account that holds the message afterwards.
     pub event_account: Pubkey,
-    /// Pays the rent of that account, and can reclaim it.
+    /// Pays the rent of that account and can reclaim it.
     pub rent_payer: Pubkey,
 }
 
 impl SentBurn {
-    /// The burn of a message to Base. `None` unless exactly one instruction is a `deposit_for_burn` as
-    /// [`BurnOrder::instruction`] makes it.
+    /// The burn in a message to Base. `None` unless exactly one instruction is a `deposit_for_burn` like those of
+    /// [`BurnOrder::instruction`].
     pub fn from_message(message: &Message<'_>) -> Option<Self> {
         let mut burns = message
             .instructions
@@ -132,14 +132,15 @@ impl SentBurn {
 /// Amount and fee limit of a burn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurnAmounts {
-    /// To be burnt.
+    /// Amount to burn.
     pub amount: u64,
-    /// Most that the bridge may take.
+    /// Maximum fee of the bridge.
     pub max_fee: u64,
 }
 
 impl BurnAmounts {
-    /// The smallest burn of which at least `arrives` arrives at this rate. `None` for 0, or if it does not fit 64 bits.
+    /// The smallest burn from which at least `arrives` arrives at this rate. `None` for 0, or if it does not fit 64
+    /// bits.
     pub fn for_arrival(arrives: u64, rate: FeeRate) -> Option<Self> {
         if arrives == 0 {
             return None;
@@ -154,13 +155,13 @@ impl BurnAmounts {
 }
 
 impl BurnOrder {
-    /// What arrives whatever fee is taken.
+    /// The amount that arrives with the maximum fee.
     pub const fn arrives_at_least(&self) -> u64 {
         self.amount.saturating_sub(self.max_fee)
     }
 
-    /// The instruction. `event_account` is the address of a fresh key that signs too and holds the message afterwards;
-    /// `event_rent_payer` signs and pays its rent. `None` if an address cannot be derived.
+    /// The instruction. `event_account` is the address of a new key, which also signs, and whose account holds the
+    /// message afterwards. `event_rent_payer` signs and pays its rent. `None` if an address cannot be derived.
     pub fn instruction(&self, event_rent_payer: &Pubkey, event_account: &Pubkey) -> Option<Instruction> {
         let minter = |seeds: &[&[u8]]| Some(find_program_address(seeds, &TOKEN_MESSENGER_MINTER)?.0);
         let accounts = vec![
@@ -190,7 +191,7 @@ impl BurnOrder {
         data.extend(self.amount.to_le_bytes());
         data.extend(DOMAIN_BASE.to_le_bytes());
         data.extend(evm_word(&self.recipient));
-        // Destination caller zero: anyone may mint, so a mint can be completed with any gas key.
+        // Destination caller zero: any account may submit the mint, so any gas key can complete it.
         data.extend([0; 32]);
         data.extend(self.max_fee.to_le_bytes());
         data.extend(self.min_finality_threshold.to_le_bytes());
@@ -268,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_burn_is_read_back_from_its_transaction() {
-        // Checks: what kit has signed reads as the order it was made of; another call of the program is no burn of ours.
+        // Checks: a transaction signed by kit parses as the order it was made from. Another call of the program is not
+        // a burn.
         let bytes = STANDARD.decode(BURN).unwrap();
         let message = Transaction::parse(&bytes).unwrap().message;
         let sent = SentBurn {
@@ -347,7 +349,7 @@ mod tests {
         }
         assert_eq!(BurnAmounts::for_arrival(0, FeeRate::ZERO), None);
         assert_eq!(BurnAmounts::for_arrival(u64::MAX, rate("1")), None);
-        // Over many amounts and rates: the limit covers the fee, and one unit less would not do.
+        // For many amounts and rates: the limit covers the fee, and one unit less does not.
         for arrives in (1..2_000_000).step_by(7_919) {
             for bps in ["0", "0.0001", "1", "1.3", "14", "250", "9999.9999"] {
                 let rate = rate(bps).with_buffer(20);

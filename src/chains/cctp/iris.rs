@@ -14,24 +14,24 @@ use super::{DOMAIN_BASE, DOMAIN_SOLANA, Deployment};
 use crate::solana::Signature;
 use crate::solana::address::base58;
 
-/// Longest response body.
+/// Maximum size of a response body in bytes.
 pub const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 /// How long Circle blocks a caller above its limit, if the response does not say.
 pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(300);
-/// Longest wait that is believed.
+/// Maximum wait that is accepted from a response.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
-/// Most messages of one transaction.
+/// Maximum number of messages of one transaction.
 const MAX_MESSAGES: usize = 64;
-/// Bytes of one attester's signature.
+/// Size of one attester's signature in bytes.
 const SIGNATURE_BYTES: usize = 65;
 
-/// Why Iris gave no answer. None of these is evidence about the burn.
+/// Why Iris gave no result. None of these is evidence about the burn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IrisError {
     /// HTTP 429.
     #[error("iris: rate limited, retry after {} s", retry_after.as_secs())]
     RateLimited {
-        /// When the next request may succeed.
+        /// Time until the next request may succeed.
         retry_after: Duration,
     },
     /// Another failure status.
@@ -55,10 +55,10 @@ impl IrisError {
     }
 }
 
-/// How far Iris is with a message.
+/// State of a message's attestation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttestationStatus {
-    /// Waits for finality, for an allowance, or for something that this code does not know.
+    /// Waits for finality or an allowance, or has a status that is unknown here.
     Pending,
     /// Attested.
     Complete,
@@ -66,14 +66,14 @@ pub enum AttestationStatus {
     Expired,
 }
 
-/// A message as Iris lists it.
+/// A message listed by Iris.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IrisMessage {
-    /// How far it is.
+    /// State of its attestation.
     pub status: AttestationStatus,
-    /// Its nonce, once known.
+    /// Nonce of the message, once known.
     pub nonce: Option<[u8; 32]>,
-    /// Its bytes; empty until known.
+    /// Bytes of the message; empty until known.
     pub message: Vec<u8>,
     /// The attesters' signatures; empty until complete.
     pub attestation: Vec<u8>,
@@ -81,24 +81,24 @@ pub struct IrisMessage {
     pub delay_reason: Option<String>,
 }
 
-/// What Iris knows of one order's burn.
+/// The attestation of one order's burn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attestation {
     /// Not yet attested, or the burn was not seen yet.
     Pending {
-        /// Why, if Iris gives a reason.
+        /// The reason, if Iris gives one.
         delay_reason: Option<String>,
     },
-    /// [`Iris::reattest`] gives a new attestation.
+    /// [`Iris::reattest`] requests a new attestation.
     Expired {
-        /// Names the message.
+        /// Identifies the message.
         nonce: [u8; 32],
     },
     /// Ready to mint.
     Complete {
         /// The message, parsed and checked against the order.
         message: Box<BurnMessage>,
-        /// Its bytes as attested.
+        /// The attested bytes of the message.
         bytes: Vec<u8>,
         /// The attesters' signatures.
         attestation: Vec<u8>,
@@ -123,8 +123,8 @@ pub struct Iris {
 }
 
 impl Iris {
-    /// A client for the service at `base`, with this time-out for a whole exchange. `None` if `base` is not a URL to
-    /// which paths can be added.
+    /// Creates a client for the service at `base`, with this timeout for a whole exchange. `None` if no paths can be
+    /// added to `base`.
     pub fn new(client: reqwest::Client, base: &str, timeout: Duration) -> Option<Self> {
         let base = Url::parse(base).ok().filter(|url| !url.cannot_be_a_base())?;
         Some(Self { client, base, timeout })
@@ -202,7 +202,7 @@ impl Iris {
 /// Finds an order's message among those of its transaction and checks it.
 ///
 /// # Errors
-/// [`MessageError`] if a message is listed but none is the order's: nothing may be minted, and an operator must look.
+/// [`MessageError`] if messages are listed but none matches the order: do not mint, and alert an operator.
 pub fn attestation_for(
     messages: Vec<IrisMessage>,
     order: &BurnOrder,
@@ -211,10 +211,10 @@ pub fn attestation_for(
     attestation_where(messages, |message| message.check_is_of(order, deployment))
 }
 
-/// Finds the message that passes this check among those of its transaction.
+/// Finds the first message of a transaction that passes this check.
 ///
 /// # Errors
-/// The check's for the first message if none passes.
+/// If none passes, the error of the check for the first message.
 pub fn attestation_where(
     messages: Vec<IrisMessage>,
     check: impl Fn(&BurnMessage) -> Result<(), MessageError>,
@@ -292,7 +292,7 @@ fn decode_message(body: MessageBody) -> Result<IrisMessage, IrisError> {
     };
     let message = body.message.as_deref().map_or(Some(Vec::new()), hex_bytes);
     let message = message.ok_or(IrisError::Malformed("a message is not hexadecimal"))?;
-    // Pending messages carry the word PENDING in place of the attestation.
+    // Pending messages have the text PENDING in place of the attestation.
     let attestation = match status {
         AttestationStatus::Complete => body.attestation.as_deref().and_then(hex_bytes).unwrap_or_default(),
         _ => Vec::new(),
@@ -313,7 +313,7 @@ fn decode_message(body: MessageBody) -> Result<IrisMessage, IrisError> {
     })
 }
 
-/// Hexadecimal with `0x`, at most [`MAX_BYTES`].
+/// Parses hexadecimal text with `0x`, of at most [`MAX_BYTES`] bytes.
 fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x")?;
     (digits.len() <= 2 * MAX_BYTES)
@@ -325,7 +325,7 @@ fn hex_bytes(text: &str) -> Option<Vec<u8>> {
 #[serde(rename_all = "camelCase")]
 struct FeeBody<'a> {
     finality_threshold: u32,
-    /// A JSON number read as its text: basis points have decimals, and money is never a float.
+    /// A JSON number parsed from its text: basis points have decimals, and money is never a float.
     #[serde(borrow)]
     minimum_fee: &'a RawValue,
 }

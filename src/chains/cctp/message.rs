@@ -4,11 +4,11 @@ use super::burn::BurnOrder;
 use super::{DOMAIN_BASE, DOMAIN_SOLANA, Deployment, TOKEN_MESSENGER_MINTER};
 use crate::solana::Pubkey;
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const HEADER_BYTES: usize = 148;
-/// Bytes of the burn body without hook data.
+/// Size of the burn body in bytes, without hook data.
 pub const BODY_BYTES: usize = 228;
-/// Longest message that is read.
+/// Maximum size of a message that is parsed.
 pub const MAX_BYTES: usize = 4096;
 
 /// Version of header and burn body.
@@ -25,25 +25,25 @@ pub struct BurnMessage {
     pub nonce: [u8; 32],
     /// Program that sent the message.
     pub sender: [u8; 32],
-    /// Contract that takes the message body.
+    /// Contract that receives the message body.
     pub recipient: [u8; 32],
     /// Only this address may submit the message; zero for anyone.
     pub destination_caller: [u8; 32],
-    /// Finality that the burner asked for.
+    /// Finality that the burner requested.
     pub min_finality_threshold: u32,
-    /// Finality at which Iris attested; zero before.
+    /// Finality at which Iris attested; zero before that.
     pub finality_threshold_executed: u32,
     /// Mint of the burnt token.
     pub burn_token: [u8; 32],
-    /// Who receives the mint; an EVM address is left-padded with zeros.
+    /// Recipient of the mint; an EVM address is left-padded with zeros.
     pub mint_recipient: [u8; 32],
-    /// Burnt.
+    /// Burnt amount.
     pub amount: u64,
     /// Owner of the burnt tokens.
     pub message_sender: [u8; 32],
-    /// Most that may be taken as a fee; less than `amount`.
+    /// Maximum fee; less than `amount`.
     pub max_fee: u64,
-    /// Taken as a fee, at most `max_fee`; zero until Iris has attested.
+    /// Fee that was taken, at most `max_fee`; zero until Iris has attested.
     pub fee_executed: u64,
     /// Block of the destination after which the attestation expires; 0 for never.
     pub expiration_block: u64,
@@ -66,13 +66,13 @@ pub enum MessageError {
     /// A fee above its limit, or a limit that is not below the amount.
     #[error("the fees of the message contradict each other")]
     Fee,
-    /// A field is not what was ordered.
+    /// A field differs from the order.
     #[error("the message's {0} is not what was ordered")]
     Mismatch(&'static str),
 }
 
 impl BurnMessage {
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
     /// See [`MessageError`]; never `Mismatch`.
@@ -114,7 +114,7 @@ impl BurnMessage {
         Ok(message)
     }
 
-    /// Writes the message.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + BODY_BYTES + self.hook_data.len());
         for number in [VERSION, self.source_domain, self.destination_domain] {
@@ -137,7 +137,7 @@ impl BurnMessage {
         bytes
     }
 
-    /// The message that the burn of an order emits on Solana, before Iris has filled it in.
+    /// The message that the burn of an order emits on Solana, before Iris has filled in its fields.
     pub fn emitted_by(order: &BurnOrder, deployment: &Deployment) -> Self {
         Self {
             source_domain: DOMAIN_SOLANA,
@@ -159,7 +159,7 @@ impl BurnMessage {
         }
     }
 
-    /// Checks that this is the attested message of an order. What Iris fills in is not compared; the fee it took is at
+    /// Checks that this is the attested message of an order. Fields that Iris fills in are not compared. The fee is at
     /// most the order's, because [`Self::parse`] has checked it against `max_fee`.
     ///
     /// # Errors
@@ -195,8 +195,8 @@ impl BurnMessage {
         }
     }
 
-    /// Checks what is known of a burn that no order is known of any more: its owner, token and amount, and that it is on its
-    /// way to Base. Receiver and fee limit are the message's own.
+    /// Checks a burn whose order is no longer known: its owner, token and amount, and that its destination is Base.
+    /// Recipient and fee limit are not checked.
     ///
     /// # Errors
     /// [`MessageError::Mismatch`] with the field's name.
@@ -217,7 +217,7 @@ impl BurnMessage {
         self.check_is_of(&order, deployment)
     }
 
-    /// What the mint brings: the amount less the fee that was taken; at least `amount - max_fee`.
+    /// The amount that arrives: the burnt amount minus the fee that was taken; at least `amount - max_fee`.
     pub const fn arrives(&self) -> u64 {
         // `parse` has checked that the fee is below the amount.
         self.amount.saturating_sub(self.fee_executed)

@@ -6,13 +6,13 @@ use alloy_sol_types::{SolCall, SolEvent as _, SolValue as _, sol};
 use crate::evm::usdc::Log;
 
 sol! {
-    /// Verifies the attestation, uses up the nonce and mints.
+    /// Verifies the attestation, uses the nonce and mints.
     function receiveMessage(bytes message, bytes attestation) external returns (bool success);
 
     /// 0 for a nonce that was not used, 1 for one that was.
     function usedNonces(bytes32 nonce) external view returns (uint256 used);
 
-    /// A message was taken.
+    /// A message was received.
     event MessageReceived(
         address indexed caller,
         uint32 sourceDomain,
@@ -23,19 +23,19 @@ sol! {
     );
 }
 
-/// First topic of the log by which the transmitter reports a message that it has taken; the third is the nonce.
+/// First topic of the transmitter's log of a received message; the third topic is the nonce.
 pub const RECEIVED: B256 = MessageReceived::SIGNATURE_HASH;
 
-/// Text of the revert of a nonce that was used before.
+/// Revert text for a nonce that was used before.
 pub const NONCE_USED: &str = "Nonce already used";
 
-/// The nonce that a log reports as used. `None` for another log.
+/// The nonce that a log reports as used. `None` for other logs.
 pub fn nonce_of(log: &Log) -> Option<B256> {
     let received = log.topics.len() == 4 && log.topics.first() == Some(&RECEIVED);
     received.then(|| log.topics.get(2).copied()).flatten()
 }
 
-/// Calldata that submits an attested message. Anyone may send it; a used nonce makes it revert.
+/// Calldata that submits an attested message. Any account may send it; a used nonce makes it revert.
 pub fn receive_message(message: &[u8], attestation: &[u8]) -> Vec<u8> {
     receiveMessageCall {
         message: message.to_vec().into(),
@@ -44,19 +44,19 @@ pub fn receive_message(message: &[u8], attestation: &[u8]) -> Vec<u8> {
     .abi_encode()
 }
 
-/// Message and attestation of calldata by [`receive_message`]. `None` for other calldata.
+/// Message and attestation in calldata of [`receive_message`]. `None` for other calldata.
 pub fn read_receive_message(call: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let arguments = call.strip_prefix(&receiveMessageCall::SELECTOR)?;
     let (message, attestation) = <(Bytes, Bytes)>::abi_decode_params_validate(arguments).ok()?;
     Some((message.to_vec(), attestation.to_vec()))
 }
 
-/// Calldata that asks whether a nonce was used.
+/// Calldata that queries whether a nonce was used.
 pub fn used_nonces(nonce: &[u8; 32]) -> Vec<u8> {
     usedNoncesCall { nonce: (*nonce).into() }.abi_encode()
 }
 
-/// Reads the result of [`used_nonces`]. `None` if it is neither 0 nor 1.
+/// Parses the result of [`used_nonces`]. `None` if it is neither 0 nor 1.
 pub fn is_used(result: &[u8]) -> Option<bool> {
     let used = usedNoncesCall::abi_decode_returns(result).ok()?;
     match u64::try_from(used) {

@@ -1,7 +1,8 @@
-//! Follows the blocks of a chain. Pure: the caller reads blocks, stores changes and asks again.
+//! Follows the blocks of a chain. No I/O: the caller reads blocks, stores changes and calls again.
 //!
-//! Loop: read the newest header, call [`Follower::next`] and read what it names, until it is `None`. Each block goes to
-//! [`Follower::offer`]; a [`Change`] it returns is stored in one batch, rows and headers, before the next block is offered.
+//! Loop: read the newest header, call [`Follower::next`] and read the block that it names, until it returns `None`.
+//! Pass each block to [`Follower::offer`]. Store a returned [`Change`] in one batch, rows and headers, before the next
+//! block is offered.
 
 #[cfg(test)]
 mod tests;
@@ -10,73 +11,73 @@ use std::collections::VecDeque;
 
 use alloy_primitives::B256;
 
-/// Most blocks that a reorganisation may replace.
+/// Maximum number of blocks that a reorg may replace.
 pub const MAX_REORG: usize = 64;
 
-/// What links blocks.
+/// The header fields that link blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Height.
+    /// Height of the block.
     pub number: u64,
-    /// Its own.
+    /// Hash of the block.
     pub hash: B256,
-    /// Of the block before.
+    /// Hash of the parent block.
     pub parent: B256,
-    /// Seconds since the epoch.
+    /// Block time in seconds since the Unix epoch.
     pub timestamp: u64,
 }
 
-/// A block and what was read from its logs.
+/// A block and the rows read from its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<R> {
     /// See [`Header`].
     pub header: Header,
-    /// In the order of the logs.
+    /// Rows in the order of the logs.
     pub rows: Vec<R>,
 }
 
-/// Which block to read next.
+/// The block to read next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextBlock {
-    /// The canonical one of this height.
+    /// The canonical block of this height.
     Number(u64),
-    /// This one.
+    /// The block with this hash.
     Hash(B256),
 }
 
-/// What became known. Stored as one batch.
+/// A change of the chain. Must be stored as one batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<R> {
-    /// A block on top.
+    /// A block was added on top.
     Extended(Block<R>),
     /// Blocks were replaced.
     Reorganized {
-        /// Newest first; their rows are to be removed.
+        /// Replaced headers, newest first; their rows must be removed.
         removed: Vec<Header>,
-        /// Oldest first.
+        /// New blocks, oldest first.
         added: Vec<Block<R>>,
     },
 }
 
-/// Why a block is not taken. The follower stays where it was.
+/// Why a block is not accepted. The follower's state is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
-    /// More than 64 blocks would be replaced, or ones that this follower has never read.
+    /// More than 64 blocks would be replaced, or some that this follower has never read.
     #[error("a reorganisation at block {number} is deeper than {MAX_REORG} blocks")]
     TooDeep {
-        /// Of the lowest block read of the new branch.
+        /// Height of the lowest block read of the new branch.
         number: u64,
     },
     /// A finalized block would be replaced. Either the endpoint is wrong or the chain violated its own finality.
     #[error("a reorganisation would replace blocks from {number} on, which is finalized")]
     Finalized {
-        /// Of the lowest block that would be replaced.
+        /// Height of the lowest block that would be replaced.
         number: u64,
     },
-    /// Heights of a block and its parent do not follow each other.
+    /// The heights of a block and its parent are not consecutive.
     #[error("block {number} does not follow its parent's height")]
     Malformed {
-        /// Of the block.
+        /// Height of the block.
         number: u64,
     },
 }
@@ -84,7 +85,7 @@ pub enum FollowError {
 /// When a block counts as final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finality {
-    /// At first sight.
+    /// As soon as it is seen.
     Confirmed,
     /// With this number of blocks on top of it.
     Blocks(u64),
@@ -100,7 +101,7 @@ pub struct Follower<R> {
     start: u64,
     /// Oldest first, at most `MAX_REORG + 1`.
     recent: VecDeque<Header>,
-    /// Newest first, towards a block in `recent`.
+    /// Newest first, down to a block in `recent`.
     branch: Vec<Block<R>>,
     safe: Option<Header>,
     finalized: Option<Header>,
@@ -108,11 +109,12 @@ pub struct Follower<R> {
 }
 
 impl<R> Follower<R> {
-    /// `start` is the first block to read if nothing was read yet. `recent` are the newest stored headers, oldest first; more
-    /// than 65 are not needed. Stored levels `safe` and `finalized` go to [`Follower::observe`] before the first block.
+    /// `start` is the first block to read if nothing was read yet. `recent` are the newest stored headers, oldest
+    /// first; at most 65 are needed. Pass stored `safe` and `finalized` levels to [`Follower::observe`] before the
+    /// first block.
     ///
     /// # Errors
-    /// [`FollowError::Malformed`] if the headers are no chain.
+    /// [`FollowError::Malformed`] if the headers do not form a chain.
     pub fn new(start: u64, recent: Vec<Header>) -> Result<Self, FollowError> {
         for pair in recent.windows(2) {
             let [below, above] = pair else { continue };
@@ -132,7 +134,7 @@ impl<R> Follower<R> {
         Ok(follower)
     }
 
-    /// The newest block read.
+    /// The newest block that was read.
     pub fn tip(&self) -> Option<&Header> {
         self.recent.back()
     }
@@ -142,8 +144,8 @@ impl<R> Follower<R> {
         self.recent.front().map_or(self.start, |header| header.number)
     }
 
-    /// What to read, given the endpoint's newest header. `None`: nothing is missing. A head below the tip is an endpoint that
-    /// is behind; a branch counts once it is as high as ours.
+    /// The block to read, given the endpoint's newest header. `None`: nothing is missing. A head below the tip means
+    /// that the endpoint lags. A branch only replaces ours once it is as high.
     pub fn next(&self, head: &Header) -> Option<NextBlock> {
         if let Some(lowest) = self.branch.last() {
             return Some(NextBlock::Hash(lowest.header.parent));
@@ -158,10 +160,10 @@ impl<R> Follower<R> {
         }
     }
 
-    /// Takes a block that [`Follower::next`] has named. `None`: known already, or part of a branch that is not complete.
+    /// Adds a block that [`Follower::next`] has named. `None`: it is already known, or belongs to an incomplete branch.
     ///
     /// # Errors
-    /// See [`FollowError`]. The branch is given up.
+    /// See [`FollowError`]. The branch is discarded.
     pub fn offer(&mut self, block: Block<R>) -> Result<Option<Change<R>>, FollowError>
     where
         R: Clone,
@@ -188,13 +190,13 @@ impl<R> Follower<R> {
         self.extend_branch(block)
     }
 
-    /// Gives up a branch that no endpoint knows any more.
+    /// Discards a branch that no endpoint has any more.
     pub fn abandon_branch(&mut self) {
         self.branch.clear();
     }
 
-    /// The endpoint's block for `safe` and `finalized`. Neither goes back, and a block on another branch than ours is
-    /// ignored.
+    /// Records the endpoint's `safe` and `finalized` blocks. Neither moves backwards, and a block on another branch
+    /// than ours is ignored.
     pub fn observe(&mut self, safe: Option<Header>, finalized: Option<Header>) {
         let newer = |old: Option<Header>, new: Option<Header>| match (old, new) {
             (Some(old), Some(new)) if new.number > old.number && self.is_consistent(&new) => Some(new),
@@ -204,13 +206,14 @@ impl<R> Follower<R> {
         (self.safe, self.finalized) = (newer(self.safe, safe), newer(self.finalized, finalized));
     }
 
-    /// Requires that two endpoints show the same of every block above this height: until [`Follower::cross_check`] has been
-    /// called for it, a block is not final.
+    /// Requires that two endpoints agree on every block above this height. Such a block is not final until
+    /// [`Follower::cross_check`] has been called for it.
     pub const fn require_cross_check(&mut self, height: u64) {
         self.cross_checked = Some(height);
     }
 
-    /// Two endpoints have shown the same block of this height, and it is the one that is stored. Only the next height is taken.
+    /// Records that two endpoints agree on the block of this height, and that it is the stored one. Only the next
+    /// height is accepted.
     pub fn cross_check(&mut self, number: u64) {
         let tip = self.tip().map_or(0, |tip| tip.number);
         if let Some(height) = self.cross_checked
@@ -221,7 +224,8 @@ impl<R> Follower<R> {
         }
     }
 
-    /// Takes what two endpoints show of a known block: one that was read from one endpoint may have another time beside the same hash.
+    /// Replaces the header of a known block by the one that two endpoints show. A header from one endpoint may have a
+    /// different time with the same hash.
     pub fn correct(&mut self, header: Header) {
         let levels = self.safe.iter_mut().chain(&mut self.finalized);
         for known in self.recent.iter_mut().chain(levels) {
@@ -231,13 +235,13 @@ impl<R> Follower<R> {
         }
     }
 
-    /// The height up to which two endpoints have shown the same; `None` where that is not required.
+    /// The height up to which two endpoints agree; `None` if that is not required.
     pub const fn cross_checked(&self) -> Option<u64> {
         self.cross_checked
     }
 
-    /// The newest block that is final. `None` if none is known, for [`Finality::Blocks`] of more than 64, and while what is
-    /// cross-checked is more than 64 blocks behind.
+    /// The newest final block. `None` if none is known, for [`Finality::Blocks`] of more than 64, and while the
+    /// cross-check lags by more than 64 blocks.
     pub fn final_header(&self, finality: Finality) -> Option<Header> {
         let level = self.level(finality)?;
         match self.cross_checked {
@@ -246,7 +250,7 @@ impl<R> Follower<R> {
         }
     }
 
-    /// The same by the chain's level alone, whether or not the block was cross-checked.
+    /// The same from the chain's level alone, whether or not the block was cross-checked.
     pub fn level(&self, finality: Finality) -> Option<Header> {
         match finality {
             Finality::Confirmed => self.tip().copied(),
@@ -255,13 +259,14 @@ impl<R> Follower<R> {
                 let index = self.recent.len().checked_sub(depth)?.checked_sub(1)?;
                 self.recent.get(index).copied()
             }
-            // What is finalized is safe.
+            // A finalized block is also safe.
             Finality::Safe => self.safe.or(self.finalized),
             Finality::Finalized => self.finalized,
         }
     }
 
-    /// Whether a block of this height is final. Its rows are still stored: it is on the chain.
+    /// Whether a block of this height is final. The caller must know that its rows are still stored, so that it is on
+    /// the chain.
     pub fn is_final(&self, number: u64, finality: Finality) -> bool {
         let Some(tip) = self.tip() else { return false };
         if self.cross_checked.is_some_and(|checked| number > checked) {
@@ -285,7 +290,7 @@ impl<R> Follower<R> {
         let header = block.header;
         let above = self.branch.last().map(|above| above.header);
         if above.is_some_and(|above| above.parent != header.hash) {
-            // Another branch than the one that was being read.
+            // The endpoint has switched to another branch.
             self.branch.clear();
             return Ok(None);
         }
@@ -351,7 +356,8 @@ impl<R> Follower<R> {
         self.recent.get(usize::try_from(number.checked_sub(oldest)?).ok()?)
     }
 
-    /// Whether a level of the chain may be this one's: its block is that of this height, or too old to be held against one.
+    /// Whether a level of the chain is consistent with this one: its block has the same hash at that height, or is too
+    /// old to compare.
     pub fn is_consistent(&self, header: &Header) -> bool {
         let tip = self.tip().map_or(0, |tip| tip.number);
         match self.at(header.number) {

@@ -1,15 +1,16 @@
-//! Signatures of contract wallets: asked of the contract (ERC-1271), or wrapped with the call that deploys it (ERC-6492).
+//! Signatures of contract wallets: verified by the contract (ERC-1271), or wrapped with the call that deploys it
+//! (ERC-6492).
 
 use alloy_primitives::{Address, B256, Bytes};
 use alloy_sol_types::{SolCall as _, SolValue as _};
 
-/// What an ERC-6492 signature ends with.
+/// Suffix of an ERC-6492 signature.
 pub const MAGIC: [u8; 32] = [
     0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64,
     0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92,
 ];
 
-/// What `isValidSignature` returns for a signature that counts: its own selector.
+/// Result of `isValidSignature` for a valid signature: its own selector.
 const ACCEPTED: [u8; 4] = [0x16, 0x26, 0xba, 0x7e];
 
 mod abi {
@@ -20,24 +21,25 @@ mod abi {
     }
 }
 
-/// An ERC-6492 signature: of a wallet that may not be deployed yet, with the call that deploys it.
+/// An ERC-6492 signature, of a wallet that may not be deployed yet, with the call that deploys it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undeployed {
-    /// The contract that deploys it.
+    /// The contract that deploys the wallet.
     pub factory: Address,
     /// Calldata for the factory.
     pub call: Bytes,
-    /// What the wallet takes once it is deployed (ERC-1271).
+    /// The signature that the wallet accepts once it is deployed (ERC-1271).
     pub signature: Bytes,
 }
 
-/// Whether a signature has the suffix of ERC-6492.
+/// Whether a signature has the ERC-6492 suffix.
 pub fn is_wrapped(signature: &[u8]) -> bool {
     signature.ends_with(&MAGIC)
 }
 
 impl Undeployed {
-    /// Unwraps a signature: `(address, bytes, bytes)` in the ABI encoding, and behind it the magic bytes. `None` for anything else.
+    /// Unwraps a signature: `(address, bytes, bytes)` in ABI encoding, followed by the magic bytes. `None` for anything
+    /// else.
     pub fn unwrap(signature: &[u8]) -> Option<Self> {
         let body = signature.strip_suffix(&MAGIC)?;
         let (factory, call, signature) = <(Address, Bytes, Bytes)>::abi_decode_params_validate(body).ok()?;
@@ -48,7 +50,7 @@ impl Undeployed {
         })
     }
 
-    /// The signature again.
+    /// The wrapped signature.
     pub fn wrap(&self) -> Vec<u8> {
         let fields = (self.factory, self.call.clone(), self.signature.clone());
         [fields.abi_encode_params(), MAGIC.to_vec()].concat()
@@ -61,9 +63,9 @@ pub fn signature_call(digest: B256, signature: &[u8]) -> Vec<u8> {
     abi::isValidSignatureCall { digest, signature }.abi_encode()
 }
 
-/// Whether what `isValidSignature` returned says that the signature counts.
+/// Whether the result of `isValidSignature` means that the signature is valid.
 pub fn accepts(returned: &[u8]) -> bool {
-    // One word at least, with the four bytes at its beginning and nothing behind them.
+    // At least one word, starting with the four bytes, and zeros after them.
     returned
         .first_chunk::<32>()
         .is_some_and(|word| word[..4] == ACCEPTED && word[4..].iter().all(|byte| *byte == 0))
@@ -74,7 +76,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
 
-    // Checks: unwrapping reverses wrapping; a shorter text, another suffix and a body that is no such triple are rejected.
+    // Checks: unwrapping reverses wrapping. A shorter text, another suffix and a body that is not such a triple are
+    // rejected.
     #[test]
     fn a_wrapped_signature_has_one_form() {
         let whole = Undeployed {
@@ -92,7 +95,8 @@ mod tests {
         assert!(!is_wrapped(&[0x64; 65]));
     }
 
-    // Checks: the calldata has the standard's selector, which is also the returned value that accepts; every other one rejects.
+    // Checks: the calldata has the standard's selector, which is also the accepted return value; every other value
+    // rejects.
     #[test]
     fn only_the_standards_value_accepts() {
         assert_eq!(signature_call(B256::ZERO, &[1])[..4], ACCEPTED);

@@ -1,13 +1,13 @@
-//! Expiry proofs of EIP-3009 authorizations. Pure.
+//! Expiry proofs of EIP-3009 authorizations. No I/O.
 
 use alloy_primitives::U256;
 
 use super::blocks::Header;
 
-/// Endpoints that must agree before a payment counts as one that can never settle.
+/// Number of endpoints that must agree before a payment counts as one that can never settle.
 pub const MIN_ENDPOINTS: usize = 2;
 
-/// What one endpoint shows of an authorization in a block that is final.
+/// State of an authorization at one endpoint, in a final block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthorizationState {
     /// The final block.
@@ -16,10 +16,10 @@ pub struct AuthorizationState {
     pub used: bool,
 }
 
-/// What follows from all endpoints.
+/// Result from all endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpiryProof {
-    /// It is used or cancelled; the logs tell which.
+    /// It is used or cancelled; the logs show which.
     Used,
     /// It can never settle: two endpoints have a final block past `validBefore` in which it is unused.
     Expired,
@@ -27,8 +27,8 @@ pub enum ExpiryProof {
     Unproven,
 }
 
-/// Judges the answers of different endpoints. `valid_before` is in seconds since the epoch: the token takes the authorization
-/// in earlier blocks only, and the times of blocks never go back.
+/// Evaluates the responses of different endpoints. `valid_before` is in seconds since the Unix epoch: the token only
+/// accepts the authorization in earlier blocks, and block times never go back.
 pub fn expiry_proof(valid_before: U256, answers: &[AuthorizationState]) -> ExpiryProof {
     if answers.iter().any(|answer| answer.used) {
         return ExpiryProof::Used;
@@ -69,7 +69,7 @@ mod tests {
                 vec![state(1_000, false), state(998, false), state(1_000, false)],
                 Expired,
             ),
-            // One that has seen more decides.
+            // The endpoint with the newest block decides.
             (vec![state(1_000, false), state(1_000, false), state(1_002, true)], Used),
             (vec![state(900, true)], Used),
         ];

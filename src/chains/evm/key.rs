@@ -7,7 +7,7 @@ use secp256k1::ecdsa::RecoverableSignature;
 use secp256k1::{Message, PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
-/// Bytes that are no secp256k1 private key: zero, or not below the group order.
+/// The bytes are not a secp256k1 private key: zero, or not below the group order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid secp256k1 private key")]
 pub struct KeyError;
@@ -15,16 +15,16 @@ pub struct KeyError;
 /// A signature with its recovery id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Big-endian.
+    /// Component r, big-endian.
     pub r: B256,
-    /// Big-endian, in the lower half of the group order (EIP-2).
+    /// Component s, big-endian, in the lower half of the group order (EIP-2).
     pub s: B256,
     /// Whether y of the point R is odd.
     pub y_parity: bool,
 }
 
 impl Signature {
-    /// r, s and v of 27 or 28, as USDC and `ecrecover` take it.
+    /// r, s and v (27 or 28), in the format of USDC and `ecrecover`.
     pub fn to_bytes(self) -> [u8; 65] {
         let mut bytes = [0; 65];
         bytes[..32].copy_from_slice(self.r.as_slice());
@@ -33,12 +33,12 @@ impl Signature {
         bytes
     }
 
-    /// 27 or 28.
+    /// Recovery value: 27 or 28.
     pub const fn v(self) -> u8 {
         27 + self.y_parity as u8
     }
 
-    /// Whose key signed this digest; `None` if no key can have.
+    /// The signer of this digest; `None` if no key can have made the signature.
     pub fn recover(self, digest: B256) -> Option<Address> {
         let bytes = self.to_bytes();
         let recovery = i32::from(self.y_parity).try_into().ok()?;
@@ -55,7 +55,7 @@ pub struct EvmKey {
 }
 
 impl EvmKey {
-    /// From the 32 bytes, big-endian.
+    /// Creates a key from its 32 bytes, big-endian.
     ///
     /// # Errors
     /// See [`KeyError`].
@@ -66,12 +66,12 @@ impl EvmKey {
         Ok(Self { secret, address })
     }
 
-    /// The address that signs.
+    /// Address of the key.
     pub const fn address(&self) -> Address {
         self.address
     }
 
-    /// Deterministic (RFC 6979), with low s.
+    /// Signs a digest, deterministically (RFC 6979) and with low s.
     ///
     /// # Errors
     /// None for a key that [`EvmKey::from_bytes`] has accepted.

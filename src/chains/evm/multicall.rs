@@ -1,4 +1,4 @@
-//! Settlement batches: Multicall3 `aggregate3` with `allowFailure`, and what follows a failed one.
+//! Settlement batches: Multicall3 `aggregate3` with `allowFailure`, and how a failed batch is divided.
 
 mod batches;
 #[cfg(test)]
@@ -9,11 +9,11 @@ use alloy_sol_types::{SolCall as _, SolValue as _};
 
 pub use batches::{Candidate, GasSettings, Group, Stage, after_failure, plan};
 
-/// Where Multicall3 is on every chain.
+/// Address of Multicall3, the same on every chain.
 pub const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
-/// Most calls in one transaction.
+/// Maximum number of calls in one transaction.
 pub const MAX_CALLS: usize = 200;
-/// Highest gas limit of one transaction; Base accepts 2^24 (EIP-7825).
+/// Maximum gas limit of one transaction; Base accepts 2^24 (EIP-7825).
 pub const MAX_GAS: u64 = 16_000_000;
 
 mod abi {
@@ -38,28 +38,28 @@ mod abi {
 /// One call of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchCall {
-    /// The contract.
+    /// Address of the contract.
     pub target: Address,
     /// Calldata.
     pub data: Bytes,
 }
 
-/// What became of one call.
+/// Result of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallResult {
     /// False if it reverted; the other calls are not affected.
     pub success: bool,
-    /// What it returned, or its revert data.
+    /// The data that the call returned, or its revert data.
     pub data: Bytes,
 }
 
 /// Why there is no batch or no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
-    /// None, or more than 200.
+    /// No calls, or more than 200.
     #[error("a batch has 1 to {MAX_CALLS} calls, not {0}")]
     Size(usize),
-    /// Not the ABI encoding of as many results as there were calls.
+    /// Not the ABI encoding of one result per call.
     #[error("malformed result of a batch")]
     Malformed,
 }
@@ -80,7 +80,7 @@ pub fn encode(calls: &[BatchCall]) -> Result<Vec<u8>, BatchError> {
     Ok(abi::aggregate3Call { calls: calls.collect() }.abi_encode())
 }
 
-/// Decodes what `aggregate3` returned for this number of calls, in their order.
+/// Decodes the result of `aggregate3` for this number of calls, in their order.
 ///
 /// # Errors
 /// [`BatchError::Malformed`].

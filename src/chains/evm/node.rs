@@ -34,7 +34,7 @@ pub enum NodeError {
     /// The result is not what the method returns.
     #[error("malformed result of {method}")]
     Malformed {
-        /// Of JSON-RPC.
+        /// JSON-RPC method.
         method: &'static str,
     },
 }
@@ -45,24 +45,24 @@ pub enum CallError {
     /// The contract or the EVM ended the call.
     #[error("the call reverted: {reason}")]
     Reverted {
-        /// What the contract returned; empty if the node does not report it.
+        /// Data returned by the contract; empty if the node does not report it.
         data: Bytes,
-        /// The contract's text, else the node's; at most 512 bytes.
+        /// The contract's error text, otherwise the node's; at most 512 bytes.
         reason: String,
     },
-    /// No answer from which anything follows.
+    /// No response that allows a conclusion.
     #[error(transparent)]
     Node(#[from] NodeError),
 }
 
-/// Which state or block.
+/// The state or block of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockTag {
-    /// Of this height.
+    /// The block of this height.
     Number(u64),
-    /// With the node's pool of transactions.
+    /// Newest state, including the node's transaction pool.
     Pending,
-    /// Newest.
+    /// Newest block.
     Latest,
     /// The chain's own level `safe`.
     Safe,
@@ -75,59 +75,59 @@ pub enum BlockTag {
 pub struct CallRequest {
     /// `msg.sender`; it pays for the gas of an estimate.
     pub from: Address,
-    /// The contract.
+    /// Address of the contract.
     pub to: Address,
     /// Calldata.
     pub data: Bytes,
-    /// Gas limit.
+    /// Gas limit of the call.
     pub gas: u64,
 }
 
-/// Which logs to read: of one contract, with one of these topics at each position; an empty list admits all.
+/// A filter for the logs of one contract. Each position lists the admitted topics; an empty list admits all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFilter {
-    /// The contract.
+    /// Address of the contract.
     pub address: Address,
-    /// At most four positions.
+    /// Admitted topics; at most four positions.
     pub topics: Vec<Vec<B256>>,
 }
 
 /// A block and its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockLogs {
-    /// See [`Header`].
+    /// Header of the block.
     pub header: Header,
-    /// By their index.
+    /// Logs in the order of their index.
     pub logs: Vec<Log>,
 }
 
-/// What became of a transaction.
+/// The result of an included transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Of the transaction.
+    /// Transaction hash.
     pub transaction: B256,
-    /// Block that contains it.
+    /// Height of the block that contains it.
     pub block_number: u64,
-    /// Block that contains it.
+    /// Hash of the block that contains it.
     pub block_hash: B256,
     /// False if it reverted.
     pub success: bool,
-    /// Gas units.
+    /// Gas used, in units.
     pub gas_used: u64,
-    /// What it cost, in wei, with Base's L1 fee.
+    /// Cost in wei, including Base's L1 fee.
     pub cost: U256,
-    /// By their index.
+    /// Logs in the order of their index.
     pub logs: Vec<Log>,
 }
 
-/// What one endpoint answered to a raw transaction.
+/// One endpoint's response to a raw transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendAnswer {
     /// Host of the endpoint.
     pub host: String,
-    /// Its answer.
+    /// Interpreted response.
     pub reply: SendReply,
-    /// Its error, for the operator.
+    /// Error text, for the operator.
     pub error: Option<String>,
 }
 
@@ -138,12 +138,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// Over these endpoints.
+    /// Creates a client over these endpoints.
     pub const fn new(pool: Arc<RpcPool>) -> Self {
         Self { pool }
     }
 
-    /// The endpoints.
+    /// The pool of endpoints.
     pub fn pool(&self) -> &RpcPool {
         &self.pool
     }
@@ -172,7 +172,8 @@ impl Node {
         parse::header(&result).ok_or(NodeError::Malformed { method }).map(Some)
     }
 
-    /// Each endpoint's newest header, in the order of the settings. Their heights are recorded for the pool's choice.
+    /// Each endpoint's newest header, in the order of the settings. Records their heights, so that the pool can rank
+    /// them.
     pub async fn heads(&self) -> Vec<Result<Header, NodeError>> {
         let method = "eth_getBlockByNumber";
         let answers = self.pool.call_each(method, json!(["latest", false])).await;
@@ -184,8 +185,8 @@ impl Node {
         answers.into_iter().map(header).collect()
     }
 
-    /// Logs of the blocks from the first to the last of these heights that a filter admits, by block and index. Endpoints limit
-    /// how many blocks they look through at once, many to 10,000.
+    /// Logs that a filter admits in the blocks of this height range (inclusive), by block and index. Endpoints limit
+    /// the number of blocks per search, many to 10,000.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -196,7 +197,7 @@ impl Node {
         parse::any_logs(&found).ok_or(NodeError::Malformed { method })
     }
 
-    /// What a call returns in this state.
+    /// The result of a call in this state.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -218,7 +219,7 @@ impl Node {
         parse::u64(&result).ok_or_else(|| NodeError::Malformed { method }.into())
     }
 
-    /// Whether these addresses have code now, a delegation of EIP-7702 included. One request for 100 addresses.
+    /// Whether each of these addresses has code now, including an EIP-7702 delegation. One request per 100 addresses.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -237,7 +238,7 @@ impl Node {
         results.into_iter().map(has_code).collect()
     }
 
-    /// Ether of an address, in wei.
+    /// Ether balance of an address, in wei.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -250,7 +251,7 @@ impl Node {
         parse::u256(&result).ok_or(NodeError::Malformed { method })
     }
 
-    /// How many transactions of an address the chain has: the next nonce.
+    /// Number of transactions of an address on the chain, which is its next nonce.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -263,7 +264,7 @@ impl Node {
         parse::u64(&result).ok_or(NodeError::Malformed { method })
     }
 
-    /// The price of a transaction that should land in one of the next blocks, by the last five.
+    /// The price for inclusion in one of the next blocks, from the last five blocks.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -273,8 +274,8 @@ impl Node {
         fees::quote(&result, policy).ok_or(NodeError::Malformed { method })
     }
 
-    /// Sends a signed transaction to every endpoint. `hash` is its hash: an endpoint that answers with another one has not
-    /// confirmed this transaction.
+    /// Sends a signed transaction to every endpoint. `hash` is its hash: an endpoint that responds with another one has
+    /// not confirmed this transaction.
     pub async fn send_raw(&self, bytes: &[u8], hash: B256) -> Vec<SendAnswer> {
         let params = json!([parse::text(Bytes::copy_from_slice(bytes))]);
         let answers = self.pool.send_to_all("eth_sendRawTransaction", params).await;
@@ -286,7 +287,7 @@ impl Node {
         answers.into_iter().map(answer).collect()
     }
 
-    /// What became of a transaction by the first endpoint that knows it; `None` if none does.
+    /// Receipt of a transaction from the first endpoint that has it; `None` if none has.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -299,7 +300,7 @@ impl Node {
         receipt_of(&result, hash)
     }
 
-    /// Each endpoint's own answer, in the order of the settings, for proofs that need two.
+    /// Each endpoint's own response, in the order of the settings, for proofs that need two.
     pub async fn receipts_of_each(&self, hash: B256) -> Vec<Result<Option<Receipt>, NodeError>> {
         let answers = self
             .pool

@@ -1,9 +1,9 @@
-//! The nonces of one signing key. Pure: it decides, the caller signs, stores and sends.
+//! The nonces of one signing key. No I/O: the manager decides; the caller signs, stores and sends.
 //!
-//! A nonce goes through these steps: [`NonceManager::reserve`] hands it out, the caller signs, [`NonceManager::signed`] makes
-//! the row, the caller stores it durably, [`NonceManager::stored`] permits sending. Fee bumps repeat the last three. All
-//! transactions of one nonce carry the same payments or none, so at most one of them lands. Payments are released only when
-//! no transaction of the nonce that carries them can land or settle them any more.
+//! Steps of a nonce: [`NonceManager::reserve`] assigns it, the caller signs, [`NonceManager::signed`] creates the row,
+//! the caller persists the row, and [`NonceManager::stored`] permits sending. Fee bumps repeat the last three steps.
+//! All transactions of one nonce carry the same payments or none, so at most one of them is included. Payments are
+//! released only when no transaction of the nonce can settle them any more.
 
 mod counting;
 mod fee;
@@ -22,23 +22,24 @@ pub use manager::NonceManager;
 /// Settings of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NonceSettings {
-    /// Nonces that are in use at a time; nodes keep few transactions of one sender. Default 16.
+    /// Maximum number of nonces in use at a time; nodes store few transactions of one sender. Default 16.
     pub max_in_flight: usize,
     /// The same bytes are sent again after this, in milliseconds. Default 4,000.
     pub resend_ms: u64,
-    /// A transaction that is next and has not landed is replaced after this, in milliseconds. Default 12,000.
+    /// The lowest pending transaction is replaced if it is not included after this, in milliseconds. Default 12,000.
     pub replace_ms: u64,
-    /// A nonce that may be used by a transaction we do not know is left alone for this long, in milliseconds, and one that we
-    /// have not used is filled after it. Default 10,000.
+    /// Time after which a nonce that an unknown transaction may use is available again, in milliseconds. A nonce that
+    /// we have not used is then filled. Default 10,000.
     pub gap_ms: u64,
-    /// A final count is taken back once the newest block has had fewer transactions for so long, in milliseconds. Default 30,000.
+    /// A final count is lowered once the newest block has had fewer transactions for this time, in milliseconds.
+    /// Default 30,000.
     pub conflict_ms: u64,
     /// Highest `max_fee`, in wei per gas.
     pub max_fee: u128,
 }
 
 impl NonceSettings {
-    /// With the defaults.
+    /// Settings with the default values.
     pub const fn new(max_fee: u128) -> Self {
         Self {
             max_in_flight: 16,
@@ -54,183 +55,186 @@ impl NonceSettings {
 /// One signed transaction of a nonce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Of the transaction.
+    /// Transaction hash.
     pub hash: B256,
-    /// As it is sent.
+    /// The signed transaction.
     pub bytes: Vec<u8>,
-    /// Its price.
+    /// Fees of the transaction.
     pub fee: Fee,
-    /// Whether it only uses up the nonce and carries no payment.
+    /// Whether it only uses the nonce and carries no payment.
     pub filler: bool,
 }
 
-/// What is durable of a nonce before anything of it is sent.
+/// The durable state of a nonce, stored before any transaction is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<P> {
-    /// Of the key.
+    /// Nonce of the signing key.
     pub nonce: u64,
-    /// What every attempt that is no filler carries.
+    /// The payments that every attempt carries, except fillers.
     pub payments: Vec<P>,
-    /// Oldest first, at least one, each dearer than the one before.
+    /// Attempts, oldest first, at least one. Each has a higher price than the previous one.
     pub attempts: Vec<Attempt>,
     /// The payments may be in another row by now: attempts that carry them are never sent again.
     pub released: bool,
-    /// A filler is to take the nonce from the payments.
+    /// A filler must use the nonce instead of the payments.
     pub canceled: bool,
 }
 
 impl<P> Row<P> {
-    /// What is sent: the newest attempt.
+    /// The newest attempt, which is the one that is sent.
     pub fn current(&self) -> Option<&Attempt> {
         self.attempts.last()
     }
 }
 
-/// What the caller has to do, in this order.
+/// Actions of the caller, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<P> {
-    /// Store the row as [`NonceManager::row`] has it, before the next action.
+    /// Store the row from [`NonceManager::row`] before the next action.
     Store {
-        /// Of the row.
+        /// Nonce of the row.
         nonce: u64,
     },
-    /// Delete the row: what became of it is final.
+    /// Delete the row: its outcome is final.
     Forget {
-        /// Of the row.
+        /// Nonce of the row.
         nonce: u64,
     },
     /// Sign a transaction, then [`NonceManager::signed`] or, if that is impossible, [`NonceManager::returned`].
     Sign {
-        /// To use.
+        /// Nonce to sign with.
         nonce: u64,
-        /// To use.
+        /// Fees to sign with.
         fee: Fee,
-        /// To carry, as the row's earlier attempts do; empty: a filler, 0 wei to the key's own address.
+        /// Payments to carry, as in the row's earlier attempts. If empty, sign a filler: 0 wei to the key's own
+        /// address.
         payments: Vec<P>,
     },
-    /// Send the newest attempt to every endpoint, then [`NonceManager::replied`] for each answer.
+    /// Send the newest attempt to every endpoint, then call [`NonceManager::replied`] for each response.
     Send {
-        /// Of the row.
+        /// Nonce of the row.
         nonce: u64,
     },
-    /// The nonce is used, or used in a final block for the first time. Look up these receipts, then [`NonceManager::mined`] or [`NonceManager::not_found`].
+    /// The nonce is used, or used in a final block for the first time. Look up these receipts, then call
+    /// [`NonceManager::mined`] or [`NonceManager::not_found`].
     FindReceipts {
-        /// Of the row.
+        /// Nonce of the row.
         nonce: u64,
-        /// Of all attempts.
+        /// Hashes of all attempts.
         hashes: Vec<B256>,
     },
     /// These payments have not settled by this nonce and may be reserved again.
     Release {
-        /// Of the row.
+        /// Nonce of the row.
         nonce: u64,
-        /// At least one.
+        /// The payments, at least one.
         payments: Vec<P>,
-        /// Why.
+        /// Why they are released.
         reason: ReleaseReason,
     },
-    /// Something that an operator should see.
+    /// Report this to an operator.
     Alarm(Alarm),
 }
 
 /// Why payments are released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseReason {
-    /// Their transaction landed without settling them; its gas is lost.
+    /// Their transaction was included without settling them; its gas is lost.
     Unsettled,
-    /// A foreign transaction used the nonce.
+    /// An external transaction used the nonce.
     ForeignTransaction,
     /// Our filler used the nonce.
     Canceled,
-    /// The nonce is far above the chain's count: it was handed out by a count that was wrong.
+    /// The nonce is far above the chain's count: it was assigned from a wrong count.
     OutOfReach,
 }
 
-/// What an operator should see.
+/// An alarm for an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alarm {
-    /// The price of this nonce has reached the cap and it has not landed.
+    /// The price of this nonce has reached the cap, and no transaction was included.
     FeeCap {
-        /// Of the key.
+        /// Nonce of the signing key.
         nonce: u64,
     },
     /// The key cannot pay for gas.
     NoGas,
-    /// A foreign transaction used a nonce: another process has the key.
+    /// An external transaction used a nonce: another process has the key.
     ForeignTransaction {
-        /// Of the key.
+        /// Nonce of the signing key.
         nonce: u64,
     },
-    /// The newest block has fewer transactions than were final: nothing is handed out until that ends, or the count is taken back.
+    /// The newest block has fewer transactions than were final. No nonces are assigned until that ends or the final
+    /// count is lowered.
     Contradicted {
         /// Transactions that were final.
         expected: u64,
         /// Transactions in the newest block.
         reported: u64,
     },
-    /// A final count was wrong: nonces are handed out from the chain's count on again.
+    /// A final count was wrong: nonces are assigned from the chain's count on again.
     CountReverted {
         /// Transactions that were final.
         expected: u64,
         /// Transactions in the newest block.
         latest: u64,
     },
-    /// An endpoint rejects the transaction for a reason of its content; see [`NonceManager::cancel`].
+    /// An endpoint rejects the transaction because of its content; see [`NonceManager::cancel`].
     Rejected {
-        /// Of the key.
+        /// Nonce of the signing key.
         nonce: u64,
     },
 }
 
-/// What an endpoint answers to a raw transaction.
+/// Response of an endpoint to a raw transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendReply {
-    /// It has taken the transaction.
+    /// The endpoint accepted the transaction.
     Accepted,
-    /// It has had it already.
+    /// The endpoint already had the transaction.
     AlreadyKnown,
-    /// A transaction with this nonce has landed.
+    /// A transaction with this nonce was included.
     NonceTooLow,
-    /// It has another transaction with this nonce, and the difference in price is too small.
+    /// The endpoint has another transaction with this nonce, and the price difference is too small.
     ReplacementUnderpriced,
     /// Below the base fee or the endpoint's minimum.
     FeeTooLow,
     /// The key cannot pay for gas.
     InsufficientFunds,
-    /// Invalid by its content.
+    /// The content is invalid.
     Rejected,
-    /// No answer, or one without information about the transaction: the endpoint may have it.
+    /// No response, or one without information about the transaction: the endpoint may have it.
     Unknown,
 }
 
-/// How many transactions of the key the chain has, by `eth_getTransactionCount`.
+/// Number of the key's transactions on the chain, from `eth_getTransactionCount`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// In the newest block.
     pub latest: u64,
-    /// In the newest block that is final for us; at most `latest`.
+    /// In the newest block that we count as final; at most `latest`.
     pub finalized: u64,
 }
 
-/// Why a nonce is not handed out, or a call is out of order.
+/// Why no nonce is assigned, or a call is out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NonceError {
     /// As many nonces as allowed are in use.
     #[error("too many transactions in flight")]
     Full,
-    /// The chain contradicts the count that was final; see [`NonceManager::is_in_doubt`].
+    /// The chain contradicts the final count; see [`NonceManager::has_count_conflict`].
     #[error("how many transactions the key has is not known")]
     CountConflict,
-    /// One of the payments is in a row already.
+    /// One of the payments is already in a row.
     #[error("a payment is already in a transaction")]
     Duplicate,
-    /// This nonce was not to be signed.
+    /// This nonce was not reserved for signing.
     #[error("the nonce is not reserved")]
     NotReserved,
-    /// The chain has a transaction with this nonce; the reservation is gone.
+    /// The chain has a transaction with this nonce; the reservation is removed.
     #[error("the nonce is used")]
     Used,
-    /// Not dearer by the least bump than the attempt before, above the cap, or not the contents that were requested.
+    /// Not above the previous attempt by the minimum bump, above the cap, or not with the requested content.
     #[error("the transaction does not match the reservation")]
     Mismatch,
 }

@@ -1,4 +1,4 @@
-//! Numbers of a seed, for tests.
+//! Seeded random numbers for tests.
 
 /// SplitMix64.
 pub(crate) struct Random(u64);
@@ -16,7 +16,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below `bound`, which is not zero.
+    /// A number below `bound`, which must not be zero.
     pub(crate) const fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }

@@ -13,45 +13,45 @@ const TYPE: u8 = 2;
 /// EIP-1559 fees, in wei per gas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fee {
-    /// Most that is paid, base fee included.
+    /// Maximum price, base fee included.
     pub max_fee: u128,
-    /// Most of it that goes to the block's producer.
+    /// Maximum part of it that goes to the block's producer.
     pub max_priority_fee: u128,
 }
 
-/// A call of a contract or a transfer; contracts are not created.
+/// A contract call or a transfer; contract creation is not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// EIP-155 chain id.
     pub chain_id: u64,
-    /// Of the sender, from 0 without gaps.
+    /// Nonce of the sender, from 0 without gaps.
     pub nonce: u64,
-    /// Price.
+    /// Fees per gas.
     pub fee: Fee,
-    /// Most gas that may be used.
+    /// Maximum gas that may be used.
     pub gas_limit: u64,
-    /// Callee.
+    /// Address of the callee.
     pub to: Address,
-    /// In wei.
+    /// Value in wei.
     pub value: U256,
     /// Calldata.
     pub data: Bytes,
 }
 
-/// A transaction as it is sent.
+/// A signed transaction, ready to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTransaction {
-    /// What was signed.
+    /// The signed fields.
     pub transaction: Transaction,
-    /// Of the sender.
+    /// Signature of the sender.
     pub signature: Signature,
     /// EIP-2718 envelope: the type's byte and an RLP list.
     pub bytes: Vec<u8>,
-    /// Keccak-256 of `bytes`: the name of the transaction.
+    /// Keccak-256 of `bytes`, which identifies the transaction.
     pub hash: B256,
 }
 
-/// Bytes that are no transaction of this form.
+/// The bytes are not a transaction of this form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// Another EIP-2718 type.
@@ -60,10 +60,10 @@ pub enum ParseError {
     /// Not canonical RLP of the twelve fields.
     #[error("malformed transaction: {0}")]
     Rlp(alloy_rlp::Error),
-    /// Access lists and contract creation are never sent.
+    /// Access lists and contract creation are not supported.
     #[error("the transaction has an access list or no recipient")]
     Unsupported,
-    /// High s (EIP-2) or no point of the curve.
+    /// High s (EIP-2), or not a point of the curve.
     #[error("invalid signature")]
     Signature,
 }
@@ -75,17 +75,17 @@ impl From<alloy_rlp::Error> for ParseError {
 }
 
 impl Transaction {
-    /// The digest that is signed.
+    /// The digest to sign.
     pub fn digest(&self) -> B256 {
         let mut fields = Vec::with_capacity(self.data.len() + 128);
         self.encode_fields(&mut fields);
         keccak256(envelope(&fields))
     }
 
-    /// Signs and encodes.
+    /// Signs and encodes the transaction.
     ///
     /// # Errors
-    /// As [`EvmKey::sign`].
+    /// Same as [`EvmKey::sign`].
     pub fn sign(self, key: &EvmKey) -> Result<SignedTransaction, KeyError> {
         let signature = key.sign(self.digest())?;
         let mut fields = Vec::with_capacity(self.data.len() + 192);
@@ -102,7 +102,7 @@ impl Transaction {
         })
     }
 
-    /// Most that this can cost on the chain itself, in wei: gas and value, without Base's L1 fee. `None` above 2^256.
+    /// Maximum cost on the chain itself, in wei: gas and value, without Base's L1 fee. `None` above 2^256.
     pub fn max_cost(&self) -> Option<U256> {
         U256::from(self.gas_limit)
             .checked_mul(U256::from(self.fee.max_fee))?
@@ -123,7 +123,7 @@ impl Transaction {
 }
 
 impl SignedTransaction {
-    /// Parses what [`Transaction::sign`] has encoded.
+    /// Parses the encoding made by [`Transaction::sign`].
     ///
     /// # Errors
     /// See [`ParseError`].
@@ -177,10 +177,10 @@ impl SignedTransaction {
         parsed.sender().map(|_| parsed)
     }
 
-    /// Who signed.
+    /// Recovers the sender.
     ///
     /// # Errors
-    /// [`ParseError::Signature`]; none for what [`SignedTransaction::parse`] has accepted.
+    /// [`ParseError::Signature`]; none for a transaction that [`SignedTransaction::parse`] has accepted.
     pub fn sender(&self) -> Result<Address, ParseError> {
         if U256::from_be_bytes(self.signature.s.0) > HALF_ORDER {
             return Err(ParseError::Signature);

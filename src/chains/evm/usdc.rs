@@ -11,7 +11,7 @@ use super::key::Signature;
 
 pub use logs::{Log, Movement, MovementKind, TOPICS, TransferRef, UnpairedAuthorization, movements};
 
-/// Longest signature of a smart account, in bytes.
+/// Maximum signature size of a smart account, in bytes.
 pub const MAX_SIGNATURE_LEN: usize = 4096;
 
 pub(crate) mod abi {
@@ -59,26 +59,26 @@ use abi::FiatToken;
 /// The signed fields of EIP-3009.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Authorization {
-    /// The payer.
+    /// The paying address.
     pub from: Address,
-    /// The recipient.
+    /// The receiving address.
     pub to: Address,
-    /// Base units: 10^-6 USDC.
+    /// Amount in base units (10^-6 USDC).
     pub value: U256,
     /// Not valid at or before this second since the epoch.
     pub valid_after: U256,
     /// Not valid at or after this second since the epoch.
     pub valid_before: U256,
-    /// Of the payer's choice; the token takes each once.
+    /// Chosen by the payer; the token accepts each nonce once.
     pub nonce: B256,
 }
 
-/// What can be wrong with a signature before it is sent.
+/// The signature is longer than [`MAX_SIGNATURE_LEN`]; the value is its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature has {0} bytes, at most {MAX_SIGNATURE_LEN} are allowed")]
 pub struct SignatureTooLong(pub usize);
 
-/// The token of one chain: where it is and what its EIP-712 domain contains.
+/// The token of one chain: its address, and the content of its EIP-712 domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     chain_id: u64,
@@ -87,8 +87,8 @@ pub struct Token {
 }
 
 impl Token {
-    /// Name and version as the contract's EIP-712 domain has them: `USD Coin` and `2` on Base, `USDC` and `2` on Base
-    /// Sepolia.
+    /// Creates a token from name and version of the contract's EIP-712 domain: `USD Coin` and `2` on Base, `USDC` and
+    /// `2` on Base Sepolia.
     pub fn new(chain_id: u64, address: Address, name: &str, version: &str) -> Self {
         let domain = Eip712Domain::new(
             Some(name.to_owned().into()),
@@ -109,7 +109,7 @@ impl Token {
         self.chain_id
     }
 
-    /// Of the contract.
+    /// Address of the contract.
     pub const fn address(&self) -> Address {
         self.address
     }
@@ -171,7 +171,7 @@ pub fn transfer_call(authorization: &Authorization, signature: Signature) -> Vec
     .abi_encode()
 }
 
-/// Calldata of `transferWithAuthorization` with a signature of bytes: for every payer, ERC-1271 included.
+/// Calldata of `transferWithAuthorization` with the signature as bytes, for every payer, including ERC-1271 wallets.
 ///
 /// # Errors
 /// [`SignatureTooLong`].
@@ -202,7 +202,7 @@ pub fn cancel_call(authorizer: Address, nonce: B256, signature: Signature) -> Ve
     .abi_encode()
 }
 
-/// Calldata of `cancelAuthorization` with a signature of bytes.
+/// Calldata of `cancelAuthorization` with the signature as bytes.
 ///
 /// # Errors
 /// [`SignatureTooLong`].
@@ -216,7 +216,7 @@ pub fn cancel_bytes_call(authorizer: Address, nonce: B256, signature: &[u8]) -> 
     .abi_encode())
 }
 
-/// Calldata of `transfer`, by whose sender the money is.
+/// Calldata of `transfer`, which debits the sender of the transaction.
 pub fn plain_transfer_call(to: Address, value: U256) -> Vec<u8> {
     FiatToken::transferCall { to, value }.abi_encode()
 }
@@ -226,7 +226,7 @@ pub fn authorization_state_call(authorizer: Address, nonce: B256) -> Vec<u8> {
     FiatToken::authorizationStateCall { authorizer, nonce }.abi_encode()
 }
 
-/// Decodes what `authorizationState` returns; `None` for anything but one canonical bool.
+/// Decodes the result of `authorizationState`; `None` for anything but one canonical bool.
 pub fn decode_authorization_state(data: &[u8]) -> Option<bool> {
     FiatToken::authorizationStateCall::abi_decode_returns_validate(data).ok()
 }
@@ -236,7 +236,7 @@ pub fn balance_call(account: Address) -> Vec<u8> {
     FiatToken::balanceOfCall { account }.abi_encode()
 }
 
-/// Decodes what `balanceOf` returns, in base units; `None` for anything but one word.
+/// Decodes the result of `balanceOf`, in base units; `None` for anything but one word.
 pub fn decode_balance(data: &[u8]) -> Option<U256> {
     FiatToken::balanceOfCall::abi_decode_returns_validate(data).ok()
 }

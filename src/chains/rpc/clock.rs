@@ -1,4 +1,4 @@
-//! The clock of the machine: for rate limits and pauses, not for decisions about money.
+//! The system's monotonic clock, for rate limits and pauses. Not for decisions about funds.
 
 use std::time::{Duration, Instant};
 

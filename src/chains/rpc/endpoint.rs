@@ -1,4 +1,4 @@
-//! State of one endpoint: rate limit, health, height. Time is a parameter.
+//! State of one endpoint: rate limit, health and height. Time is a parameter.
 
 use std::time::Duration;
 
@@ -6,44 +6,44 @@ use super::{EndpointUrl, RpcError, SettingsError};
 
 const FIRST_PAUSE_MS: u64 = 250;
 const MAX_PAUSE_MS: u64 = 30_000;
-/// A token in thousandths, so that a refill of one millisecond is a whole number.
+/// One token in thousandths, so that the refill of one millisecond is a whole number.
 const TOKEN: i64 = 1_000;
 
-/// An endpoint whose height has not grown for so long, while another one is ahead, is used last.
+/// An endpoint whose height has not grown for this time, while another one is ahead, is used last. In milliseconds.
 const STANDSTILL_MS: u64 = 30_000;
 
-/// A height that was shown longer ago says nothing of how far the endpoint is now.
+/// A height counts as outdated after this time, in milliseconds.
 const HEIGHT_TTL_MS: u64 = 30_000;
 
-/// What the endpoints of a pool have shown.
+/// Heights that the endpoints of a pool have shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heights {
-    /// The highest of any endpoint.
+    /// Highest height of any endpoint.
     pub(crate) best: Option<u64>,
-    /// The highest that two endpoints have reached.
+    /// Highest height that two endpoints have reached.
     pub(crate) shared: Option<u64>,
 }
 
 /// One endpoint of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointSettings {
-    /// Where it is.
+    /// URL of the endpoint.
     pub url: EndpointUrl,
-    /// For one HTTP exchange, connection included. Default 5 s.
+    /// Timeout of one HTTP exchange, connection included. Default 5 s.
     pub timeout: Duration,
-    /// Calls per second in the long run; a batch counts its calls. Default 25.
+    /// Sustained calls per second; a batch counts its calls. Default 25.
     pub rate: u32,
     /// Calls that may be made at once. Default 50.
     pub burst: u32,
     /// Largest response, in bytes. Default 16 MiB.
     pub max_response_bytes: usize,
-    /// Blocks or slots that it may be behind before it is used last: behind two others, or behind one while it stands still for
-    /// 30 s. Default 5.
+    /// Blocks or slots that the endpoint may lag before it is used last. It must lag behind two others, or behind one
+    /// while its height has not grown for 30 s. Default 5.
     pub max_lag: u64,
 }
 
 impl EndpointSettings {
-    /// With the defaults.
+    /// Settings with the default values.
     pub const fn new(url: EndpointUrl) -> Self {
         Self {
             url,
@@ -72,27 +72,27 @@ impl EndpointSettings {
     }
 }
 
-/// For metrics and for the operator.
+/// Status of an endpoint, for metrics and operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointStatus {
-    /// Host of the URL.
+    /// Host of the endpoint's URL.
     pub host: String,
     /// Failures since the last response.
     pub consecutive_failures: u32,
-    /// Calls since the pool was opened, as the provider counts them: each call of a batch, whatever came of it.
+    /// Calls since the pool was opened, as the provider counts them: each call of a batch, with any outcome.
     pub calls: u64,
-    /// Milliseconds since the last response that was one; `None` before the first.
+    /// Milliseconds since the last valid response; `None` before the first.
     pub last_response_ago_ms: Option<u64>,
     /// Text of the last failure, without secrets; `None` while healthy.
     pub last_error: Option<String>,
-    /// Highest block or slot that it has shown.
+    /// Highest block or slot that the endpoint has shown.
     pub height: Option<u64>,
-    /// Behind the highest of all endpoints, in blocks or slots; `None` if it has shown no height within 30 s, or its last call has
-    /// failed.
+    /// Lag behind the highest endpoint, in blocks or slots. `None` if it has shown no height within 30 s, or its last
+    /// call has failed.
     pub lag: Option<u64>,
 }
 
-/// See the module.
+/// State of one endpoint; see the module.
 #[derive(Debug)]
 pub(crate) struct EndpointState {
     tokens: i64,
@@ -104,11 +104,11 @@ pub(crate) struct EndpointState {
     last_response_ms: Option<u64>,
     last_error: Option<String>,
     height: Option<u64>,
-    /// When it has last shown a height.
+    /// Time at which it last showed a height.
     height_at_ms: u64,
-    /// When its height has last grown.
+    /// Time at which its height last grew.
     grown_ms: u64,
-    /// Two others have shown another chain than it has: it is used last until then.
+    /// Two others have shown a different chain: the endpoint is used last until this time.
     outvoted_until_ms: u64,
 }
 
@@ -130,15 +130,15 @@ impl EndpointState {
         }
     }
 
-    /// Used last until then. Whether it was not before.
+    /// Uses the endpoint last until this time. Returns whether that is a change.
     pub(crate) fn outvote(&mut self, until_ms: u64, now_ms: u64) -> bool {
         let is_new = now_ms >= self.outvoted_until_ms;
         self.outvoted_until_ms = until_ms;
         is_new
     }
 
-    /// Takes tokens for these calls, or returns how long to wait. A batch larger than the burst goes when the bucket is full
-    /// and leaves it below zero.
+    /// Takes tokens for these calls, or returns how long to wait. A batch larger than the burst is sent when the bucket
+    /// is full and leaves it below zero.
     pub(crate) fn take(&mut self, settings: &EndpointSettings, calls: u32, now_ms: u64) -> Result<(), Duration> {
         let wait = self.wait(settings, calls, now_ms);
         if !wait.is_zero() {
@@ -164,7 +164,7 @@ impl EndpointState {
         Duration::from_millis(refilled.max(self.limited_until_ms.saturating_sub(now_ms)))
     }
 
-    /// What to sort by: the smallest is used first. Failing endpoints come last, after those that lag.
+    /// Sort key: the smallest is used first. Failing endpoints come last, after those that lag.
     pub(crate) fn rank(
         &mut self,
         settings: &EndpointSettings,
@@ -174,7 +174,7 @@ impl EndpointState {
     ) -> (bool, bool, Duration, u32) {
         let behind = |height| self.lag(height).is_some_and(|lag| lag > settings.max_lag);
         let stands_still = now_ms > self.grown_ms.saturating_add(STANDSTILL_MS);
-        // One endpoint alone that says it is ahead does not put the others behind it.
+        // The claim of one endpoint alone does not make the others lag.
         let lagging = behind(heights.shared) || (stands_still && behind(heights.best));
         let wait = self.wait(settings, calls, now_ms);
         let last = now_ms < self.paused_until_ms || now_ms < self.outvoted_until_ms;
@@ -208,7 +208,7 @@ impl EndpointState {
         self.last_error = Some(error.to_string());
     }
 
-    /// The newest height counts, also a lower one: an endpoint may be replaced by one that is behind.
+    /// Records the newest height, even if it is lower: the endpoint may have been replaced by one that is behind.
     pub(crate) fn set_height(&mut self, height: u64, now_ms: u64) {
         if self.height.is_none_or(|old| height > old) {
             self.grown_ms = now_ms;

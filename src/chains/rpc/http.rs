@@ -1,17 +1,17 @@
-//! The transport that leaves the process.
+//! The HTTP transport.
 
 use std::time::Duration;
 
 use super::{BoxFuture, EndpointUrl, Response, Transport, TransportError};
 
-/// HTTP by reqwest.
+/// HTTP transport based on reqwest.
 #[derive(Clone, Debug)]
 pub struct HttpTransport {
     client: reqwest::Client,
 }
 
 impl HttpTransport {
-    /// The client must follow no redirect: a URL with a key in it is for one host.
+    /// The client must not follow redirects: a URL may contain a key for its host.
     pub const fn new(client: reqwest::Client) -> Self {
         Self { client }
     }

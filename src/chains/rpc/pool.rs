@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::endpoint::{EndpointState, Heights};
 use super::{Call, Clock, EndpointSettings, EndpointStatus, RpcError, SettingsError, Transport, wire};
 
-/// Longest wait for our own rate limit within one call.
+/// Maximum wait for our own rate limit within one call.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Calls in one HTTP request; longer batches are sent in parts.
+/// Maximum number of calls in one HTTP request; longer batches are split.
 const MAX_BATCH: usize = 100;
 
 type Results = Vec<Result<Value, RpcError>>;
@@ -38,14 +38,14 @@ struct Endpoint {
     state: Mutex<EndpointState>,
 }
 
-/// What one endpoint answered.
+/// One endpoint's response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointAnswer {
-    /// Position in the settings.
+    /// Index in the settings.
     pub endpoint: usize,
-    /// Host of the URL.
+    /// Host of the endpoint's URL.
     pub host: String,
-    /// Its result.
+    /// Result of the call.
     pub result: Result<Value, RpcError>,
 }
 
@@ -65,10 +65,10 @@ impl std::fmt::Debug for RpcPool {
 }
 
 impl RpcPool {
-    /// In the order of preference: among equally healthy endpoints the first is used.
+    /// Creates a pool. Endpoints are in order of preference: among equally healthy ones the first is used.
     ///
     /// # Errors
-    /// No endpoint, one twice, or a limit of zero.
+    /// No endpoint, a duplicate, or a limit of zero.
     pub fn new(
         settings: Vec<EndpointSettings>,
         transport: Arc<dyn Transport>,
@@ -98,7 +98,7 @@ impl RpcPool {
         })
     }
 
-    /// How many endpoints there are.
+    /// Number of endpoints.
     pub fn len(&self) -> usize {
         self.endpoints.len()
     }
@@ -108,13 +108,13 @@ impl RpcPool {
         self.endpoints.iter().map(|e| e.settings.url.host()).collect()
     }
 
-    /// Never: a pool has at least one endpoint.
+    /// Always false: a pool has at least one endpoint.
     pub fn is_empty(&self) -> bool {
         self.endpoints.is_empty()
     }
 
-    /// Asks the healthiest endpoint, then the next, until one answers. A JSON-RPC error that the chain's state or the call
-    /// itself explains (a revert, a low nonce) is such an answer; see [`RpcError::is_of_endpoint`].
+    /// Queries the healthiest endpoint, then the next, until one responds. A JSON-RPC error explained by the chain's
+    /// state or the call itself (a revert, a low nonce) counts as a response. See [`RpcError::is_endpoint_fault`].
     ///
     /// # Errors
     /// The last endpoint's error; [`RpcError::RateLimited`] if no endpoint may be called within 2 s.
@@ -122,11 +122,11 @@ impl RpcPool {
         self.call_where(method, params, |_| true).await
     }
 
-    /// Like [`RpcPool::call`], but goes on while the result is not accepted: a node that is behind answers `null` for what
-    /// exists. If no endpoint's result is accepted, the first one that came.
+    /// Like [`RpcPool::call`], but tries the next endpoint while the result is not accepted: a lagging node returns
+    /// `null` for existing objects. If no endpoint's result is accepted, returns the first one.
     ///
     /// # Errors
-    /// As [`RpcPool::call`], if no endpoint gave a result at all.
+    /// Same as [`RpcPool::call`], if no endpoint returned a result.
     pub async fn call_where(
         &self,
         method: &str,
@@ -140,10 +140,10 @@ impl RpcPool {
             .unwrap_or_else(|| Err(RpcError::MalformedResponse("no result".to_owned())))
     }
 
-    /// One endpoint, by its position in the settings. Waits at most 2 s for its rate limit.
+    /// Queries one endpoint, by its index in the settings. Waits at most 2 s for its rate limit.
     ///
     /// # Errors
-    /// As it answered.
+    /// The endpoint's error.
     pub async fn call_on(&self, endpoint: usize, method: &str, params: Value) -> Result<Value, RpcError> {
         let Some(endpoint) = self.endpoints.get(endpoint) else {
             return Err(RpcError::Unreachable("no such endpoint".to_owned()));
@@ -155,11 +155,11 @@ impl RpcPool {
             .unwrap_or_else(|| Err(RpcError::MalformedResponse("no result".to_owned())))
     }
 
-    /// Several calls, at most 100, in one request to one endpoint, by its position in the settings. Waits at most 2 s for its
-    /// rate limit.
+    /// Several calls, at most 100, in one request to one endpoint, by its index in the settings. Waits at most 2 s for
+    /// its rate limit.
     ///
     /// # Errors
-    /// As it answered.
+    /// The endpoint's error.
     pub async fn batch_on(&self, endpoint: usize, calls: &[Call]) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
         let Some(endpoint) = self.endpoints.get(endpoint) else {
             return Err(RpcError::Unreachable("no such endpoint".to_owned()));
@@ -169,20 +169,20 @@ impl RpcPool {
         self.exchange(endpoint, request).await
     }
 
-    /// Several calls in one request to one endpoint, results in their order. More than 100 go in parts. Goes on to the next
-    /// endpoint only if the request as a whole fails.
+    /// Several calls in one request to one endpoint, with results in their order. More than 100 are split. Only tries
+    /// the next endpoint if the request fails as a whole.
     ///
     /// # Errors
-    /// As [`RpcPool::call`].
+    /// Same as [`RpcPool::call`].
     pub async fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
         self.batch_where(calls, |_| true).await
     }
 
-    /// Like [`RpcPool::batch`], but goes on while the results of one request are not accepted, as [`RpcPool::call_where`] does.
-    /// `accept` sees at most 100 results at a time.
+    /// Like [`RpcPool::batch`], but tries the next endpoint while the results of one request are not accepted, like
+    /// [`RpcPool::call_where`]. `accept` gets at most 100 results at a time.
     ///
     /// # Errors
-    /// As [`RpcPool::call`], if no endpoint gave results at all.
+    /// Same as [`RpcPool::call`], if no endpoint returned results.
     pub async fn batch_where(
         &self,
         calls: &[Call],
@@ -196,13 +196,13 @@ impl RpcPool {
         Ok(results)
     }
 
-    /// Asks every endpoint at the same time and gives each one's own answer, in the order of the settings. For raw
-    /// transactions: accepted is what one endpoint accepted.
+    /// Queries every endpoint concurrently and returns each response, in the order of the settings. For raw
+    /// transactions: acceptance by one endpoint is enough.
     pub async fn send_to_all(&self, method: &str, params: Value) -> Vec<EndpointAnswer> {
         self.call_each(method, params).await
     }
 
-    /// Asks every endpoint at the same time and gives each one's own answer, in the order of the settings. For proofs that
+    /// Queries every endpoint concurrently and returns each response, in the order of the settings. For proofs that
     /// need two.
     pub async fn call_each(&self, method: &str, params: Value) -> Vec<EndpointAnswer> {
         join_all((0..self.endpoints.len()).map(|endpoint| {
@@ -225,7 +225,7 @@ impl RpcPool {
         }
     }
 
-    /// Two others have shown another chain than this endpoint: for ten minutes it is used after all others.
+    /// Two others have shown a different chain than this endpoint: for ten minutes it is used after all others.
     pub fn outvote(&self, endpoint: usize) {
         const OUTVOTED_MS: u64 = 600_000;
         if let Some(endpoint) = self.endpoints.get(endpoint) {
@@ -259,14 +259,14 @@ impl RpcPool {
         }
     }
 
-    /// Of each endpoint, in the order of the settings.
+    /// Status of each endpoint, in the order of the settings.
     pub fn status(&self) -> Vec<EndpointStatus> {
         let (best, now_ms) = (self.best_height(), self.clock.now_ms());
         let status = |e: &Endpoint| e.state.lock().status(&e.settings, best, now_ms);
         self.endpoints.iter().map(status).collect()
     }
 
-    // Until the results of one endpoint are accepted; else the first that came, else the last failure.
+    // Queries endpoints until results are accepted; otherwise returns the first results, otherwise the last failure.
     async fn in_turn(&self, request: Request<'_>, accept: impl Fn(&Results) -> bool) -> Result<Results, RpcError> {
         let (mut failure, mut fallback) = (None, None);
         for index in self.by_health(request.calls()) {
@@ -292,7 +292,7 @@ impl RpcPool {
     fn by_health(&self, calls: u32) -> Vec<usize> {
         let (heights, now_ms) = (self.heights(), self.clock.now_ms());
         let mut order: Vec<usize> = (0..self.endpoints.len()).collect();
-        // Stable: the order of the settings decides between equals.
+        // A stable sort: the order of the settings decides between equals.
         order.sort_by_cached_key(|index| {
             let endpoint = &self.endpoints[*index];
             endpoint.state.lock().rank(&endpoint.settings, calls, heights, now_ms)

@@ -1,4 +1,4 @@
-//! A transport whose answers a test writes, and a clock that a test moves.
+//! A scripted transport, and a clock that tests control.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::{BoxFuture, Clock, EndpointUrl, Response, Transport, TransportError};
 
 type Answer = Box<dyn Fn(&str, &Value) -> Result<Response, TransportError> + Send + Sync>;
 
-/// Answers by a function of host and request, and records both.
+/// Responds with a function of host and request, and records both.
 pub(crate) struct ScriptTransport {
     answer: Answer,
     pub(crate) requests: Mutex<Vec<(String, Value)>>,
@@ -26,13 +26,13 @@ impl ScriptTransport {
         }
     }
 
-    /// The answers in turn, for any request; unreachable after the last.
+    /// Responds with these answers in turn, for any request; unreachable after the last one.
     pub(crate) fn in_turn(answers: Vec<Result<Response, TransportError>>) -> Self {
         let answers = Mutex::new(VecDeque::from(answers));
         Self::new(move |_, request| {
             let next = answers.lock().pop_front();
             let mut response = next.unwrap_or_else(|| Err(TransportError::Unreachable("end of script".to_owned())))?;
-            // A scripted document without an id answers any request.
+            // A scripted document without an id matches any request.
             if let Ok(mut document) = serde_json::from_slice::<Value>(&response.body)
                 && document.is_object()
                 && document.get("id").is_none()
@@ -92,7 +92,7 @@ pub(crate) fn error(request: &Value, code: i64, message: &str) -> Result<Respons
     ok(&json!({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": message}}))
 }
 
-/// Sleeping moves it.
+/// A clock that sleeping advances.
 #[derive(Default)]
 pub(crate) struct TestClock(Mutex<u64>);
 

@@ -70,7 +70,7 @@ fn settings_that_make_no_pool_are_rejected() {
     }
 }
 
-// Checks: what one endpoint sends becomes exactly one typed error.
+// Checks: each response of an endpoint becomes exactly one typed error.
 #[tokio::test]
 async fn responses_become_typed_results() {
     let raw = |status: u16, body: &str| {
@@ -120,7 +120,7 @@ async fn responses_become_typed_results() {
     }
 }
 
-// Checks: a failing endpoint is left for the next one, and used last until its pause is over.
+// Checks: after a failure the next endpoint is used, and the failing one is used last until its pause is over.
 #[tokio::test]
 async fn call_moves_on_to_the_next_endpoint() {
     let transport = ScriptTransport::new(|host, request| match host {
@@ -142,13 +142,13 @@ async fn call_moves_on_to_the_next_endpoint() {
         (status[0].last_response_ago_ms, status[1].last_response_ago_ms),
         (None, Some(0))
     );
-    // After the pause the count of failures still prefers the other one.
+    // After the pause, the failure count still gives preference to the other one.
     h.clock.advance(60_000);
     h.pool.call("m", json!([])).await.unwrap();
     assert_eq!(h.transport.hosts().last().unwrap(), "b.example");
 }
 
-// Checks: the calls of an endpoint are counted as its provider does: each of a batch for itself, failed ones too.
+// Checks: calls are counted like at the provider: each call of a batch separately, including failed ones.
 #[tokio::test]
 async fn calls_are_counted_for_each_endpoint() {
     let transport = ScriptTransport::new(|host, request| match (host, request.as_array()) {
@@ -171,7 +171,7 @@ async fn calls_are_counted_for_each_endpoint() {
     assert_eq!(calls, [2, 5]);
 }
 
-// Checks: an error that the chain explains is an answer, not a reason to ask the next endpoint.
+// Checks: an error explained by the chain's state is a response; the next endpoint is not queried.
 #[tokio::test]
 async fn chain_errors_end_the_call() {
     for (code, requests) in [(-32000, 1), (3, 1), (-32603, 2), (-32005, 2), (-32601, 2)] {
@@ -183,7 +183,7 @@ async fn chain_errors_end_the_call() {
     }
 }
 
-// Checks: a revert that a node reports as an internal error is the chain's answer all the same.
+// Checks: a revert that a node reports as an internal error still counts as the chain's response.
 #[tokio::test]
 async fn internal_error_with_revert_data_ends_the_call() {
     let transport = ScriptTransport::new(|_, request| {
@@ -218,7 +218,7 @@ async fn null_result_moves_on_to_the_next_endpoint() {
     assert_eq!(found, Ok(Value::Null));
 }
 
-// Checks: rate and burst, with waits of our own, and that another endpoint is used before waiting.
+// Checks: rate and burst with our own waits; another endpoint is used before waiting.
 #[tokio::test]
 async fn rate_limit_holds_in_the_long_run() {
     let limited = |host| EndpointSettings {
@@ -269,7 +269,7 @@ async fn limited_endpoint_is_left_alone_until_retry_after() {
     assert_eq!(h.pool.call("m", json!([])).await, Ok(json!(1)));
 }
 
-// Checks: every endpoint's own answer, whatever the others answer.
+// Checks: every endpoint's own response is returned, whatever the others respond.
 #[tokio::test]
 async fn each_endpoint_answers_for_itself() {
     let transport = ScriptTransport::new(|host, request| match host {
@@ -293,7 +293,8 @@ async fn each_endpoint_answers_for_itself() {
     ));
 }
 
-// Checks: results in the order of the calls, whatever the order of the responses; parts of 100; missing ones are errors.
+// Checks: results are in the order of the calls, whatever the order of the responses. Requests have at most 100 calls,
+// and missing results are errors.
 #[tokio::test]
 async fn batch_results_are_in_order() {
     let transport = ScriptTransport::new(|_, request| {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Response, RpcError, TransportError, bounded};
 
-/// Without `Retry-After` a limited endpoint is left alone for this long.
+/// Pause of a rate-limited endpoint without `Retry-After`.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
-/// A longer `Retry-After` is cut to this.
+/// Maximum `Retry-After`; longer values are reduced to this.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
@@ -28,7 +28,7 @@ pub(crate) fn batch(
 ) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
     let documents = match document(response)? {
         Value::Array(documents) => documents,
-        // An endpoint that rejects a batch as a whole answers with one error object.
+        // An endpoint that rejects a whole batch responds with one error object.
         other => {
             result(other, first)?;
             return Err(malformed_response("one response to a batch"));
@@ -64,7 +64,7 @@ fn document(response: Result<Response, TransportError>) -> Result<Value, RpcErro
             retry_after: retry_after.min(MAX_RETRY_AFTER),
         });
     }
-    // Some nodes send the error object with a status of failure; the object has more detail.
+    // Some nodes send the error object with an HTTP error status; the object has more detail.
     match serde_json::from_slice(&response.body) {
         Ok(document @ Value::Array(_)) if response.status < 300 => Ok(document),
         Ok(document @ Value::Object(_))
@@ -79,7 +79,7 @@ fn document(response: Result<Response, TransportError>) -> Result<Value, RpcErro
 
 fn result(mut document: Value, id: u64) -> Result<Value, RpcError> {
     if document.get("error").is_some_and(|error| !error.is_null()) {
-        // An endpoint that could not read the request cannot repeat its id.
+        // An endpoint that could not parse the request cannot repeat its id.
         if !matches!(&document["id"], Value::Null) && document["id"].as_u64() != Some(id) {
             return Err(malformed_response("response to another call"));
         }

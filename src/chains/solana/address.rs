@@ -29,9 +29,9 @@ pub const GENESIS_MAINNET: Pubkey = constant(b"5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpK
 /// Genesis hash of devnet.
 pub const GENESIS_DEVNET: Pubkey = constant(b"EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG");
 
-/// Most seeds of a derived address, the bump included (Solana's `MAX_SEEDS`).
+/// Maximum number of seeds of a derived address, including the bump (Solana's `MAX_SEEDS`).
 const MAX_SEEDS: usize = 16;
-/// Longest seed in bytes (Solana's `MAX_SEED_LEN`).
+/// Maximum length of a seed in bytes (Solana's `MAX_SEED_LEN`).
 const MAX_SEED_BYTES: usize = 32;
 
 /// Decodes an address at compile time; a malformed one does not compile.
@@ -44,8 +44,8 @@ pub fn base58(bytes: &[u8]) -> String {
     bs58::encode(bytes).into_string()
 }
 
-/// Decodes exactly `N` bytes of base58, or `None`. Longer text is rejected before it is decoded: decoding takes time
-/// quadratic in the length.
+/// Decodes exactly `N` bytes of base58; otherwise `None`. Longer text is rejected before decoding, which takes
+/// quadratic time.
 pub fn parse_base58<const N: usize>(text: &str) -> Option<[u8; N]> {
     // A byte takes log(256)/log(58) < 1.366 characters.
     if text.len() > N * 1366 / 1000 + 1 {

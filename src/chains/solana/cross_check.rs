@@ -1,8 +1,8 @@
-//! What several endpoints list alike. Pure.
+//! Agreement between the listings of several endpoints. No I/O.
 //!
-//! One endpoint alone makes nothing final: a transaction is final where two endpoints list it in the same slot with the same
-//! success, and nothing before it is listed by one of them alone. The lists are compared as a whole, so that what one leaves out
-//! is found by the other.
+//! One endpoint alone makes nothing final. A transaction is final if two endpoints list it in the same slot with the
+//! same success. In addition, all earlier transactions in their lists must agree. Whole lists are compared, so that a
+//! transaction omitted by one endpoint is found by the other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,31 +10,31 @@ use super::follow::{Entry, Follower, Listing, OVERLAP_SLOTS, Row};
 use super::status::Commitment;
 use super::transaction::Signature;
 
-/// Endpoints whose same answer counts as final, where there are as many.
+/// Number of endpoints that must agree for a result to be final, if that many are configured.
 pub const WITNESSES: usize = 2;
-/// Most transactions that are named as disputed.
+/// Maximum number of transactions listed as disputed.
 const MAX_DISPUTED: usize = 100;
 
-/// How many endpoints must show the same, of so many.
+/// Number of endpoints that must agree, out of `endpoints`.
 pub const fn witnesses(endpoints: usize) -> usize {
     if endpoints < WITNESSES { 1 } else { WITNESSES }
 }
 
-/// What counts as final, and by whom.
+/// The part of the listings that counts as final, and the endpoints that agree on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Everything up to this slot is listed alike; 0 for nothing.
+    /// The listings agree up to this slot; 0 for none.
     pub slot: u64,
-    /// The listings that agree, by position.
+    /// Indexes of the listings that agree.
     pub by: Vec<usize>,
-    /// Transactions that are final, oldest first; also known ones.
+    /// Final transactions, oldest first, including known ones.
     pub finals: Vec<Row>,
-    /// Transactions that some listing shows otherwise than another one, in slots that both have as final. At most 100.
+    /// Transactions on which two listings differ, in slots that both have as final. At most 100.
     pub disputed: Vec<Row>,
 }
 
 impl Agreement {
-    /// One endpoint's word, where there is no other endpoint.
+    /// The result of a single endpoint, if there is no other.
     pub fn alone(listing: &Listing) -> Self {
         let finals = listing
             .entries
@@ -48,7 +48,7 @@ impl Agreement {
         }
     }
 
-    /// What the two listings show alike that agree furthest; nothing with fewer than two.
+    /// The agreement of the two listings that agree furthest; empty with fewer than two.
     pub fn from_listings(follower: &Follower, listings: &[Listing]) -> Self {
         let (mut best, mut disputed) = (Self::default(), BTreeMap::new());
         for (one, first) in listings.iter().enumerate() {
@@ -66,7 +66,8 @@ impl Agreement {
         best
     }
 
-    /// Whether further listings could not be of use: it goes beyond what is covered, and no listing has come much further.
+    /// Whether further listings would not help: the agreement goes beyond the covered slot, and no listing goes much
+    /// further.
     pub fn is_enough(&self, follower: &Follower, listings: &[Listing]) -> bool {
         let furthest = listings.iter().map(|listing| listing.history.finalized_slot).max();
         self.disputed.is_empty()
@@ -74,12 +75,12 @@ impl Agreement {
             && furthest.is_none_or(|furthest| furthest <= self.slot.saturating_add(OVERLAP_SLOTS))
     }
 
-    /// Whether the listings differ in nothing that both have as final.
+    /// Whether the listings agree on everything that both have as final.
     pub fn is_whole(&self) -> bool {
         !self.by.is_empty() && self.disputed.is_empty()
     }
 
-    /// The first of its new final transactions, at least `most` if there are so many, whole slots only.
+    /// The first new final transactions: at least `most` if available, in whole slots.
     pub fn first(&self, follower: &Follower, most: usize) -> Self {
         let (mut finals, known) = (self.finals.clone(), follower.finals());
         finals.retain(|row| !known.contains(&row.id));
@@ -95,14 +96,14 @@ impl Agreement {
         first
     }
 
-    /// Leaves out this slot and all behind it.
+    /// Removes this slot and all later ones.
     pub fn end_before(&mut self, slot: u64) {
         self.slot = self.slot.min(slot.saturating_sub(1));
         self.finals.retain(|row| row.slot < slot);
     }
 }
 
-/// Two listings, compared.
+/// A comparison of two listings.
 struct Pair {
     slot: u64,
     finals: Vec<Row>,
@@ -111,7 +112,7 @@ struct Pair {
 
 impl Pair {
     fn new(follower: &Follower, one: &Listing, other: &Listing) -> Self {
-        // How far both have come: the lower of the two.
+        // The slot that both have reached: the lower of the two.
         let bound = one.history.finalized_slot.min(other.history.finalized_slot);
         let index = |listing: &Listing| -> HashMap<Signature, Entry> {
             let entries = listing.entries.iter().map(|entry| (entry.id, *entry));
@@ -119,7 +120,7 @@ impl Pair {
         };
         let (in_one, in_other, known) = (index(one), index(other), follower.finals());
         let differs = |entry: &&Entry, listed: &HashMap<Signature, Entry>| {
-            // Of the slot that bounds the pages a walk lists a part.
+            // A scan lists only a part of the slot that bounds the pages.
             let compared = entry.slot <= bound && follower.oldest_slot().is_none_or(|oldest| entry.slot > oldest);
             let alike = listed.get(&entry.id).is_some_and(|listed| listed.row() == entry.row());
             compared && !alike && !known.contains(&entry.id)
@@ -133,7 +134,7 @@ impl Pair {
             both == Some(Commitment::Finalized)
         };
         let reached = one.entries.iter().filter(|entry| entry.slot <= bound);
-        // A node behind the same endpoint that is not as far.
+        // Another node of the same endpoint may lag.
         let late = reached
             .clone()
             .filter(|e| alike(e).is_some() && !is_final(e) && !known.contains(&e.id));

@@ -1,4 +1,4 @@
-//! Messages before their accounts are numbered: instructions with addresses and rights.
+//! Messages before compilation: instructions with addresses and account rights.
 
 use super::address::{Pubkey, base58};
 use super::message::{CompiledInstruction, Header, MAX_ACCOUNTS, Message, Version};
@@ -7,7 +7,7 @@ use super::transaction::{MAX_TRANSACTION_BYTES, WireError};
 /// An account of an [`Instruction`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountMeta {
-    /// Address.
+    /// Address of the account.
     pub key: Pubkey,
     /// Whether the account must sign.
     pub signer: bool,
@@ -41,25 +41,25 @@ impl AccountMeta {
     }
 }
 
-/// A call of a program before its accounts are numbered.
+/// A call of a program, before account indexes are assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// Address of the program.
     pub program: Pubkey,
     /// Accounts in the program's order.
     pub accounts: Vec<AccountMeta>,
-    /// Arguments.
+    /// Arguments for the program.
     pub data: Vec<u8>,
 }
 
-/// A message before its accounts are numbered.
+/// A message before account indexes are assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Account 0.
+    /// The fee payer, which becomes account 0.
     pub fee_payer: Pubkey,
-    /// A recent blockhash.
+    /// Blockhash of the transaction.
     pub blockhash: [u8; 32],
-    /// In order of execution.
+    /// Instructions in order of execution.
     pub instructions: Vec<Instruction>,
     /// Version of the message.
     pub version: Version,
@@ -68,14 +68,14 @@ pub struct Draft {
 /// The bytes of a compiled message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// What is signed.
+    /// The bytes to sign.
     pub message: Vec<u8>,
     /// The signers in the order of the signature slots; the fee payer is first.
     pub signers: Vec<Pubkey>,
 }
 
 impl Draft {
-    /// Numbers the accounts and writes the message: the same bytes as `compileTransactionMessage` of @solana/kit.
+    /// Assigns account indexes and encodes the message: the same bytes as `compileTransactionMessage` of @solana/kit.
     ///
     /// # Errors
     /// [`WireError::Malformed`] with more than 256 accounts, more than 127 signers, or an instruction longer than a
@@ -83,7 +83,7 @@ impl Draft {
     pub fn compile(&self) -> Result<Compiled, WireError> {
         let accounts = self.accounts();
         let signers: Vec<Pubkey> = accounts.iter().filter(|a| a.signer).map(|a| a.key).collect();
-        // More than 127 signers would read as a version byte; they do not fit into a transaction anyway.
+        // More than 127 signers would be parsed as a version byte; they do not fit into a transaction anyway.
         if accounts.len() > MAX_ACCOUNTS || signers.len() > 127 {
             return Err(WireError::Malformed("more accounts than a message can name"));
         }
@@ -132,8 +132,8 @@ impl Draft {
         })
     }
 
-    /// Every account once, with the rights of all its uses: the fee payer, then signers before the rest, writable before
-    /// read-only, and within each group in the order of @solana/kit.
+    /// Every account once, with the combined rights of all its uses. Order: fee payer, other signers, then the rest.
+    /// Writable accounts precede read-only ones. Each group is in the order of @solana/kit.
     fn accounts(&self) -> Vec<AccountMeta> {
         let mut all = vec![AccountMeta::writable_signer(self.fee_payer)];
         let mut add = |meta: AccountMeta| match all.iter_mut().find(|account| account.key == meta.key) {
@@ -152,8 +152,8 @@ impl Draft {
     }
 }
 
-/// Orders addresses as JavaScript's `Intl.Collator('en', { caseFirst: 'lower' })` orders their base58 text: by characters
-/// without regard to case, and only between equal ones lower case before upper case.
+/// Orders addresses like JavaScript's `Intl.Collator('en', { caseFirst: 'lower' })` orders their base58 text. Compares
+/// characters case-insensitively; lower case comes before upper case only between equal texts.
 fn collation_key(key: &Pubkey) -> (String, Vec<bool>) {
     let text = base58(key);
     let upper = text.bytes().map(|byte| byte.is_ascii_uppercase()).collect();

@@ -1,4 +1,4 @@
-//! What a transaction costs its fee payer, computed from the message alone.
+//! The fees of a transaction, computed from its message alone.
 
 use super::address::COMPUTE_BUDGET;
 use super::message::Message;
@@ -7,45 +7,46 @@ use super::token::PaymentInstruction;
 /// Base fee of one signature in lamports.
 pub const LAMPORTS_PER_SIGNATURE: u64 = 5000;
 
-/// Most compute units of a transaction; a higher limit counts as this one.
+/// Maximum compute units of a transaction; higher limits are reduced to this.
 pub const MAX_UNITS: u32 = 1_400_000;
 
-/// Units that an instruction gets where the transaction sets no limit.
+/// Units per instruction if the transaction sets no limit.
 const DEFAULT_UNITS_PER_INSTRUCTION: u32 = 200_000;
 
-/// The default of the priority fee cap, in lamports.
+/// Default cap of the priority fee, in lamports.
 pub const DEFAULT_PRIORITY_FEE_CAP: u64 = 20_000;
 
-/// What a transaction costs its fee payer, in lamports.
+/// Cost of a transaction for its fee payer, in lamports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fees {
-    /// 5,000 a signature.
+    /// Base fee: 5,000 per signature.
     pub base: u64,
-    /// Unit limit × unit price, rounded up to a lamport.
+    /// Priority fee: unit limit × unit price, rounded up to a lamport.
     pub priority: u64,
-    /// Rent of accounts that the transaction creates at the fee payer's expense. The caller sets it; [`fees_of`] gives 0.
+    /// Rent of accounts that the transaction creates at the fee payer's expense. The caller sets it; [`fees_for`]
+    /// returns 0.
     pub rent: u64,
 }
 
 impl Fees {
-    /// Base and priority fee: charged also when the transaction fails on chain.
+    /// Base and priority fee: also charged if the transaction fails on chain.
     pub const fn charged(&self) -> u64 {
         self.base.saturating_add(self.priority)
     }
 
-    /// All of it: charged at most, when the transaction succeeds.
+    /// The total: maximum charge, if the transaction succeeds.
     pub const fn at_most(&self) -> u64 {
         self.charged().saturating_add(self.rent)
     }
 }
 
-/// Why fees cannot be stated: the runtime rejects the transaction.
+/// Why the fees cannot be computed: the runtime rejects the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeeError {
     /// Unit limit or price is set twice.
     #[error("the transaction sets its compute budget twice")]
     Duplicate,
-    /// An instruction of the compute budget program that is malformed, or that Purser does not accept.
+    /// An instruction of the compute budget program is malformed, or Purser does not accept it.
     #[error("the transaction has an unknown compute budget instruction")]
     Unknown,
 }

@@ -121,7 +121,7 @@ pub enum FollowError {
     /// The page does not continue the previous one: slots or their order contradict it.
     #[error("the endpoint's pages of signatures contradict each other")]
     Inconsistent,
-    /// The endpoint does not list a transaction that is known to be final: its history is incomplete or on another chain.
+    /// The endpoint does not list a known final transaction: its history is incomplete or on another chain.
     #[error("the endpoint does not list a finalised transaction")]
     Gap,
     /// More than [`MAX_SCAN_SIGNATURES`] signatures.

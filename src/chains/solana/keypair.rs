@@ -8,10 +8,10 @@ use zeroize::Zeroizing;
 use super::address::{Pubkey, base58, parse_base58};
 use super::transaction::Signature;
 
-/// An ed25519 key pair. The secret is overwritten when it is dropped and is never printed: `Debug` shows the address.
+/// An ed25519 key pair. The secret is zeroized on drop and never printed: `Debug` shows the address.
 pub struct Keypair(SigningKey);
 
-/// Why text is not a secret key. No variant carries the text.
+/// Why a text is not a secret key. No variant contains the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Neither of the two formats.
@@ -23,13 +23,13 @@ pub enum KeyError {
 }
 
 impl Keypair {
-    /// The key pair of a 32-byte ed25519 seed.
+    /// Derives the key pair from a 32-byte ed25519 seed.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// Reads a secret key: the JSON array of `solana-keygen`, or base58 of the same 64 bytes. Surrounding white space is
-    /// ignored.
+    /// Parses a secret key: the JSON array of `solana-keygen`, or base58 of the same 64 bytes. Surrounding white space
+    /// is ignored.
     ///
     /// # Errors
     /// See [`KeyError`].
@@ -46,7 +46,7 @@ impl Keypair {
             .map_err(|_| KeyError::Mismatch)
     }
 
-    /// The address.
+    /// Address of the key pair.
     pub fn address(&self) -> Pubkey {
         self.0.verifying_key().to_bytes()
     }

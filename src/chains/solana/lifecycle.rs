@@ -1,8 +1,9 @@
-//! The life of one co-signed transaction, from prepared to final, failed or expired. Pure: time and the nodes' answers come
-//! in, what to do next comes out.
+//! Life cycle of one co-signed transaction, from prepared to final, failed or expired. No I/O: time and the nodes'
+//! responses are the input, the next steps the output.
 //!
-//! A transaction is seen by one endpoint's word, and failed or final by two that show the same slot and success, where there are two. The
-//! expiry proof needs two that are past the last valid block height at `finalized` without it; until then the outcome is unknown.
+//! One endpoint is enough to show a transaction as seen. If there are two, both must show the same slot and success for
+//! it to be failed or final. The expiry proof needs two endpoints that are past the last valid block height at
+//! `finalized` without it. Until then the outcome is unknown.
 
 mod evidence;
 
@@ -13,34 +14,34 @@ use super::transaction::Signature;
 use self::evidence::View;
 pub use self::evidence::{Absence, Evidence, StatusAnswer};
 
-/// Endpoints whose agreement is an expiry proof.
+/// Number of endpoints whose agreement is an expiry proof.
 pub const EXPIRY_PROOF_ENDPOINTS: usize = 2;
 
-/// Blocks for which a blockhash is valid.
+/// Number of blocks for which a blockhash is valid.
 pub const BLOCKHASH_BLOCKS: u64 = 150;
 
-/// What is known of a transaction before it is sent.
+/// A transaction before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// Its id.
+    /// Transaction id.
     pub id: Signature,
-    /// The last block height at which it can execute. For a blockhash that the client chose: the block height at which
-    /// a node reported it valid, plus [`BLOCKHASH_BLOCKS`].
+    /// Last block height at which it can execute. If the client chose the blockhash: the block height at which a node
+    /// reported it valid, plus [`BLOCKHASH_BLOCKS`].
     pub last_valid_block_height: u64,
-    /// A slot before which it cannot have executed: that of the answer which gave the blockhash, or earlier.
+    /// The transaction cannot have executed before this slot: the slot of the response with the blockhash, or earlier.
     pub not_before_slot: u64,
 }
 
-/// Intervals in milliseconds.
+/// Intervals of queries and sends, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    /// Between two sends to every endpoint.
+    /// Interval between sends to every endpoint.
     pub resend_ms: u64,
-    /// Between two status queries until the transaction is confirmed.
+    /// Interval between status queries until the transaction is confirmed.
     pub status_ms: u64,
-    /// Between two status queries from then on.
+    /// Interval between status queries after it is confirmed.
     pub final_ms: u64,
-    /// Between two attempts to prove the expiry.
+    /// Interval between attempts to prove the expiry.
     pub proof_ms: u64,
 }
 
@@ -55,27 +56,27 @@ impl Default for Pacing {
     }
 }
 
-/// Where the transaction is in its life.
+/// Stage of the life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Never sent as far as is known.
+    /// Never sent, as far as is known.
     Prepared,
     /// Sent, not on chain; it may still settle.
     Sent,
     /// On chain, with its effects.
     Succeeded {
-        /// Slot of its block.
+        /// Slot of the transaction's block.
         slot: u64,
-        /// How certain the block is; final at [`Commitment::Finalized`].
+        /// Commitment of the block; final at [`Commitment::Finalized`].
         level: Commitment,
     },
     /// On chain, without its effects. Below [`Commitment::Finalized`] another fork may still execute it.
     Failed {
-        /// Slot of its block.
+        /// Slot of the transaction's block.
         slot: u64,
-        /// How certain the block is.
+        /// Commitment of the block.
         level: Commitment,
-        /// Why.
+        /// Error of the execution.
         error: TransactionError,
     },
     /// Not on chain, and can never settle.
@@ -83,7 +84,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Whether nothing can change any more, as far as the chain's rules go.
+    /// Whether the stage can no longer change under the chain's rules.
     pub const fn is_final(&self) -> bool {
         match self {
             Self::Prepared | Self::Sent => false,
@@ -96,9 +97,9 @@ impl Stage {
 /// A change of stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// Before.
+    /// Stage before the change.
     pub from: Stage,
-    /// After.
+    /// Stage after the change.
     pub to: Stage,
 }
 
@@ -115,7 +116,7 @@ impl Transition {
     }
 }
 
-/// What to do now.
+/// Actions that are due now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     /// Send the bytes to every endpoint.
@@ -126,13 +127,13 @@ pub struct Due {
     pub proof: bool,
 }
 
-/// See the module.
+/// State of one transaction; see the module.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     prepared: Prepared,
     pacing: Pacing,
     views: Vec<View>,
-    /// The first final answer that enough endpoints gave; nothing overrides it.
+    /// The first final response that enough endpoints gave; nothing overrides it.
     finalized: Option<SignatureStatus>,
     stage: Stage,
     sent: bool,
@@ -168,12 +169,12 @@ impl Lifecycle {
         }
     }
 
-    /// The present stage.
+    /// The current stage.
     pub const fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// Number of endpoints that show it in the slot and with the success of the present stage, at `confirmed` at least.
+    /// Number of endpoints that show it in the slot and with the success of the current stage, at least at `confirmed`.
     pub fn shown_by(&self) -> usize {
         let (at, failed) = match &self.stage {
             Stage::Succeeded { slot, .. } => (*slot, false),
@@ -189,7 +190,7 @@ impl Lifecycle {
             .count()
     }
 
-    /// What was prepared.
+    /// The prepared transaction.
     pub const fn prepared(&self) -> &Prepared {
         &self.prepared
     }
@@ -199,13 +200,13 @@ impl Lifecycle {
         self.views.iter().filter(|view| view.proof).count()
     }
 
-    /// Whether the blockhash is past its last valid height by any report while the outcome is unknown: it needs the
-    /// expiry proof, and an alarm if that does not come.
+    /// Whether any endpoint reports the blockhash as past its last valid height while the outcome is unknown. The
+    /// transaction then needs the expiry proof, and an alarm without one.
     pub fn awaits_proof(&self) -> bool {
         matches!(self.stage, Stage::Prepared | Stage::Sent) && self.block_height > self.prepared.last_valid_block_height
     }
 
-    /// What to do at `now_ms`. Each kind is due again only after its interval.
+    /// The actions due at `now_ms`. Each kind is due again only after its interval.
     pub fn due(&mut self, now_ms: u64) -> Due {
         let open = match &self.stage {
             Stage::Prepared | Stage::Sent => true,
@@ -213,7 +214,7 @@ impl Lifecycle {
             Stage::Expired => false,
         };
         let mut due = Due::default();
-        // An endpoint that is past the point at `finalized` is reason enough to stop: the bytes cannot execute there.
+        // If one endpoint is past that height at `finalized`, sending stops: the bytes cannot execute there.
         if open && self.proofs() == 0 && now_ms >= self.next_send_ms {
             due.send = true;
             self.next_send_ms = now_ms.saturating_add(self.pacing.resend_ms);
@@ -234,18 +235,18 @@ impl Lifecycle {
         due
     }
 
-    /// The bytes were handed to at least one endpoint, whatever it answered: from now on they may execute.
+    /// Records that the bytes were sent to at least one endpoint, whatever it responded: they may now execute.
     pub fn sent(&mut self) -> Option<Transition> {
         self.sent = true;
         self.settle()
     }
 
-    /// A block height that any endpoint reported, at any commitment.
+    /// Records a block height that any endpoint reported, at any commitment.
     pub fn block_height(&mut self, height: u64) {
         self.block_height = self.block_height.max(height);
     }
 
-    /// An endpoint answered a status query. An answer older than the endpoint's last one is ignored.
+    /// Records an endpoint's response to a status query. A response older than the endpoint's last one is ignored.
     pub fn status(&mut self, endpoint: usize, answer: StatusAnswer) -> Option<Transition> {
         let view = self.views.get_mut(endpoint)?;
         if view.is_newer_than(answer.context_slot) {
@@ -254,13 +255,13 @@ impl Lifecycle {
         view.context_slot = answer.context_slot;
         match answer.found {
             Some(status) => self.record_status(endpoint, status),
-            // The cache forgets; only a search of history, an `Absence`, takes a sighting back.
+            // The status cache forgets. Only a search of the history, an `Absence`, removes an earlier status.
             None => return None,
         }
         self.settle()
     }
 
-    /// An endpoint searched its history.
+    /// Records the result of an endpoint's search of its history.
     pub fn evidence(&mut self, endpoint: usize, evidence: Evidence) -> Option<Transition> {
         match evidence {
             Evidence::Found { context_slot, status } => {
@@ -271,7 +272,7 @@ impl Lifecycle {
         }
     }
 
-    /// An endpoint searched its history and does not know the transaction.
+    /// Records that an endpoint searched its history and does not have the transaction.
     pub fn record_absence(&mut self, endpoint: usize, absence: Absence) -> Option<Transition> {
         self.block_height(absence.finalized_block_height);
         let proof = absence.proves_expiry_of(&self.prepared);
@@ -281,8 +282,8 @@ impl Lifecycle {
         }
         view.context_slot = absence.context_slot;
         view.proof |= proof;
-        // What this endpoint had seen is gone. What another has seen in a slot that is finalised here without the
-        // transaction was on a fork, unless that one has it as final: then one of the two is wrong.
+        // Clear this endpoint's status. If this endpoint finalised a slot without the transaction, a status of another
+        // endpoint in that slot was on a fork. If the other shows it as final, one of the two is wrong.
         view.status = None;
         if absence.context_slot >= absence.finalized_slot {
             for view in &mut self.views {
@@ -310,9 +311,9 @@ impl Lifecycle {
         }
     }
 
-    /// What the endpoints show before it is final. A success counts by one endpoint's word, a failure by those of as many as
-    /// must agree: one that is wrong would have a payment declined that is on the chain. Of two that contradict each other
-    /// the one that more endpoints show.
+    /// The status that endpoints show before it is final. One endpoint is enough for a success. A failure needs the
+    /// required number of endpoints: a single wrong one could decline a payment that is on the chain. If two statuses
+    /// conflict, the one that more endpoints show is used.
     fn best_status(&self) -> Option<&SignatureStatus> {
         let seen = self.views.iter().filter_map(|view| view.status.as_ref());
         let ranked = seen.filter_map(|status| {
@@ -325,10 +326,10 @@ impl Lifecycle {
         best.map(|(_, status)| status)
     }
 
-    /// Derives the stage from all that is known.
+    /// Derives the stage from everything that is known.
     fn settle(&mut self) -> Option<Transition> {
         let best = self.finalized.as_ref().or_else(|| self.best_status());
-        // One endpoint alone that has it as final shows no more than that it is there.
+        // A single endpoint with a final status only shows that the transaction is on the chain.
         let highest = match self.finalized {
             Some(_) => Commitment::Finalized,
             None => Commitment::Confirmed,
@@ -349,7 +350,7 @@ impl Lifecycle {
             return None;
         }
         let from = std::mem::replace(&mut self.stage, to.clone());
-        // A fork took it away: it must not wait for the slow interval.
+        // A fork removed it: it must not wait for the slow interval.
         if matches!(to, Stage::Sent) && !matches!(from, Stage::Prepared) {
             (self.next_send_ms, self.next_status_ms) = (0, 0);
         }

@@ -1,4 +1,5 @@
-//! Fees lost to failed payments, counted per paying wallet: a wallet that costs too much is declined for a time. Pure.
+//! Fees lost to failed payments, counted per paying wallet: a wallet that costs too much is declined for a time. No
+//! I/O.
 
 use std::collections::HashMap;
 
@@ -7,13 +8,13 @@ use super::address::Pubkey;
 /// Limits of the fees that one paying wallet may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossLimits {
-    /// Lamports a wallet may cost in a window before its payments are declined.
+    /// Lamports that a wallet may cost in a window before its payments are declined.
     pub lamports: u64,
     /// Length of the window in milliseconds, from the first loss.
     pub window_ms: u64,
     /// How long the wallet's payments are then declined, in milliseconds.
     pub decline_ms: u64,
-    /// Most wallets remembered; the one whose window began first is forgotten for another.
+    /// Maximum number of stored wallets; above it, the wallet with the oldest window is dropped.
     pub wallets: usize,
 }
 
@@ -43,7 +44,7 @@ pub struct LostFees {
 }
 
 impl LostFees {
-    /// No losses.
+    /// Creates counters without losses.
     pub fn new(limits: LossLimits) -> Self {
         Self {
             limits,
@@ -51,7 +52,7 @@ impl LostFees {
         }
     }
 
-    /// A payment of `wallet` failed on chain and cost this much.
+    /// Records that a payment of `wallet` failed on chain, with this cost.
     pub fn lost(&mut self, wallet: Pubkey, lamports: u64, now_ms: u64) {
         let limits = self.limits;
         if !self.wallets.contains_key(&wallet) && self.wallets.len() >= limits.wallets {
@@ -78,7 +79,7 @@ impl LostFees {
         until.checked_sub(now_ms).filter(|left| *left > 0)
     }
 
-    /// Forgets what no longer counts, or else the oldest window.
+    /// Drops entries that no longer count, or else the oldest window.
     fn forget(&mut self, now_ms: u64) {
         let window = self.limits.window_ms;
         self.wallets
@@ -136,7 +137,7 @@ mod tests {
         let mut lost = LostFees::new(limits);
         lost.lost(key(1), 2, 0);
         lost.lost(key(2), 1, 1);
-        // The window of wallet 2 is over, so it makes place; wallet 1 is still declined.
+        // The window of wallet 2 is over, so it is dropped; wallet 1 is still declined.
         lost.lost(key(3), 2, 2000);
         assert!(lost.declined_for_ms(&key(1), 2000).is_some() && lost.declined_for_ms(&key(3), 2000).is_some());
         lost.lost(key(4), 2, 2001);

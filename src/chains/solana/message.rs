@@ -1,16 +1,16 @@
 //! Messages: what a transaction's signers sign. Parsed without copying; built from a [`super::draft::Draft`].
 //!
-//! Parsing rejects what validators reject (non-canonical lengths, indexes out of range, inconsistent headers, trailing
-//! bytes), so that no payment is claimed for a transaction that can never execute.
+//! Parsing rejects what validators reject: non-canonical lengths, indexes out of range, inconsistent headers and
+//! trailing bytes. No payment is then claimed for a transaction that can never execute.
 
 use super::address::{Pubkey, SYSTEM};
 use super::transaction::WireError;
 use super::wire::{Reader, push_bytes, push_length};
 
-/// Most accounts of a message, looked-up ones included: an account index is one byte.
+/// Maximum number of accounts of a message, looked-up ones included: an account index is one byte.
 pub const MAX_ACCOUNTS: usize = 256;
 
-/// Instruction data of the System program's `AdvanceNonceAccount`.
+/// Instruction data of `AdvanceNonceAccount` in the System program.
 const ADVANCE_NONCE: [u8; 4] = [4, 0, 0, 0];
 
 /// Version of a message.
@@ -22,7 +22,7 @@ pub enum Version {
     V0,
 }
 
-/// How the account keys are divided.
+/// Division of the account keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of signers; they come first.
@@ -36,15 +36,15 @@ pub struct Header {
 /// A message, borrowed from its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Version.
+    /// Version of the message.
     pub version: Version,
     /// Division of the keys.
     pub header: Header,
     /// The accounts listed in the message: fee payer first, signers before the rest, writable before read-only.
     pub keys: &'a [Pubkey],
-    /// Limits how long the transaction can execute.
+    /// Limits the time in which the transaction can execute.
     pub blockhash: &'a [u8; 32],
-    /// In order of execution.
+    /// Instructions in order of execution.
     pub instructions: Vec<CompiledInstruction<'a>>,
     /// Lookup tables in use; empty for a legacy message.
     pub lookups: Vec<TableLookup<'a>>,
@@ -57,7 +57,7 @@ pub struct CompiledInstruction<'a> {
     pub program: u8,
     /// Indexes of the accounts.
     pub accounts: &'a [u8],
-    /// Arguments.
+    /// Arguments for the program.
     pub data: &'a [u8],
 }
 
@@ -73,7 +73,7 @@ pub struct TableLookup<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a whole message.
+    /// Parses a whole message.
     ///
     /// # Errors
     /// [`WireError::Malformed`].
@@ -130,7 +130,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// The validators' `sanitize`.
+    /// The checks of the validators' `sanitize`.
     pub(super) fn check(&self) -> Result<(), WireError> {
         let required = usize::from(self.header.required_signatures);
         let listed = self.keys.len();
@@ -162,7 +162,7 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
-    /// Writes the message. The result equals the bytes that were parsed.
+    /// Encodes the message. The result equals the bytes that were parsed.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(super::transaction::MAX_TRANSACTION_BYTES);
         if self.version == Version::V0 {
@@ -218,7 +218,7 @@ impl<'a> Message<'a> {
         index < self.header.required_signatures
     }
 
-    /// Whether the message asks for write access to an account of the list. `false` for looked-up accounts.
+    /// Whether the message requests write access to an account of the list. `false` for looked-up accounts.
     pub fn is_writable(&self, index: u8) -> bool {
         let index = usize::from(index);
         let signers = usize::from(self.header.required_signatures);

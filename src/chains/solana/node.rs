@@ -1,7 +1,7 @@
 //! Typed JSON-RPC calls of a Solana chain.
 //!
-//! Calls whose names end in `_on` query one endpoint; those ending in `_each` query all of them; the rest go to the
-//! healthiest one. Numbers of tokens and lamports are integers throughout: floating-point fields of answers are not read.
+//! Calls whose names end in `_on` query one endpoint; those ending in `_each` query all of them; the rest query the
+//! healthiest one. Token and lamport amounts are integers throughout: floating-point fields of responses are not read.
 
 mod decode;
 pub mod movements;
@@ -27,10 +27,10 @@ use super::token::TokenAccount;
 use super::transaction::Signature;
 use crate::rpc::{RpcError, RpcPool};
 
-/// Most accounts of one `getMultipleAccounts`.
+/// Maximum number of accounts of one `getMultipleAccounts`.
 pub const MAX_ACCOUNTS: usize = 100;
 const TRANSACTION: &str = "getTransaction";
-/// Most signatures of one `getSignatureStatuses`.
+/// Maximum number of signatures of one `getSignatureStatuses`.
 pub const MAX_STATUSES: usize = 256;
 /// JSON-RPC error of a node that has no block of a slot, or does not serve this transaction version.
 const UNSUPPORTED_VERSION: i64 = -32015;
@@ -42,17 +42,17 @@ pub struct Node {
 }
 
 impl Node {
-    /// The chain that these endpoints serve.
+    /// Creates a client for the chain that these endpoints serve.
     pub const fn new(pool: Arc<RpcPool>) -> Self {
         Self { pool }
     }
 
-    /// Number of endpoints.
+    /// Number of configured endpoints.
     pub fn endpoints(&self) -> usize {
         self.pool.len()
     }
 
-    /// The pool.
+    /// The pool of endpoints.
     pub const fn pool(&self) -> &Arc<RpcPool> {
         &self.pool
     }
@@ -64,7 +64,7 @@ impl Node {
         answers.into_iter().map(|answer| decoded(answer.result)).collect()
     }
 
-    /// A recent blockhash at a commitment. At `confirmed` it is rarely on a fork and almost at its full length.
+    /// A recent blockhash at a commitment. At `confirmed` it is rarely on a fork and has almost its full validity left.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -76,7 +76,7 @@ impl Node {
         )
     }
 
-    /// The same of one endpoint.
+    /// Like [`Self::latest_blockhash`], from one endpoint.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -89,7 +89,8 @@ impl Node {
         decode::blockhash(method, &result)
     }
 
-    /// Whether a blockhash can be used now, and the slot of that answer. `false` also means: not known here yet.
+    /// Whether a blockhash can be used now, and the slot of the response. `false` can also mean that the node does not
+    /// know it yet.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -112,7 +113,8 @@ impl Node {
         )
     }
 
-    /// Asks each endpoint for its newest slot, which is recorded for the pool's choice. One that does not answer keeps what it had.
+    /// Queries the newest slot of each endpoint, so that the pool can rank them. An endpoint that does not respond
+    /// retains its last slot.
     pub async fn observe_slots(&self) {
         for answer in self
             .pool
@@ -140,8 +142,8 @@ impl Node {
         )
     }
 
-    /// Statuses of signatures in their order, from one endpoint, and the slot of its oldest answer: one call for each
-    /// [`MAX_STATUSES`]. Without `search_history` only the last 150 slots or so are looked at.
+    /// Statuses of signatures in their order from one endpoint, and the slot of its oldest response. Makes one call per
+    /// [`MAX_STATUSES`]. Without `search_history`, only the last 150 slots or so are searched.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -164,8 +166,8 @@ impl Node {
         Ok((slot, statuses))
     }
 
-    /// What one endpoint knows of a transaction: its position first, then a search of its history, so that the search
-    /// cannot be older than the position. Three calls.
+    /// What one endpoint knows of a transaction. The position is read first, so that the search of its history cannot
+    /// be older. Three calls.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -189,7 +191,7 @@ impl Node {
         join_all((0..self.pool.len()).map(|endpoint| self.evidence_on(endpoint, id))).await
     }
 
-    /// How far one endpoint's history reaches: read before a walk of [`super::follow::Follower`].
+    /// The range of one endpoint's history, to be read before a scan of [`super::follow::Follower`].
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -202,7 +204,7 @@ impl Node {
         })
     }
 
-    /// First slot of which one endpoint has blocks.
+    /// First slot with blocks at one endpoint.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -245,7 +247,7 @@ impl Node {
         commitment: Commitment,
     ) -> Result<Option<ChainTransaction>, NodeError> {
         let found = |result: &Value| !result.is_null();
-        // A version that is newer than this code moves tokens all the same; the form of the JSON does not depend on it.
+        // A newer transaction version can still move tokens, and the JSON format does not depend on it.
         let result = match self
             .pool
             .call_where(TRANSACTION, transaction_params(id, 0, commitment), found)
@@ -260,7 +262,7 @@ impl Node {
         movements(&result, id, token_account, mint)
     }
 
-    /// The same of one endpoint.
+    /// Like [`Self::transaction`], from one endpoint.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -282,7 +284,7 @@ impl Node {
         movements(&result, id, token_account, mint)
     }
 
-    /// Accounts in their order, `None` where none exists, with the slot of the oldest answer: one call for each
+    /// Accounts in their order, `None` for missing ones, with the slot of the oldest response. Makes one call per
     /// [`MAX_ACCOUNTS`].
     ///
     /// # Errors
@@ -317,7 +319,7 @@ impl Node {
         Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
     }
 
-    /// The same of one endpoint.
+    /// Like [`Self::token_account`], from one endpoint.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -334,7 +336,7 @@ impl Node {
         Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
     }
 
-    /// Smallest balance in lamports of an account with this number of bytes.
+    /// Minimum balance in lamports of an account with this number of bytes.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -343,8 +345,8 @@ impl Node {
         decode::number(method, &self.pool.call(method, json!([bytes])).await?)
     }
 
-    /// Sends a signed transaction to every endpoint, by position. Nodes do not repeat it
-    /// (`maxRetries` 0): the caller does, until its blockhash has expired.
+    /// Sends a signed transaction to every endpoint, by position. Nodes do not resend it (`maxRetries` 0): the caller
+    /// does, until its blockhash has expired.
     pub async fn send_each(&self, bytes: &[u8]) -> Vec<SendOutcome> {
         let options = json!({"encoding": "base64", "skipPreflight": true, "maxRetries": 0});
         let params = json!([STANDARD.encode(bytes), options]);

@@ -1,4 +1,4 @@
-//! Fee payers: which one a payment gets, and what they hold. Pure.
+//! Fee payers: selection for a payment, balances and reservations. No I/O.
 
 use super::address::{Pubkey, base58};
 use super::fees::{DEFAULT_PRIORITY_FEE_CAP, Fees};
@@ -6,9 +6,10 @@ use super::fees::{DEFAULT_PRIORITY_FEE_CAP, Fees};
 /// Limits of the fee payers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayerLimits {
-    /// Lamports that a fee payer keeps: below, it is not chosen. Must cover the rent of an empty account (890,880).
+    /// Minimum balance of a fee payer in lamports: below it, the fee payer is not chosen. Must cover the rent of an
+    /// empty account (890,880).
     pub floor_lamports: u64,
-    /// Most priority fee of one payment in lamports.
+    /// Maximum priority fee of one payment in lamports.
     pub priority_fee_cap: u64,
 }
 
@@ -24,15 +25,15 @@ impl Default for PayerLimits {
 /// Why a payment gets no fee payer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayerError {
-    /// The transaction's fee payer is none of the configured ones.
+    /// The transaction's fee payer is not configured.
     #[error("the fee payer is not one of the service's")]
     Unknown,
     /// The priority fee is above the cap.
     #[error("the priority fee of {lamports} lamports is above the cap of {cap}")]
     PriorityFee {
-        /// Lamports of the transaction.
+        /// Priority fee of the transaction in lamports.
         lamports: u64,
-        /// The cap.
+        /// The cap in lamports.
         cap: u64,
     },
     /// The fee payer would fall below its floor.
@@ -43,19 +44,19 @@ pub enum PayerError {
 /// One fee payer, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayerStatus {
-    /// Its address.
+    /// Address of the fee payer.
     pub address: Pubkey,
     /// Last known balance in lamports; `None` until it was read.
     pub lamports: Option<u64>,
     /// Lamports that transactions in flight may cost.
     pub reserved: u64,
-    /// Transactions in flight.
+    /// Number of transactions in flight.
     pub in_flight: usize,
     /// Lamports of base and priority fees charged since the start.
     pub spent: u64,
     /// The part of `spent` that failed transactions cost.
     pub lost: u64,
-    /// Whether it may be chosen.
+    /// Whether the fee payer may be chosen.
     pub usable: bool,
 }
 
@@ -79,28 +80,28 @@ impl Payer {
     }
 }
 
-/// What a transaction in flight may cost. Not `Clone`: it is ended once.
+/// The maximum cost of a transaction in flight. Not `Clone`: it is settled once.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a reservation is ended by `Payers::end`"]
 pub struct FeeReservation {
-    /// The fee payer.
+    /// The fee payer of the transaction.
     pub payer: Pubkey,
-    /// What it may cost.
+    /// The fees that may be charged.
     pub fees: Fees,
 }
 
-/// How a transaction in flight ended for its fee payer.
+/// The outcome of a transaction for its fee payer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeeOutcome {
-    /// It executed with its effects.
+    /// Executed with its effects.
     Spent,
-    /// It executed without its effects: the fee is lost.
+    /// Executed without its effects: the fee is lost.
     Lost,
-    /// It never executed: no fee.
+    /// Never executed: no fee.
     Unused,
 }
 
-/// See the module.
+/// All configured fee payers.
 #[derive(Clone, Debug)]
 pub struct Payers {
     payers: Vec<Payer>,
@@ -109,7 +110,7 @@ pub struct Payers {
 }
 
 impl Payers {
-    /// These fee payers, each at most once. Their balances are unknown, so none is chosen yet.
+    /// Creates the list of fee payers; duplicates count once. Their balances are unknown, so none is chosen yet.
     pub fn new(addresses: &[Pubkey], limits: PayerLimits) -> Self {
         let mut payers: Vec<Payer> = Vec::with_capacity(addresses.len());
         for address in addresses {
@@ -140,20 +141,20 @@ impl Payers {
     }
 
     /// The fee payer for a challenge: the usable one with the fewest transactions in flight, in turn among equals.
-    /// `None` if each of them is below its floor or of unknown balance.
+    /// `None` if each one is below its floor or its balance is unknown.
     pub fn choose(&mut self) -> Option<Pubkey> {
         let count = self.payers.len();
         let (limits, next) = (self.limits, self.next);
         let chosen = (0..count)
             .map(|step| (next + step) % count)
             .filter(|index| self.payers[*index].has(0, &limits))
-            // `min_by_key` gives the first of equals, which is the next in turn.
+            // `min_by_key` returns the first of equals, which is the next in turn.
             .min_by_key(|index| self.payers[*index].in_flight)?;
         self.next = (chosen + 1) % count;
         Some(self.payers[chosen].address)
     }
 
-    /// Judges the fees of a payment and reserves them until [`Self::end`].
+    /// Checks the fees of a payment and reserves them until [`Self::settle`].
     ///
     /// # Errors
     /// See [`PayerError`]. Nothing is reserved then.
@@ -172,7 +173,7 @@ impl Payers {
         self.resume(address, fees)
     }
 
-    /// Reserves the fees of a transaction that an earlier run of the service may have sent: without judging them.
+    /// Reserves the fees of a transaction that an earlier run of the service may have sent, without checking them.
     ///
     /// # Errors
     /// [`PayerError::Unknown`].
@@ -183,7 +184,7 @@ impl Payers {
         Ok(FeeReservation { payer: *address, fees })
     }
 
-    /// Ends a reservation. The known balance falls by what may have been charged, until it is read again.
+    /// Settles a reservation. The known balance is reduced by the possible charge until it is read again.
     pub fn settle(&mut self, reservation: FeeReservation, outcome: FeeOutcome) {
         let FeeReservation { payer, fees } = reservation;
         let Some(payer) = self.payer(&payer) else {
@@ -201,7 +202,7 @@ impl Payers {
         payer.lamports = payer.lamports.map(|lamports| lamports.saturating_sub(balance));
     }
 
-    /// Every fee payer.
+    /// Status of every fee payer.
     pub fn status(&self) -> Vec<PayerStatus> {
         let status = |payer: &Payer| PayerStatus {
             address: payer.address,
@@ -215,7 +216,7 @@ impl Payers {
         self.payers.iter().map(status).collect()
     }
 
-    /// The addresses below their floor, for an alarm.
+    /// Addresses of fee payers below their floor, for an alarm.
     pub fn below_floor(&self) -> Vec<String> {
         let poor = self.payers.iter().filter(|payer| !payer.has(0, &self.limits));
         poor.map(|payer| base58(&payer.address)).collect()
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!([payers.choose(), payers.choose()], [Some(key(2)); 2]);
         assert_eq!(payers.reserve(&key(1), FEES), Err(PayerError::Balance));
         let reserved = payers.reserve(&key(2), FEES).unwrap();
-        // What is in flight may be charged, so it cannot be promised twice.
+        // Transactions in flight may be charged, so their cost cannot be reserved twice.
         assert_eq!(payers.reserve(&key(2), FEES), Err(PayerError::Balance));
         payers.settle(reserved, FeeOutcome::Lost);
         assert_eq!(payers.status()[1].lost, 10_001);

@@ -1,8 +1,8 @@
-//! What a node reports about a transaction.
+//! Status of a transaction as reported by a node.
 
 use serde_json::Value;
 
-/// How certain a block is. Ordered: later is more certain.
+/// Commitment of a block. Ordered: later variants are more certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Commitment {
     /// The node has executed the block; the block may be on a fork.
@@ -14,7 +14,7 @@ pub enum Commitment {
 }
 
 impl Commitment {
-    /// As JSON-RPC writes it.
+    /// Name in JSON-RPC.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Processed => "processed",
@@ -23,7 +23,7 @@ impl Commitment {
         }
     }
 
-    /// Reads [`Self::name`].
+    /// Parses the result of [`Self::name`].
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Processed, Self::Confirmed, Self::Finalized]
             .into_iter()
@@ -38,7 +38,7 @@ pub struct TransactionError {
     pub text: String,
     /// Index of the instruction that failed, if one did.
     pub instruction: Option<u8>,
-    /// The program's own error number, if it gave one.
+    /// The program's own error number, if it has one.
     pub custom: Option<u32>,
 }
 
@@ -48,10 +48,10 @@ pub const TOKEN_INSUFFICIENT_FUNDS: u32 = 1;
 pub const TOKEN_ACCOUNT_FROZEN: u32 = 17;
 
 impl TransactionError {
-    /// Longest text, in bytes.
+    /// Maximum size of the text in bytes.
     pub const MAX_TEXT: usize = 512;
 
-    /// Reads the `err` of a node. `None` for JSON `null`: no error.
+    /// Parses the `err` value of a node. `None` for JSON `null`: no error.
     pub fn from_json(value: &Value) -> Option<Self> {
         if value.is_null() {
             return None;
@@ -74,12 +74,12 @@ impl TransactionError {
         })
     }
 
-    /// The blockhash is unknown or too old at that node.
+    /// Whether the blockhash is unknown or too old at that node.
     pub fn is_blockhash_not_found(&self) -> bool {
         self.text == "\"BlockhashNotFound\""
     }
 
-    /// The same transaction has been executed before.
+    /// Whether the same transaction has been executed before.
     pub fn is_already_processed(&self) -> bool {
         self.text == "\"AlreadyProcessed\""
     }
@@ -88,11 +88,11 @@ impl TransactionError {
 /// A transaction that a node has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignatureStatus {
-    /// Slot of its block.
+    /// Slot of the transaction's block.
     pub slot: u64,
-    /// How certain the block is.
+    /// Commitment of the block.
     pub level: Commitment,
-    /// Why it had no effect, or `None` if it executed.
+    /// Error of the execution; `None` if the transaction had effects.
     pub error: Option<TransactionError>,
 }
 

@@ -178,7 +178,7 @@ fn the_fee_payer_co_signs() {
     let transaction = Transaction::parse(&signed.bytes).unwrap();
     assert_eq!(transaction.id(), Some(&signed.id));
     assert!(transaction.verifies_except(None));
-    // Signing again gives the same bytes: what was sent once can be sent again after a restart.
+    // Signing again gives the same bytes: a transaction that was sent can be sent again after a restart.
     assert_eq!(co_sign(&signed.bytes, &key(1)).unwrap(), signed);
 }
 

@@ -21,7 +21,7 @@ const BURN_CHECKED: u8 = 15;
 const BATCH: u8 = 255;
 const CREATE_IDEMPOTENT: u8 = 1;
 
-/// Sets the most compute units the transaction may use.
+/// Sets the maximum number of compute units of the transaction.
 pub fn set_compute_unit_limit(units: u32) -> Instruction {
     Instruction {
         program: COMPUTE_BUDGET,
@@ -39,7 +39,7 @@ pub fn set_compute_unit_price(micro_lamports: u64) -> Instruction {
     }
 }
 
-/// Text in the transaction's log. Signs nothing.
+/// Writes a text to the transaction's log. Needs no signer.
 pub fn memo(text: &str) -> Instruction {
     Instruction {
         program: MEMO,
@@ -59,9 +59,9 @@ pub struct TransferChecked {
     pub destination: Pubkey,
     /// Owner or delegate of the source; signs.
     pub authority: Pubkey,
-    /// Atomic units.
+    /// Amount in atomic units.
     pub amount: u64,
-    /// Must equal the mint's.
+    /// Must equal the decimals of the mint.
     pub decimals: u8,
 }
 
@@ -93,8 +93,8 @@ impl TransferChecked {
     }
 }
 
-/// Creates the associated token account of `owner` unless it exists; `payer` pays its rent. `None` if the account cannot
-/// be derived.
+/// Creates the associated token account of `owner` unless it exists; `payer` pays its rent. `None` if the account
+/// cannot be derived.
 pub fn create_associated_token_account(payer: &Pubkey, owner: &Pubkey, mint: &Pubkey) -> Option<Instruction> {
     Some(Instruction {
         program: ASSOCIATED_TOKEN,
@@ -123,13 +123,13 @@ pub enum PaymentInstruction<'a> {
     Memo(&'a [u8]),
     /// `CreateIdempotent` of the associated token account program for SPL Token.
     CreateAccount {
-        /// Pays the rent.
+        /// The account that pays the rent.
         payer: Pubkey,
         /// The created account.
         account: Pubkey,
-        /// Its owner.
+        /// Owner of the created account.
         owner: Pubkey,
-        /// Its mint.
+        /// Mint of the created account.
         mint: Pubkey,
     },
 }
@@ -179,12 +179,12 @@ pub struct TokenMovement {
     pub destination: Option<Pubkey>,
     /// Owner, delegate or mint authority.
     pub authority: Pubkey,
-    /// Atomic units.
+    /// Amount in atomic units.
     pub amount: u64,
 }
 
-/// The movements of an SPL Token instruction that has executed: transfers, mints and burns, checked or not, also inside
-/// the `Batch` instruction of the current program. As the program does, trailing data and further accounts are ignored.
+/// The token movements of an executed SPL Token instruction: transfers, mints and burns, checked or not. Includes those
+/// inside the `Batch` instruction of the current program. Like the program, ignores trailing data and further accounts.
 pub fn token_movements(accounts: &[Pubkey], data: &[u8]) -> Vec<TokenMovement> {
     let [BATCH, entries @ ..] = data else {
         return token_movement(None, accounts, data).into_iter().collect();
@@ -227,18 +227,18 @@ fn token_movement(batch: Option<u8>, accounts: &[Pubkey], data: &[u8]) -> Option
 /// State of an SPL token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenAccount {
-    /// Its mint.
+    /// Mint of the account.
     pub mint: Pubkey,
-    /// Its owner.
+    /// Owner of the account.
     pub owner: Pubkey,
     /// Balance in atomic units.
     pub amount: u64,
-    /// Whether the mint's freeze authority has frozen it: it can then neither send nor receive.
+    /// Whether the mint's freeze authority has frozen it: it can neither send nor receive.
     pub frozen: bool,
 }
 
 impl TokenAccount {
-    /// Reads an initialised account of exactly 165 bytes, else `None`.
+    /// Parses an initialised account of exactly 165 bytes; `None` for any other data.
     pub fn parse(data: &[u8]) -> Option<Self> {
         if data.len() as u64 != TOKEN_ACCOUNT_BYTES {
             return None;
@@ -257,7 +257,7 @@ impl TokenAccount {
     }
 }
 
-/// Decimals of an initialised SPL mint of exactly 82 bytes, else `None`.
+/// Decimals of an initialised SPL mint of exactly 82 bytes; `None` for any other data.
 pub fn mint_decimals(data: &[u8]) -> Option<u8> {
     (data.len() == 82 && data[45] == 1).then(|| data[44])
 }
@@ -345,7 +345,8 @@ mod tests {
 
     #[test]
     fn a_batch_names_each_of_its_transfers() {
-        // Checks: positions count every entry of the batch, also those that move nothing, and a cut batch ends quietly.
+        // Checks: positions count every entry of the batch, including those that move nothing. A truncated batch ends
+        // without an error.
         let accounts = [key(1), key(2), key(3), key(9), key(1), key(5), key(2), key(3)];
         let transfer = [&[TRANSFER][..], &7u64.to_le_bytes()].concat();
         let checked = [&[TRANSFER_CHECKED][..], &8u64.to_le_bytes(), &[6]].concat();

@@ -8,7 +8,8 @@ use super::keypair::Keypair;
 use super::message::Message;
 use super::wire::{Reader, push_length};
 
-/// Longest transaction on the wire: an IPv6 packet of 1,280 bytes less its headers (Solana's `PACKET_DATA_SIZE`).
+/// Maximum size of a transaction on the wire: an IPv6 packet of 1,280 bytes minus its headers (Solana's
+/// `PACKET_DATA_SIZE`).
 pub const MAX_TRANSACTION_BYTES: usize = 1232;
 
 /// An ed25519 signature. The fee payer's, in slot 0, is the transaction's id.
@@ -23,10 +24,10 @@ pub enum WireError {
     /// Not the wire format, or rejected by every validator.
     #[error("{0}")]
     Malformed(&'static str),
-    /// More than [`MAX_TRANSACTION_BYTES`].
+    /// Larger than [`MAX_TRANSACTION_BYTES`].
     #[error("the transaction is longer than 1232 bytes")]
     TooLong,
-    /// Well-formed, but some accounts are only on chain.
+    /// Well-formed, but some accounts are only listed on chain.
     #[error("the transaction uses address lookup tables")]
     LookupTables,
 }
@@ -38,7 +39,7 @@ pub struct Transaction<'a> {
     pub signatures: &'a [Signature],
     /// The bytes that are signed.
     pub message_bytes: &'a [u8],
-    /// The same bytes, parsed.
+    /// The message bytes, parsed.
     pub message: Message<'a>,
 }
 
@@ -99,13 +100,13 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Whether every slot but `except` verifies strictly.
+    /// Whether every slot except `except` verifies strictly.
     pub fn verifies_except(&self, except: Option<usize>) -> bool {
         (0..self.signatures.len()).all(|slot| Some(slot) == except || self.verifies(slot))
     }
 }
 
-/// Whether `signature` is `signer`'s over `message`, by the strict rules of validators.
+/// Whether `signature` is a signature of `message` by `signer`, under the strict rules of validators.
 pub fn verify(signer: &Pubkey, message: &[u8], signature: &Signature) -> bool {
     VerifyingKey::from_bytes(signer).is_ok_and(|key| {
         key.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature))
@@ -118,7 +119,7 @@ pub fn verify(signer: &Pubkey, message: &[u8], signature: &Signature) -> bool {
 pub struct Signed {
     /// The wire transaction, at most [`MAX_TRANSACTION_BYTES`].
     pub bytes: Vec<u8>,
-    /// Its id, known before it is sent.
+    /// Transaction id, known before it is sent.
     pub id: Signature,
 }
 
@@ -139,8 +140,8 @@ pub enum SignError {
     DurableNonce,
 }
 
-/// Adds one signature to a transaction whose other signatures are all present: the fee payer's to a client's payment.
-/// All other slots are verified strictly first. What the transaction does is for the caller to judge before.
+/// Adds one signature to a transaction whose other signatures are all present, such as the fee payer's to a client's
+/// payment. All other slots are first verified strictly. The caller must check what the transaction does.
 ///
 /// # Errors
 /// See [`SignError`]. Nothing is signed then.
@@ -161,10 +162,10 @@ pub fn co_sign(bytes: &[u8], key: &Keypair) -> Result<Signed, SignError> {
     })
 }
 
-/// The same transaction without any signature, for simulations: whoever sees it can't send it.
+/// The transaction without any signature, for simulations: a node that receives it can't send it.
 ///
 /// # Errors
-/// [`WireError`] where the bytes are not a transaction.
+/// [`WireError`] if the bytes are not a transaction.
 pub fn without_signatures(bytes: &[u8]) -> Result<Vec<u8>, WireError> {
     let transaction = Transaction::parse(bytes)?;
     let unsigned = vec![UNSIGNED; transaction.signatures.len()];
@@ -187,8 +188,8 @@ pub fn sign(draft: &Draft, keys: &[&Keypair]) -> Result<Signed, SignError> {
     })
 }
 
-/// Compiles a draft and signs the slots of `keys`; the other slots stay [`UNSIGNED`] for their signers. This is how a
-/// payer leaves slot 0 to the seller's fee payer. Gives the wire transaction.
+/// Compiles a draft and signs the slots of `keys`; the other slots stay [`UNSIGNED`] for their signers. A payer uses
+/// this to leave slot 0 to the seller's fee payer. Returns the wire transaction.
 ///
 /// # Errors
 /// [`SignError::Wire`] and [`SignError::NotASigner`].

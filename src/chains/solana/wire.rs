@@ -2,7 +2,7 @@
 
 use super::transaction::WireError;
 
-/// Reads from the front of a slice; never past its end.
+/// Reads from the front of a slice, with bounds checks.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 const ENDS_EARLY: WireError = WireError::Malformed("the transaction ends early");
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         self.arrays::<N>(1)?.first().ok_or(ENDS_EARLY)
     }
 
-    /// A compact-u16: seven bits a byte, least significant first, in its shortest form only, as validators read it.
+    /// A compact-u16: seven bits per byte, least significant first, only in its shortest form, as validators require.
     pub(super) fn length(&mut self) -> Result<usize, WireError> {
         let mut value = 0usize;
         for position in 0..3 {
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a compact-u16 in its shortest form. Every caller's count is bounded by 1,232.
+/// Appends a compact-u16 in its shortest form. The counts of all callers are at most 1,232.
 pub(super) fn push_length(bytes: &mut Vec<u8>, mut length: usize) {
     debug_assert!(length <= usize::from(u16::MAX));
     while length >= 0x80 {

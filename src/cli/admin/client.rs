@@ -28,7 +28,7 @@ impl AdminClient {
         let url = match (&args.url, listen) {
             (Some(url), _) => parse_url(url)?,
             (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{}", reachable(listen)))?,
-            (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
+            (None, _) => return Err(CliError::Usage("say where the service is, with --url URL".to_owned())),
         };
         let (token, token_of) = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
             (Some(path), _) => read(path)?,

@@ -1,4 +1,4 @@
-//! `purser admin intl`: the queue of international orders.
+//! `purser admin intl-orders`: the queue of international orders.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub enum IntlOrderCommand {
         /// The order
         card_id: String,
     },
-    /// Put an order back
+    /// Release a claimed order
     Release {
         /// The order
         card_id: String,

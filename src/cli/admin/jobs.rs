@@ -1,76 +1,97 @@
-//! What waits for a person, on the command line.
+//! `purser admin dead-letters` and `purser admin jobs`: dead-lettered jobs and what an operator does about them.
 
 use serde_json::json;
 
-use super::super::CliError;
-use super::super::http_client::HttpResponse;
 use super::AdminClient;
+use crate::cli::CliError;
+use crate::cli::http_client::HttpResponse;
 
-/// What came of stuck work.
+/// Commands for dead-lettered jobs.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum JobCommand {
+    /// Retry a dead-lettered job now
+    Retry {
+        /// As `purser admin dead-letters` names it
+        job_id: String,
+    },
+    /// Record the outcome of a dead-lettered job
+    Resolve(ResolveArgs),
+    /// Fail a dead-lettered job and credit its account
+    Credit(CreditArgs),
+    /// End a withheld credit without paying it
+    Keep(WithholdCreditArgs),
+}
+
+/// The outcome of a dead-lettered job.
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("outcome").required(true))]
 pub struct ResolveArgs {
-    /// As `purser admin stuck` names it
+    /// As `purser admin dead-letters` names it
     pub job_id: String,
-    /// It was done
+    /// The provider or the chain completed it
     #[arg(long, group = "outcome")]
     pub completed: bool,
-    /// It was not done, and will not be
+    /// It was not completed and will not be
     #[arg(long, group = "outcome")]
     pub not_completed: bool,
-    /// The provider's or the chain's name of what happened, or of the answer that it did not
+    /// The provider's reference or the transaction hash
     #[arg(long, value_name = "TEXT")]
     pub reference: String,
-    /// How you know, for the audit log
+    /// Evidence for the audit log
     #[arg(long, value_name = "TEXT")]
     pub evidence: String,
 }
 
-/// What is given back, and why it can be.
+/// The job to credit, with the evidence.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CreditArgs {
-    /// As `purser admin stuck` names it
+    /// As `purser admin dead-letters` names it
     pub job_id: String,
-    /// How you know that it was not done, for the audit log
+    /// Evidence for the audit log
     #[arg(long, value_name = "TEXT")]
     pub evidence: String,
-    /// State that the money has not left, where the provider does not prove it
+    /// Confirm that the funds were not sent when the provider can't prove it
     #[arg(long)]
     pub funds_not_sent: bool,
 }
 
-/// What is not given, and why.
+/// The credit to withhold, with the evidence.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WithholdCreditArgs {
-    /// As `purser admin stuck` names it
+    /// As `purser admin dead-letters` names it
     pub job_id: String,
-    /// Why its holder does not get it, for the audit log
+    /// Evidence for the audit log
     #[arg(long, value_name = "TEXT")]
     pub evidence: String,
 }
 
-pub(super) async fn list(desk: &AdminClient, effect_id: Option<String>) -> Result<HttpResponse, CliError> {
-    let query = effect_id.map(|id| format!("?effect_id={id}"));
-    desk.get(&format!("/admin/dead-letters{}", query.unwrap_or_default())).await
+pub(super) async fn list(client: &AdminClient, job_id: Option<String>) -> Result<HttpResponse, CliError> {
+    let query = job_id.map(|id| format!("?job_id={id}"));
+    client
+        .get(&format!("/admin/dead-letters{}", query.unwrap_or_default()))
+        .await
 }
 
-pub(super) async fn resolve(desk: &AdminClient, resolve: ResolveArgs) -> Result<HttpResponse, CliError> {
-    let outcome = if resolve.completed { "done" } else { "not_done" };
-    let body = json!({
-        "effect_id": resolve.job_id, "outcome": outcome, "reference": resolve.reference,
-        "evidence": resolve.evidence,
-    });
-    desk.post("/admin/jobs/resolve", body).await
-}
-
-pub(super) async fn credit_job(desk: &AdminClient, credit: CreditArgs) -> Result<HttpResponse, CliError> {
-    let body = json!({
-        "effect_id": credit.job_id, "evidence": credit.evidence, "money_has_not_left": credit.funds_not_sent,
-    });
-    desk.post("/admin/jobs/credit", body).await
-}
-
-pub(super) async fn withhold_credit(desk: &AdminClient, keep: WithholdCreditArgs) -> Result<HttpResponse, CliError> {
-    let body = json!({"effect_id": keep.job_id, "evidence": keep.evidence});
-    desk.post("/admin/jobs/keep", body).await
+pub(super) async fn run(client: &AdminClient, command: JobCommand) -> Result<HttpResponse, CliError> {
+    let (path, body) = match command {
+        JobCommand::Retry { job_id } => ("/admin/jobs/retry", json!({"job_id": job_id})),
+        JobCommand::Resolve(args) => {
+            let outcome = if args.completed { "completed" } else { "not_completed" };
+            let body = json!({
+                "job_id": args.job_id, "outcome": outcome, "reference": args.reference, "evidence": args.evidence,
+            });
+            ("/admin/jobs/resolve", body)
+        }
+        JobCommand::Credit(args) => {
+            let body = json!({
+                "job_id": args.job_id, "evidence": args.evidence, "funds_not_sent": args.funds_not_sent,
+            });
+            ("/admin/jobs/credit", body)
+        }
+        JobCommand::Keep(args) => {
+            let body = json!({"job_id": args.job_id, "evidence": args.evidence});
+            ("/admin/jobs/keep", body)
+        }
+    };
+    client.post(path, body).await
 }

@@ -14,24 +14,24 @@ pub enum SandboxCommand {
     /// What it looks like
     #[command(flatten)]
     Query(SandboxQuery),
-    /// Move the time forward, as in `30d` or `2h 30m`; it never goes back, and a restart keeps it
+    /// Advance the sandbox clock, for example `30d` or `2h 30m`
     AdvanceClock {
         /// By how much
         duration: humantime::Duration,
     },
-    /// Make somebody misbehave: unreachable, slow, decline, timeout, …, and clear
+    /// Inject a fault into a provider; `clear` removes it
     Fault(FaultArgs),
-    /// Have the payout rails say something of a payout: in_process, complete, failed, cancelled or returned
+    /// Emit a payout event: in_process, complete, failed, cancelled or returned
     PayoutEvent {
-        /// Of which
+        /// The payout
         payout_id: String,
-        /// What
+        /// The new status
         status: String,
-        /// Its place among the words about it; the next if absent
+        /// Its number among the events of the payout; the next if absent
         #[arg(long)]
         sequence: Option<u64>,
     },
-    /// Have a transfer to a bank account come back
+    /// Return a completed bank transfer
     BankReturn {
         /// The off-ramp
         account_id: String,
@@ -41,7 +41,7 @@ pub enum SandboxCommand {
         #[arg(allow_negative_numbers = true)]
         amount: String,
     },
-    /// Have somebody outside pay into an on-ramp
+    /// Deposit into an onramp account
     BankDeposit {
         /// The on-ramp
         account_id: String,
@@ -52,7 +52,7 @@ pub enum SandboxCommand {
         #[arg(long)]
         sender: Option<String>,
     },
-    /// Decide an identity check that is under way
+    /// Decide an identity check
     Identity {
         /// Whose: an exact address
         wallet: String,
@@ -63,7 +63,7 @@ pub enum SandboxCommand {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Link a wallet to the card issuer, or unlink it
+    /// Link a wallet to the card issuer
     Link {
         /// The exact address
         wallet: String,
@@ -71,7 +71,7 @@ pub enum SandboxCommand {
         #[arg(long)]
         off: bool,
     },
-    /// Charge a card as a merchant would
+    /// Simulate a card purchase
     Charge {
         /// The card
         card_id: String,
@@ -94,13 +94,13 @@ pub enum SandboxCommand {
         #[arg(value_parser = ["settled", "refunded"])]
         status: String,
     },
-    /// Have the issuer hold back credits of top-ups, or let them come
+    /// Delay top-up credits
     HoldCredits {
         /// Let them come
         #[arg(long)]
         off: bool,
     },
-    /// Change a rate: dollars for one unit of a currency
+    /// Set an exchange rate (USD per unit)
     ExchangeRate {
         /// Three letters
         currency: String,
@@ -108,7 +108,7 @@ pub enum SandboxCommand {
         #[arg(allow_negative_numbers = true)]
         usd_per_unit: String,
     },
-    /// Give a wallet test USDC
+    /// Fund a wallet with test USDC
     Faucet {
         /// The exact address
         wallet: String,
@@ -124,22 +124,22 @@ pub enum SandboxCommand {
 /// What is looked at.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum SandboxQuery {
-    /// How the chains, the issuer, the payout rails or the catalogs stand
+    /// Show chains, payouts or catalogs
     State {
         /// chains, payouts or catalogs
         #[arg(default_value = "chains", value_parser = ["chains", "payouts", "catalogs"])]
         area: String,
     },
-    /// The amounts that force an outcome
+    /// List amounts that force an outcome
     MagicValues,
-    /// What time it is there
+    /// Show the sandbox clock
     Clock,
-    /// What a wallet has on its chain
+    /// Show a wallet's balance
     Balance {
         /// The exact address
         wallet: String,
     },
-    /// What is on a chain, the oldest first
+    /// List chain transfers
     Transfers {
         /// base or solana
         #[arg(default_value = "base")]
@@ -155,7 +155,8 @@ pub enum SandboxQuery {
 pub struct FaultArgs {
     /// Who
     #[arg(value_parser = [
-        "chain", "issuer", "card-program", "payouts", "bank", "bridge", "identity", "accounts", "gift-cards", "merchants",
+        "chain", "issuer", "reloadable-cards", "payouts", "bank", "bridge", "identity", "issuer-accounts", "gift-cards",
+        "merchants",
     ])]
     pub provider: String,
     /// How; `clear` makes them well again
@@ -163,7 +164,7 @@ pub struct FaultArgs {
     /// How often; 0 until cleared. Once if absent
     #[arg(long)]
     pub times: Option<u32>,
-    /// For delays, in milliseconds
+    /// Delay in milliseconds
     #[arg(long)]
     pub delay_ms: Option<u64>,
     /// Of a chain: which
@@ -175,12 +176,9 @@ pub struct FaultArgs {
     /// Of a chain that declines: its word
     #[arg(long)]
     pub reason: Option<String>,
-    /// Of the bank: review, open, transfer, incoming or balance
+    /// Operation that fails. Bank: review, open, transfer, incoming or balance. Bridge: burn, attestation or mint
     #[arg(long)]
-    pub call: Option<String>,
-    /// Of the bridge: burn, attestation or mint
-    #[arg(long)]
-    pub leg: Option<String>,
+    pub operation: Option<String>,
     /// Of gift cards: which
     #[arg(long, value_name = "ID")]
     pub product_id: Option<String>,
@@ -253,11 +251,11 @@ fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
         SandboxCommand::Fault(fault) => fault.route_and_body(),
         SandboxCommand::PayoutEvent {
             payout_id,
-            status: word,
+            status,
             sequence,
         } => {
-            let body = json!({"payout_id": payout_id, "say": word, "sequence": sequence});
-            ("/sandbox/payouts", body)
+            let body = json!({"payout_id": payout_id, "event": status, "sequence": sequence});
+            ("/sandbox/payout-events", body)
         }
         SandboxCommand::BankReturn {
             account_id,
@@ -313,19 +311,19 @@ impl FaultArgs {
     fn route_and_body(&self) -> (&'static str, Value) {
         let path = match self.provider.as_str() {
             "issuer" => "/sandbox/issuer",
-            "card-program" => "/sandbox/card-program",
+            "reloadable-cards" => "/sandbox/card-program",
             "payouts" => "/sandbox/payouts",
             "bank" => "/sandbox/bank",
             "bridge" => "/sandbox/bridge",
             "identity" => "/sandbox/identity",
-            "accounts" => "/sandbox/accounts",
+            "issuer-accounts" => "/sandbox/accounts",
             "gift-cards" => "/sandbox/gift-cards",
             "merchants" => "/sandbox/merchants",
             _ => "/sandbox/chain",
         };
         let body = json!({
-            "fault": self.fault, "times": self.times, "ms": self.delay_ms, "network": self.network, "wallet": self.wallet,
-            "reason": self.reason, "call": self.call, "leg": self.leg, "product_id": self.product_id,
+            "fault": self.fault, "times": self.times, "delay_ms": self.delay_ms, "network": self.network, "wallet": self.wallet,
+            "reason": self.reason, "operation": self.operation, "product_id": self.product_id,
             "stock": self.stock,
         });
         (path, body)

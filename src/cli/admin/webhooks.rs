@@ -38,16 +38,13 @@ pub(super) async fn run(desk: &AdminClient, act: WebhookCommand) -> Result<HttpR
     match act {
         WebhookCommand::List { wallet: None } => desk.get("/admin/webhooks").await,
         WebhookCommand::List { wallet: Some(wallet) } => desk.get(&format!("/admin/webhooks?wallet={wallet}")).await,
-        WebhookCommand::Deliveries {
-            webhook_id: of,
-            status: state,
-        } => {
+        WebhookCommand::Deliveries { webhook_id: of, status } => {
             let by = match of.starts_with("wh_") {
                 true => "webhook_id",
                 false => "wallet",
             };
-            let state = state.map_or_else(String::new, |state| format!("&state={state}"));
-            desk.get(&format!("/admin/webhooks/deliveries?{by}={of}{state}")).await
+            let status = status.map_or_else(String::new, |status| format!("&status={status}"));
+            desk.get(&format!("/admin/webhooks/deliveries?{by}={of}{status}")).await
         }
         WebhookCommand::Redeliver { delivery_id: id, since } => {
             let body = match since {

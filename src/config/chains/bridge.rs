@@ -7,7 +7,7 @@ use super::super::Config;
 use super::super::validate::{ConfigErrors, check_provider_url};
 use super::{BaseNetwork, Chains, SolanaNetwork};
 
-/// Highest fee limit in basis points: a burn is recognised as a top-up's after a restore while it is at most 1 % larger.
+/// Highest fee limit in basis points. After a restore, a burn is matched to a top-up if it is at most 1 % larger.
 const MAX_FEE_BPS: &str = "99";
 
 /// When Iris attests a burn.
@@ -32,14 +32,14 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// The fee limit; `None` if it is no number of basis points or above 99.
+    /// The fee limit; `None` if it is not a number of basis points or is above 99.
     pub fn max_fee(&self) -> Option<FeeRate> {
         let most = FeeRate::parse_basis_points(MAX_FEE_BPS);
         FeeRate::parse_basis_points(&self.max_fee_bps).filter(|rate| most.is_some_and(|most| *rate <= most))
     }
 }
 
-/// Whether top-ups go over the built-in bridge: card balances are sold and no provider carries them.
+/// Whether top-ups use the built-in bridge: card balances are sold and no provider carries them.
 pub fn is_used(config: &Config) -> bool {
     config.products.card_balance.available && config.providers.bridge.url.is_empty()
 }

@@ -3,10 +3,10 @@
 use super::*;
 use crate::config::ConfigSources;
 
-/// Production with chains, all as it should be.
+/// Valid production settings with chains.
 const PRODUCTION_CONFIG: &str = include_str!("tests/production.toml");
 
-/// Nothing is sold, so that no provider is needed.
+/// No products are sold, so no provider is needed.
 fn config_without_products() -> String {
     format!("{PRODUCTION_CONFIG}{}", include_str!("tests/nothing_sold.toml"))
 }
@@ -28,7 +28,7 @@ fn load(text: &str) -> Result<Config, Vec<String>> {
 
 #[test]
 fn the_chains_are_read_as_what_they_are() {
-    // Aim: units, defaults of an endpoint, where a secret is, and steps of finality.
+    // Checks: units, defaults of an endpoint, the location of a secret, and finality steps.
     let config = load(&config_without_products()).unwrap();
     let Chains { base, solana, bridge } = config.chains;
     assert_eq!(bridge.finality, BridgeFinality::Standard);
@@ -54,7 +54,8 @@ fn the_chains_are_read_as_what_they_are() {
 
 #[test]
 fn a_secret_is_not_printed() {
-    // Aim: debug output and errors contain neither a URL with a key in it nor a key written into the settings by mistake.
+    // Checks: debug output and errors contain neither a URL with a key in it nor a key written into the settings by
+    // mistake.
     let config = load(&config_without_products()).unwrap();
     assert!(!format!("{config:?}").contains("one.example"), "a URL may carry a key");
     let text = config_without_products().replace("file:/etc/base", "4c0883a69102937d6231471b5dbb6204");
@@ -69,7 +70,7 @@ fn a_secret_is_not_printed() {
 
 #[test]
 fn what_is_wrong_with_the_chains_is_said_at_once() {
-    // Aim: each of these is rejected under its own name, and all of them in one start.
+    // Checks: each of these is rejected under its own name, and all of them in one start.
     let slips = [
         (
             "{ depth = \"safe\" }]\n",
@@ -104,7 +105,7 @@ fn what_is_wrong_with_the_chains_is_said_at_once() {
 
 #[test]
 fn finality_rises_and_covers_everything() {
-    // Aim: whatever an amount is, exactly one step holds for it, and a step that cannot be read is named.
+    // Checks: for every amount exactly one step applies, and an invalid step is named.
     let with = |steps: &str| {
         load(&config_without_products().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")))
     };
@@ -129,7 +130,7 @@ fn finality_rises_and_covers_everything() {
 
 #[test]
 fn a_facilitator_takes_the_place_of_keys_that_pay() {
-    // Aim: with a facilitator no gas key is needed. Its secret is a reference, and fits its kind of authentication.
+    // Checks: with a facilitator no gas key is needed. Its secret is a reference, and fits its kind of authentication.
     let with = |facilitator: &str| {
         let text =
             config_without_products().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
@@ -163,7 +164,7 @@ fn a_facilitator_takes_the_place_of_keys_that_pay() {
 
 #[test]
 fn what_is_not_sold_needs_no_provider() {
-    // Aim: each product requires exactly the providers that it cannot be sold without.
+    // Checks: each product requires exactly the providers that it cannot be sold without.
     let needs = |product: &str| {
         let text = config_without_products().replace(&format!("[products.{product}]\navailable = false\n"), "");
         load(&text).map_or_else(|wrong| wrong, |_| Vec::new())
@@ -180,14 +181,15 @@ fn what_is_not_sold_needs_no_provider() {
     assert_eq!(needs("push_to_card"), urls(&["payouts", "rates"]));
     assert_eq!(
         needs("card_balance"),
-        urls(&["identity", "card_accounts"]),
+        urls(&["identity", "issuer_accounts"]),
         "the bridge is built in"
     );
 }
 
 #[test]
 fn the_bridge_is_refused_by_the_names_of_its_settings() {
-    // Checks: fee limits that are no basis points or larger than a restore recognises, URLs that are not https, no time at all.
+    // Checks: fee limits that are not basis points or exceed what a restore recognises, URLs without https, and a zero
+    // timeout are rejected.
     let with = |line: &str| load(&format!("{}[chains.bridge]\n{line}\n", config_without_products()));
     for line in [
         "finality = \"fast\"",
@@ -213,7 +215,7 @@ fn the_bridge_is_refused_by_the_names_of_its_settings() {
 
 #[test]
 fn the_sandbox_has_no_real_chains() {
-    // Aim: test money and real money never meet in one process, and the sandbox does not check the chains' settings.
+    // Checks: test money and real money never meet in one process, and the sandbox does not check the chains' settings.
     assert_eq!(
         load("[settlement]\nkind = \"chains\"").unwrap_err().last().unwrap(),
         "settlement.kind"

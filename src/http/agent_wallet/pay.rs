@@ -84,7 +84,7 @@ struct PayParams {
 /// codes (`auth`, `access_token`, `api_key` …) is shown to this call alone, and is null wherever it can be read later.
 #[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `spend`, `response`.", body = schemas::AgentPaymentResult),
+    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = schemas::AgentPaymentResult),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
         (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet."),

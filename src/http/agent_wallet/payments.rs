@@ -115,13 +115,13 @@ impl PaymentRunner {
 /// A spend that has come to nothing good. The contract's words, and where to look.
 fn failure(id: WalletPaymentId, spend: &WalletPayment) -> Option<ApiError> {
     let seen = format!(
-        "getAgentWallet with spendId {id} shows it. Another call pays again, the same Idempotency-Key does not."
+        "getAgentWallet with walletPaymentId {id} shows it. Another call pays again, the same Idempotency-Key does not."
     );
     let call = spend.response().and_then(|answer| answer.failure);
     let error = match (&spend.status, call) {
         (Status::Failed { reason }, _) => {
             let error = format!("Nothing was signed: {reason}.");
-            ApiError::new(StatusCode::CONFLICT, "spend_refused", error)
+            ApiError::new(StatusCode::CONFLICT, "wallet_payment_failed", error)
         }
         (Status::Unsettled { .. }, Some(CallFailure::HttpError)) if spend.order.method.is_own() => {
             let error = "The service refused the paid call. Nothing was spent.";
@@ -168,7 +168,7 @@ pub(super) async fn stored_response(
     opened.map(Some).map_err(|_| ApiError::internal())
 }
 
-/// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
+/// `status`, `walletPayment` and `response`, with members in camel case but for what the server wrote.
 pub(super) async fn render(
     engine: &Engine,
     id: WalletPaymentId,
@@ -183,7 +183,7 @@ pub(super) async fn render(
     let view = with_hold_reason(engine, &Job::SendWalletPayment(id), spend.view(&id)).await?;
     let view = to_camel_case(&view.to_json());
     Ok(format!(
-        "{{\"status\":\"{status}\",\"spend\":{view},\"response\":{response}}}"
+        "{{\"status\":\"{status}\",\"walletPayment\":{view},\"response\":{response}}}"
     ))
 }
 
@@ -191,7 +191,7 @@ pub(super) async fn render(
 pub(super) fn response_body(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<RecordedReply, ApiError> {
     let response = response(status, content_type, body)?;
     Ok(reply_verbatim(&format!(
-        "{{\"status\":\"free\",\"spend\":null,\"response\":{response}}}"
+        "{{\"status\":\"free\",\"walletPayment\":null,\"response\":{response}}}"
     )))
 }
 

@@ -79,11 +79,11 @@ mod tests {
     // Aim: what the server said is shown, bounded and readable; our own code and hint only of our own routes.
     #[test]
     fn a_refusal_shows_what_the_server_said() {
-        let plain = br#"{"error":"No.","code":"identity_required","hint":"Verify."}"#;
-        let callable = br#"{"error":{"code":"identity_required","message":"No.","hint":"Verify."}}"#;
+        let plain = br#"{"error":"No.","code":"identity_verification_required","hint":"Verify."}"#;
+        let callable = br#"{"error":{"code":"identity_verification_required","message":"No.","hint":"Verify."}}"#;
         for body in [&plain[..], &callable[..]] {
             let own = with_seller_response(error(), true, 412, body);
-            assert_eq!(own.reason.as_deref(), Some("identity_required"));
+            assert_eq!(own.reason.as_deref(), Some("identity_verification_required"));
             assert_eq!(own.hint.as_deref(), Some("Verify. Nothing was signed."));
             assert_eq!(own.error, "It answered with an error. No.");
             let seller = own.seller.as_ref().unwrap();

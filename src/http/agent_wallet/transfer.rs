@@ -52,7 +52,7 @@ struct TransferParams {
 /// never land is not spent, and its amount is available again.
 #[utoipa::path(post, path = "/agentWalletTransfer", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`status` (`settled` or `pending`), `spend`; `response` is null.", body = schemas::AgentPaymentResult),
+    responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = schemas::AgentPaymentResult),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet, or no such address."),

@@ -84,7 +84,7 @@ pub(super) struct GetWalletRequest {
 /// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way. A token
 /// issued for a payment reads no spend.
 #[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
-    responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = schemas::GetAgentWalletResult),
+    responses((status = 200, description = "`wallet`, `balances`, `pendingPayments`; with `walletPaymentId` also `walletPayment`, `response`.", body = schemas::GetAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
@@ -111,20 +111,20 @@ pub(super) async fn get_agent_wallet(
         let reserved = wallet.held(network);
         let shown = JsonObject::new()
             .number("balance", held.decimal())
-            .number("reserved", reserved.decimal())
+            .number("held", reserved.decimal())
             .number("available", held.checked_sub(reserved).unwrap_or(Usdc::ZERO).decimal());
         balances = balances.object(network.name(), &shown);
     }
     let open = wallet.holds.iter().map(|open| {
         JsonObject::new()
-            .text("spend_id", open.payment)
+            .text("wallet_payment_id", open.payment)
             .text("network", open.network.name())
             .number("amount", open.amount.decimal())
     });
     let told = JsonObject::new()
         .object("wallet", &wallet.view(&claims.wallet))
         .object("balances", &balances)
-        .list("open_spends", open);
+        .list("pending_payments", open);
     let told = to_camel_case(&told.to_json());
     let Some((id, spend)) = asked else {
         return Ok(callable::result_verbatim(&told));
@@ -190,13 +190,13 @@ impl AgentWalletState {
         claims: &AuthClaims,
         text: &str,
     ) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
-        let unknown = || ApiError::not_found("spend_unknown", "There is no such spend.");
+        let unknown = || ApiError::not_found("wallet_payment_not_found", "There is no such spend.");
         let id: WalletPaymentId = text.parse().map_err(|_| unknown())?;
         let found = self.callables.engine.wallet_payment(&id).await;
         let spend = found.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
         if spend.owner != claims.wallet {
             let error = "This spend belongs to another wallet.";
-            return Err(ApiError::forbidden("spend_of_another", error));
+            return Err(ApiError::forbidden("wallet_payment_access_denied", error));
         }
         Ok((id, spend))
     }

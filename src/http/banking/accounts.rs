@@ -50,7 +50,7 @@ struct CreateAccountParams {
 
 /// Open an account at the bank
 ///
-/// For an approved application. It is `opening` until the bank has opened it; then `listBankingAccounts` has its numbers.
+/// For an approved application. It is `pending` until the bank has opened it; then `listBankingAccounts` has its numbers.
 #[utoipa::path(post, path = "/createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`account`, opening.", body = schemas::CreateBankAccountResult),
@@ -94,7 +94,7 @@ pub(super) async fn create_banking_account(
             let kept = engine.bank_accounts_of(&owner, None, MAX_ACCOUNTS).await;
             if kept.map_err(|_| ApiError::internal())?.0.len() >= MAX_ACCOUNTS {
                 let error = format!("A holder has at most {MAX_ACCOUNTS} accounts.");
-                return Err(ApiError::new(StatusCode::CONFLICT, "too_many_accounts", error));
+                return Err(ApiError::new(StatusCode::CONFLICT, "bank_account_limit_reached", error));
             }
             let memo = place.map(|place| {
                 recorder::<BankAccount>(place, move |told: CommandResult<'_, BankAccount>| match told {
@@ -205,7 +205,7 @@ impl BankingState {
         text: &str,
         param: &'static str,
     ) -> Result<(BankAccountId, BankAccount), ApiError> {
-        let unknown = || ApiError::not_found("bank_account_unknown", "There is no such account.").param(param);
+        let unknown = || ApiError::not_found("bank_account_not_found", "There is no such account.").param(param);
         let id: BankAccountId = text.parse().map_err(|_| unknown())?;
         let read = self.callables.engine.bank_account(&id).await;
         let account = read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
@@ -213,6 +213,6 @@ impl BankingState {
             return Ok((id, account));
         }
         let error = "This account belongs to another wallet.";
-        Err(ApiError::forbidden("bank_account_of_another", error).param(param))
+        Err(ApiError::forbidden("bank_account_access_denied", error).param(param))
     }
 }

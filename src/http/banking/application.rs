@@ -162,7 +162,7 @@ pub(super) async fn submit_banking_application(
         move |place| async move {
             let application = room.application(&owner).await?;
             let verified = room.is_verified(&owner).await?;
-            if !verified && application.status() == "collecting" {
+            if !verified && application.status() == "incomplete" {
                 return Err(incomplete(&application.missing(), false));
             }
             let engine = &room.callables.engine;
@@ -220,12 +220,12 @@ fn map_error(why: &Rejection, verified: bool) -> ApiError {
     match why {
         Rejection::State(status) => {
             let error = format!("The application is {status}.");
-            ApiError::new(StatusCode::CONFLICT, "application_not_open", error)
+            ApiError::new(StatusCode::CONFLICT, "application_locked", error)
         }
         Rejection::Incomplete(missing) => incomplete(missing, verified),
         Rejection::TooManyDocuments => {
             let error = "No more documents are taken; one that shows the same replaces the earlier one.";
-            ApiError::new(StatusCode::CONFLICT, "too_many_documents", error)
+            ApiError::new(StatusCode::CONFLICT, "document_limit_reached", error)
         }
     }
 }
@@ -267,7 +267,7 @@ fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> J
             .time("created_at", paper.at)
     });
     let missing = match application.status() {
-        "collecting" | "rejected" => item_names(&application.missing(), verified),
+        "incomplete" | "rejected" => item_names(&application.missing(), verified),
         _ => Vec::new(),
     };
     let shown = application
@@ -284,7 +284,7 @@ impl BankingState {
         let read = self.callables.engine.banking_application(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(|| {
             let error = "There is no banking profile.";
-            ApiError::not_found("banking_profile_missing", error).hint("createBankingProfile makes one.")
+            ApiError::not_found("banking_profile_not_found", error).hint("createBankingProfile makes one.")
         })
     }
 

@@ -114,7 +114,7 @@ pub(super) async fn upload_banking_document(
             // The bytes first: an application never names a document that is not there.
             let sealed = documents.persist(document.id, bytes).await.map_err(|error| {
                 tracing::error!(%error, "a document could not be kept");
-                ApiError::unavailable("unavailable", "The document could not be kept. Try again.", 5)
+                ApiError::unavailable("service_unavailable", "The document could not be kept. Try again.", 5)
             })?;
             let memo = place.map(|place| recorder(place, move |told| record(&owner, told, verified)));
             let told = engine.add_banking_document(owner, document, sealed, memo).await;
@@ -151,7 +151,7 @@ fn detect_media_type(bytes: &[u8]) -> Result<MediaType, ApiError> {
     };
     media.ok_or_else(|| {
         let error = "The document is neither a PDF nor a PNG nor a JPEG by its first bytes.";
-        ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_document", error).param("content")
+        ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "document_type_not_supported", error).param("content")
     })
 }
 
@@ -171,7 +171,10 @@ mod tests {
             assert_eq!(detect_media_type(bytes).unwrap(), media);
         }
         for bytes in [&b""[..], b"%PDF", b"<html>", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xd8"] {
-            assert_eq!(detect_media_type(bytes).unwrap_err().code, "unsupported_document");
+            assert_eq!(
+                detect_media_type(bytes).unwrap_err().code,
+                "document_type_not_supported"
+            );
         }
     }
 }

@@ -158,7 +158,7 @@ pub(super) async fn add_banking_destination(
             let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
             if kept.len() >= MAX_DESTINATIONS {
                 let error = format!("A recipient has at most {MAX_DESTINATIONS} destinations.");
-                return Err(ApiError::new(StatusCode::CONFLICT, "too_many_destinations", error));
+                return Err(ApiError::new(StatusCode::CONFLICT, "destination_limit_reached", error));
             }
             let recipient = first.recipient.clone();
             let account = account(&call.data.destination, &recipient)?;
@@ -379,9 +379,9 @@ async fn of(engine: &Engine, owner: &Wallet, after: Option<BankDestinationId>) -
 }
 
 fn destination_unknown() -> ApiError {
-    ApiError::not_found("destination_unknown", "There is no such bank destination.")
+    ApiError::not_found("destination_not_found", "There is no such bank destination.")
 }
 
 fn recipient_unknown() -> ApiError {
-    ApiError::not_found("recipient_unknown", "There is no such recipient.")
+    ApiError::not_found("recipient_not_found", "There is no such recipient.")
 }

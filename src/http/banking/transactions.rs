@@ -158,7 +158,7 @@ impl BankingState {
         param: &'static str,
     ) -> Result<BankTransactionRecord, ApiError> {
         let engine = &self.callables.engine;
-        let unknown = || ApiError::not_found("transaction_unknown", "There is no such transaction.").param(param);
+        let unknown = || ApiError::not_found("transaction_not_found", "There is no such transaction.").param(param);
         let (owner, found) = if let Ok(id) = text.parse::<BankTransferId>() {
             let read = engine.bank_transfer(&id).await.map_err(|_| ApiError::internal())?;
             let transfer = read.ok_or_else(unknown)?;

@@ -153,10 +153,7 @@ fn check_transferable(kept: &BankAccount, direction: TransferDirectionParam) -> 
         return refused("bank_account_not_open", "The bank has not opened this account.");
     }
     if direction == TransferDirectionParam::ToAccount && kept.account_type == AccountType::OnRamp {
-        return refused(
-            "bank_account_takes_nothing",
-            "An on-ramp takes money from outside only.",
-        );
+        return refused("bank_account_receive_only", "An on-ramp takes money from outside only.");
     }
     Ok(())
 }
@@ -225,7 +222,7 @@ pub(super) async fn send_banking_payout(
             let (destination, kept) = room.load_owned_destination(&owner, &call.data.destination_id).await?;
             if kept.scheme != DestinationType::FiatUs {
                 let error = "Payouts go to destinations of type fiat_us.";
-                let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
+                let error = ApiError::new(StatusCode::CONFLICT, "destination_type_not_supported", error);
                 return Err(error.param("destinationId"));
             }
             let engine = &room.callables.engine;

@@ -273,7 +273,7 @@ async fn redeemable(cards: &CardState, id: CardId, view: JsonObject) -> Result<J
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => {
             return Err(ApiError::unavailable(
-                "unavailable",
+                "service_unavailable",
                 "The gift card cannot be read now.",
                 2,
             ));
@@ -310,13 +310,19 @@ async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrd
         let now = cards.engine.intl_order(&id).await.map_err(unreadable)?;
         return Err(match now.is_some_and(|order| order.is_usable()) {
             true => closed(&"its CVV or the key of that is gone"),
-            false => ApiError::unavailable("unavailable", "The card has just ended.", 1),
+            false => ApiError::unavailable("service_unavailable", "The card has just ended.", 1),
         });
     };
     match cards.engine.reveal_intl(id).await {
         Ok(()) => {}
         Err(OperationError::Rejected(_)) => return Err(not_found()),
-        Err(_) => return Err(ApiError::unavailable("unavailable", "The card cannot be read now.", 2)),
+        Err(_) => {
+            return Err(ApiError::unavailable(
+                "service_unavailable",
+                "The card cannot be read now.",
+                2,
+            ));
+        }
     }
     let shown = JsonObject::new()
         .text("card_number", number.number().expose_secret())

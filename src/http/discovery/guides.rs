@@ -237,7 +237,7 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         charged.\n\
         2. 402: check the price against what you may spend, sign exactly one of the offers, send the same request with it.\n\
         3. 200: keep `payment_id`, `auth.id_token` and `auth.refresh_token`. 402 with `success: false`: the transfer did not \
-        settle, read `errorReason`. 403, 404, 409 and 412 (`identity_required`, `issuer_not_linked`): nothing was charged. They come \
+        settle, read `errorReason`. 403, 404, 409 and 412 (`identity_verification_required`, `issuer_not_linked`): nothing was charged. They come \
         after signing, since only the payment says whose account it is. 503 `product_unavailable`: nothing was charged. Any other 503, or no answer: send the \
         same signed payment again, never a new one. Tokens (`auth`) come once, in the 200 to the call that had the payment settled. \
         If that call got a 202 or its answer was lost, no later answer has them: sign in with `GET {url}/auth`. To be safe against \

@@ -44,7 +44,7 @@ fn a_refusal_comes_back_as_it_was() {
         ApiError::unauthorized("token_missing", "no"),
         ApiError::frozen("no"),
         ApiError::rate_limited(1),
-        ApiError::unavailable("unavailable", "no", 1),
+        ApiError::unavailable("service_unavailable", "no", 1),
         ApiError::internal(),
     ] {
         assert_eq!(to_recorded_response(&Err(passing)), None);

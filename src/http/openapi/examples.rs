@@ -21,7 +21,7 @@ const COMMON_PARAMETERS: [(&str, &str); 17] = [
     ("400", "invalid_request"),
     ("401", "token_invalid"),
     ("403", "account_frozen"),
-    ("404", "not_found"),
+    ("404", "route_not_found"),
     ("408", "request_timeout"),
     ("409", "idempotency_key_in_progress"),
     ("410", "cursor_expired"),
@@ -33,8 +33,8 @@ const COMMON_PARAMETERS: [(&str, &str); 17] = [
     ("431", "headers_too_large"),
     ("500", "internal_error"),
     ("502", "fetch_failed"),
-    ("503", "unavailable"),
-    ("503", "timeout"),
+    ("503", "service_unavailable"),
+    ("503", "processing_timeout"),
 ];
 
 /// Id of the request in every example.
@@ -68,7 +68,7 @@ fn tables() -> BTreeMap<String, Vec<ErrorCase<'static>>> {
     }
     for (path, ..) in CONTROLLED_PROVIDERS {
         let given = tables.entry(format!("POST {path}")).or_default();
-        given.push(("409", "provider_elsewhere"));
+        given.push(("409", "provider_is_remote"));
     }
     tables
 }
@@ -162,7 +162,7 @@ const REQUEST_EXAMPLES: [(&str, &str); 8] = [
     ),
     (
         "/sandbox/payouts",
-        r#"{"payout_id": "po_4b7f0c1d2e3a495867768594a3b2c1d0", "say": "complete"}"#,
+        r#"{"payout_id": "po_4b7f0c1d2e3a495867768594a3b2c1d0", "event": "complete"}"#,
     ),
     (
         "/updateBankingApplicationDetails",

@@ -16,7 +16,7 @@ const COMMON_ERRORS: [(&str, &str); 8] = [
     ("500", "Something failed on our side."),
     (
         "503",
-        "Not now. This call charged nothing unless the code is `timeout`; what an earlier one did with the same payment stands.",
+        "Not now. This call charged nothing unless the code is `processing_timeout`; what an earlier one did with the same payment stands.",
     ),
 ];
 

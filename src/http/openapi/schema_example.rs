@@ -189,13 +189,13 @@ const PREFIXES: &[(&str, &str)] = &[
     ("account", "ba"),
     ("address_book_entry", "adr"),
     ("api_key", "key"),
-    ("application", "app"),
+    ("application", "bapp"),
     ("delivery", "whd"),
     ("destination", "dst"),
-    ("difference", "dif"),
+    ("discrepancy", "disc"),
     ("document", "doc"),
-    ("effect", "eff"),
-    ("entry", "ent"),
+    ("effect", "job"),
+    ("entry", "stl"),
     ("event", "evt"),
     ("late_return", "lr"),
     ("payment", "pay"),
@@ -204,7 +204,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("refund", "rf"),
     ("request", "req"),
     ("session", "ses"),
-    ("spend", "spd"),
+    ("wallet_payment", "wpay"),
     ("top_up", "top"),
     ("transaction", "btr"),
     ("webhook", "wh"),
@@ -240,7 +240,7 @@ mod tests {
             (described("`top_…`, as under `top_ups`."), "top_up_id", "top_"),
             (json!({"type": "string"}), "webhook_id", "wh_"),
             (json!({"type": "string"}), "apiKeyId", "key_"),
-            (json!({"type": "string"}), "spend_id", "spd_"),
+            (json!({"type": "string"}), "wallet_payment_id", "wpay_"),
         ] {
             let id = sample.of(&schema, name);
             let digits = id.as_str().and_then(|id| id.strip_prefix(prefix));
@@ -263,7 +263,7 @@ mod tests {
         let expected = json!([{"card_id": format!("card_{DIGITS}"), "status": "pending",
             "createdAt": "2026-11-20T21:40:00.000Z", "has_more": false}]);
         assert_eq!(shown, expected);
-        let word = json!({"type": "string", "enum": ["slow", "drop"]});
+        let word = json!({"type": "string", "enum": ["slow", "reorg"]});
         assert_eq!(sample.of(&word, "status"), "slow");
         assert_eq!(
             sample.of(&json!({"type": "string", "example": "7.50"}), "amount"),

@@ -70,7 +70,7 @@ async fn set_frozen(
     // A typing error must not bring an account into being and leave the right one as it is.
     let account = admin.engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
     if account.is_none() {
-        return Err(ApiError::not_found("account_unknown", "There is no such account."));
+        return Err(ApiError::not_found("account_not_found", "There is no such account."));
     }
     let view = JsonObject::new()
         .text("wallet", wallet)

@@ -236,7 +236,7 @@ pub(super) fn document() -> Value {
             "schemas": schemas,
             "securitySchemes": {"operator": {
                 "type": "http", "scheme": "bearer",
-                "description": "From `purser admin token create`, or of `[operator] tokens` in the settings.",
+                "description": "From `purser admin tokens create`, or of `[operator] tokens` in the settings.",
             }},
         },
     });

@@ -57,7 +57,7 @@ impl OperatorAuth {
     /// Whoever asks, if the token is good and trusted with the task.
     ///
     /// # Errors
-    /// 401 `token_missing` or `token_invalid`, 403 `role_forbidden`, 500 when storage fails.
+    /// 401 `token_missing` or `token_invalid`, 403 `role_not_permitted`, 500 when storage fails.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -76,7 +76,7 @@ impl OperatorAuth {
         };
         if !role.allows(task) {
             let error = format!("The role {role} is not trusted with this.");
-            return Err(ApiError::forbidden("role_forbidden", error));
+            return Err(ApiError::forbidden("role_not_permitted", error));
         }
         Ok(OperatorAction {
             operator: by,
@@ -122,5 +122,6 @@ fn bearer(value: &str) -> Option<&str> {
 }
 
 fn unauthorized(code: &'static str, error: &'static str) -> ApiError {
-    ApiError::unauthorized(code, error).hint("`purser admin token create` makes one; `[operator] tokens` lists others.")
+    ApiError::unauthorized(code, error)
+        .hint("`purser admin tokens create` makes one; `[operator] tokens` lists others.")
 }

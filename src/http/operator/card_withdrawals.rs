@@ -19,7 +19,7 @@ use crate::http::error::ApiError;
 const WITHDRAWAL: LeasedResource = LeasedResource {
     name: "withdrawal",
     not_open: "withdrawal_not_open",
-    leased: "withdrawal_held",
+    leased: "withdrawal_leased",
 };
 
 pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -167,7 +167,10 @@ async fn load_withdrawal(admin: &AdminState, text: &str) -> Result<WithdrawalId,
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("withdrawal_unknown", "There is no such withdrawal from a card balance.")
+    ApiError::not_found(
+        "withdrawal_not_found",
+        "There is no such withdrawal from a card balance.",
+    )
 }
 
 fn done(id: WithdrawalId, state: &'static str) -> JsonObject {
@@ -181,17 +184,19 @@ pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {
         OperationError::Rejected(Rejection::ClosedAtIssuer { paid }) => {
             let how = if paid { "paid it" } else { "put it back" };
             let error = format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid.");
-            conflict("withdrawal_over", error)
+            conflict("withdrawal_closed_at_issuer", error)
         }
         OperationError::Rejected(Rejection::HoldMissing) => {
             let error = "The card issuer has set nothing aside for this withdrawal: do not pay it.";
-            conflict("withdrawal_unreserved", error)
+            conflict("withdrawal_hold_missing", error)
         }
         OperationError::Rejected(Rejection::Frozen) => {
             let error = "The withdrawal's owner is frozen: do not pay it.";
             conflict("held_frozen", error).hint("It can be claimed once the account is thawed, or rejected.")
         }
-        OperationError::AlreadyUsed => conflict("transaction_used", "This transaction paid another withdrawal."),
+        OperationError::AlreadyUsed => {
+            conflict("transaction_already_used", "This transaction paid another withdrawal.")
+        }
         _ => unavailable(),
     }
 }

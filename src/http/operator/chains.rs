@@ -74,7 +74,9 @@ fn unchanged() -> ApiError {
 fn map_error(not_done: RollBackError) -> ApiError {
     match not_done {
         RollBackError::NotNeeded => unchanged(),
-        RollBackError::Disagreement { .. } => ApiError::unavailable("unavailable", format!("Not now: {not_done}."), 5),
+        RollBackError::Disagreement { .. } => {
+            ApiError::unavailable("service_unavailable", format!("Not now: {not_done}."), 5)
+        }
         RollBackError::Failed(error) => {
             tracing::error!(error, "a chain could not be accepted");
             unavailable()

@@ -124,7 +124,7 @@ fn render(one: &ListedTransfer) -> JsonObject {
         .text("to", &one.to)
         .integer("atomic", one.atomic)
         .integer("at_ms", one.at_ms)
-        .boolean("dropped", one.reorged)
+        .boolean("reorged", one.reorged)
         .optional_text("mark", one.mark.as_deref())
 }
 

@@ -129,7 +129,7 @@ fn unknown() -> ApiError {
 pub(super) fn map_error(why: IncomingDecisionError) -> ApiError {
     match why {
         IncomingDecisionError::NotFound => unknown(),
-        IncomingDecisionError::AccountNotFound => ApiError::not_found("account_unknown", "There is no such account."),
+        IncomingDecisionError::AccountNotFound => ApiError::not_found("account_not_found", "There is no such account."),
         IncomingDecisionError::InvalidState("found") => {
             let error = "The transfer is still being looked into.";
             let hint = "GET /admin/dead-letters says by `withdrawals_paused_until` from when on it can be decided.";
@@ -141,7 +141,7 @@ pub(super) fn map_error(why: IncomingDecisionError) -> ApiError {
         }
         IncomingDecisionError::AlreadyDelivered => {
             let error = "The rail has carried out the payout that this transfer had paid for, or may yet.";
-            let hint = "Book both: POST /admin/untracked-transfers/attribute with `deposit_id` (`purser admin book eff_… --deposit dep_…`). If its holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).";
+            let hint = "Book both: POST /admin/untracked-transfers/attribute with `deposit_id` (`purser admin untracked-transfers attribute eff_… --deposit dep_…`). If its holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).";
             ApiError::new(StatusCode::CONFLICT, "product_delivered", error).hint(hint)
         }
         // Whoever asked for it was told that it waits.

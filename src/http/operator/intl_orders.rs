@@ -22,7 +22,7 @@ use crate::vault::CardNumberRecord;
 const ORDER: LeasedResource = LeasedResource {
     name: "order",
     not_open: "order_not_open",
-    leased: "order_held",
+    leased: "order_leased",
 };
 
 pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -297,7 +297,7 @@ pub(super) async fn load_order(admin: &AdminState, text: &str) -> Result<(CardId
 }
 
 pub(super) fn unknown() -> ApiError {
-    ApiError::not_found("card_unknown", "There is no such order.")
+    ApiError::not_found("card_not_found", "There is no such order.")
 }
 
 pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {

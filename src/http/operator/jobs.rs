@@ -356,12 +356,12 @@ pub(super) async fn post_withhold_credit(
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("effect_unknown", "There is no such work, or it is done.")
+    ApiError::not_found("job_not_found", "There is no such work, or it is done.")
 }
 
 fn not_dead_lettered() -> ApiError {
     let error = "This work is under way and is tried again by itself.";
-    ApiError::new(StatusCode::CONFLICT, "effect_not_stuck", error)
+    ApiError::new(StatusCode::CONFLICT, "job_not_dead_lettered", error)
 }
 
 pub(super) fn map_error(why: ResolveError) -> ApiError {
@@ -371,25 +371,27 @@ pub(super) fn map_error(why: ResolveError) -> ApiError {
         ResolveError::NotDeadLettered => not_dead_lettered(),
         ResolveError::NotResolvable => {
             let error = "Nobody's word can stand for this outcome.";
-            conflict("not_resolvable", error.to_owned()).hint("GET /admin/dead-letters lists what can be done about it.")
+            conflict("job_not_resolvable", error.to_owned())
+                .hint("GET /admin/dead-letters lists what can be done about it.")
         }
         ResolveError::Contradicted(EntryStatus::NotSubmitted) => {
             let error = "The other side does not know of it.";
-            conflict("other_side_disagrees", error.to_owned())
+            conflict("provider_disagrees", error.to_owned())
         }
         ResolveError::Contradicted(standing) => {
             let error = format!("The other side says `{}` now.", standing.name());
-            conflict("other_side_disagrees", error)
-                .hint("POST /admin/jobs/retry (`purser admin retry`) asks it again and does what it says.")
+            conflict("provider_disagrees", error)
+                .hint("POST /admin/jobs/retry (`purser admin jobs retry`) asks it again and does what it says.")
         }
         ResolveError::NotProven => {
             let error = "Nothing proves that the money has not left.";
             let hint = "If you know it, say so with `funds_not_sent`: true.";
-            conflict("not_proven", error.to_owned()).hint(hint)
+            conflict("outcome_not_proven", error.to_owned()).hint(hint)
         }
         ResolveError::MayStillSettle => {
             let error = "What was signed for it may still be used.";
-            conflict("resolved_early", error.to_owned()).hint("Try again an hour after its signature has ended.")
+            conflict("payment_may_still_settle", error.to_owned())
+                .hint("Try again an hour after its signature has ended.")
         }
         // Whoever asked for it was told that it waits.
         ResolveError::ApprovalPending(_) | ResolveError::Unavailable => unavailable(),

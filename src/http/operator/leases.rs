@@ -36,7 +36,7 @@ impl LeasedResource {
             LeaseError::Stale(last) => {
                 let error = format!("This lease does not run; the last one has number {last}.");
                 let hint = format!("Claim the {}, and use the number of that lease.", self.name);
-                conflict("lease_old", error).hint(hint)
+                conflict("lease_stale", error).hint(hint)
             }
         }
     }

@@ -326,7 +326,7 @@ fn webhooks() -> Vec<OperationDoc> {
         )
         .with("wallet", "string", "For this account; or else `webhook_id`.")
         .with("webhook_id", "string", "To this endpoint.")
-        .with("state", "string", "Only those that stand so.")
+        .with("status", "string", "Only those with this status.")
         .queued()
         .error(404, none),
         OperationDoc::post::<RedeliverWebhookRequest>(

@@ -147,11 +147,11 @@ fn refund_response(id: RefundId, refund: &Refund) -> Response {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("refund_unknown", "There is no such refund.")
+    ApiError::not_found("refund_not_found", "There is no such refund.")
 }
 
 fn no_payment() -> ApiError {
-    ApiError::not_found("payment_unknown", "There is no such payment.")
+    ApiError::not_found("payment_not_found", "There is no such payment.")
 }
 
 fn map_error(why: RefundError) -> ApiError {
@@ -163,7 +163,7 @@ fn map_error(why: RefundError) -> ApiError {
         } => {
             let error = format!("At most {} of this payment can be refunded now.", refundable.decimal());
             let hint = "What may still fail or come back is credited by itself then.";
-            conflict("refund_too_much", error).hint(hint)
+            conflict("refund_amount_too_large", error).hint(hint)
         }
         RefundError::ProductStillUsable {
             usable,
@@ -181,15 +181,19 @@ fn map_error(why: RefundError) -> ApiError {
             );
             conflict("product_not_returned", error).hint(hint)
         }
-        RefundError::InvalidState("requested") => {
-            conflict("refund_not_open", "Its time is over, or it waits already.".to_owned())
-        }
-        RefundError::InvalidState(state) => conflict("refund_not_open", format!("This refund is {state}.")),
+        RefundError::InvalidState("requested") => conflict(
+            "refund_not_pending",
+            "Its time is over, or it waits already.".to_owned(),
+        ),
+        RefundError::InvalidState(state) => conflict("refund_not_pending", format!("This refund is {state}.")),
         RefundError::SelfApproval => {
             let error = "Whoever asked for a refund does not approve it.";
-            ApiError::forbidden("refund_own", error)
+            ApiError::forbidden("refund_self_approval", error)
         }
-        RefundError::AmountMismatch => conflict("refund_differs", "This refund is about another amount.".to_owned()),
+        RefundError::AmountMismatch => conflict(
+            "refund_amount_mismatch",
+            "This refund is about another amount.".to_owned(),
+        ),
         RefundError::Unavailable => unavailable(),
     }
 }
@@ -202,7 +206,7 @@ fn return_instructions(product: PurchasedProduct) -> String {
              refunded."
         ),
         PurchasedProduct::IntlOrder(id) => format!(
-            "Have the card closed where it was made and report it first (`purser admin intl report {id} closed`): what is left \
+            "Have the card closed where it was made and report it first (`purser admin intl-orders report {id} closed`): what is left \
              is credited by itself, and the rest can be refunded."
         ),
         PurchasedProduct::GiftCard(_) => "A gift card's code cannot be taken back.".to_owned(),

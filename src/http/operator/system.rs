@@ -117,11 +117,20 @@ pub struct LabeledCount {
     count: u64,
 }
 
+/// The number of jobs of one type.
+#[derive(Serialize, ToSchema)]
+pub struct JobTypeCount {
+    /// The type.
+    job_type: &'static str,
+    /// How many.
+    count: u64,
+}
+
 /// Work that waits for its time.
 #[derive(Serialize, ToSchema)]
 pub struct ScheduledJobsStatus {
     /// The earliest, at most 10,000, by what is to be done then.
-    by_job_type: Vec<LabeledCount>,
+    by_job_type: Vec<JobTypeCount>,
     /// Whether there are more.
     more: bool,
     /// When the next is due; RFC 3339.
@@ -281,8 +290,10 @@ fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoItera
 }
 
 fn scheduled_jobs_status(timers: &ScheduledJobs) -> ScheduledJobsStatus {
+    let counts = counted(Job::NAMES, timers.by_job_type).into_iter();
+    let by_job_type = counts.map(|LabeledCount { of, count }| JobTypeCount { job_type: of, count });
     ScheduledJobsStatus {
-        by_job_type: counted(Job::NAMES, timers.by_job_type),
+        by_job_type: by_job_type.collect(),
         more: timers.more,
         first_due_at: timers.first_due.map(rfc3339),
     }

@@ -87,7 +87,13 @@ pub(super) async fn post_token(
         .map_err(|e: purser_actors::operator::ParseRoleError| {
             ApiError::parameter("parameter_invalid", "role", e.to_string())
         })?;
-    let taken = || ApiError::new(StatusCode::CONFLICT, "token_name_taken", "Another token has this name.");
+    let taken = || {
+        ApiError::new(
+            StatusCode::CONFLICT,
+            "operator_token_name_taken",
+            "Another token has this name.",
+        )
+    };
     if admin.operator_auth.is_configured(&wanted.name) || system::NAMES.contains(&&*wanted.name) {
         return Err(taken());
     }
@@ -132,9 +138,8 @@ pub(super) async fn post_revoke(
 ) -> Result<Response, ApiError> {
     if admin.operator_auth.is_configured(&wanted.name) {
         let error = "This token stands in the settings.";
-        return Err(
-            ApiError::new(StatusCode::CONFLICT, "token_in_settings", error).hint("Take it out there and restart.")
-        );
+        return Err(ApiError::new(StatusCode::CONFLICT, "operator_token_in_config", error)
+            .hint("Take it out there and restart."));
     }
     match admin.engine.revoke_operator_token(&wanted.name, &act).await {
         Ok(hash) => {
@@ -145,7 +150,10 @@ pub(super) async fn post_revoke(
             let view = JsonObject::new().text("name", &wanted.name).boolean("revoked", true);
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(OperationError::AlreadyUsed) => Err(ApiError::not_found("token_unknown", "No token has this name.")),
+        Err(OperationError::AlreadyUsed) => Err(ApiError::not_found(
+            "operator_token_not_found",
+            "No token has this name.",
+        )),
         Err(_) => Err(unavailable()),
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct AttributeTransferRequest {
     top_up_id: Option<String>,
     /// An incoming transfer that waits: it paid for what left, and both are booked.
     deposit_id: Option<String>,
-    /// It paid a provider: `card_issuer`, `intl_desk`, `gift_cards`, `push_to_card`, `bank`, `payment_apps`, `card_balances` or
+    /// It paid a provider: `card_issuer`, `intl_fulfilment`, `gift_cards`, `push_to_card`, `bank`, `payment_apps`, `card_balances` or
     /// `banking`.
     provider: Option<String>,
     /// Whoever runs the service took it out of the treasury.
@@ -138,7 +138,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
     match why {
         AttributionError::NotFound => {
             let error = "No such transfer or order waits to be explained, or it is booked.";
-            ApiError::not_found("departure_unknown", error)
+            ApiError::not_found("transfer_not_found", error)
         }
         AttributionError::Ambiguous(names) => {
             let names: Vec<String> = names.iter().map(ToString::to_string).collect();
@@ -153,7 +153,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
         }
         AttributionError::Mismatch => {
             let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, the incoming transfer cannot have paid for it, or it cannot be booked so.";
-            conflict("departure_differs", error.to_owned())
+            conflict("transfer_mismatch", error.to_owned())
         }
         AttributionError::MayStillSettle(why) => {
             let (error, hint) = match why {
@@ -174,7 +174,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
                     "Try again after `withdrawals_paused_until` of GET /admin/dead-letters.",
                 ),
             };
-            conflict("departure_early", error.to_owned()).hint(hint)
+            conflict("transfer_may_still_settle", error.to_owned()).hint(hint)
         }
         AttributionError::AmountNotAllowed => {
             let error = "How much this order was charged is known: leave `amount` out.";
@@ -183,7 +183,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
         AttributionError::PaidBy(id) => {
             let error = format!("{id} had paid for this order, and waits for a decision.");
             let hint = "Book it with `deposit_id` (`--deposit`), or decide about the transfer first.";
-            conflict("departure_differs", error).hint(hint)
+            conflict("transfer_mismatch", error).hint(hint)
         }
         AttributionError::AmountOutOfRange(least, most) => {
             let (least, most) = (least.decimal(), most.decimal());

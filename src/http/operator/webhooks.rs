@@ -53,10 +53,13 @@ pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead
 pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
-        &["wallet", "webhook_id", "state", "limit", "starting_after"],
+        &["wallet", "webhook_id", "status", "limit", "starting_after"],
     )?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let state = query.get("state").map(|_| query.choice("state", &STATES)).transpose()?;
+    let state = query
+        .get("status")
+        .map(|_| query.choice("status", &STATES))
+        .transpose()?;
     let (owner, endpoint) = match query.get("webhook_id") {
         Some(text) => {
             let (id, endpoint) = load_endpoint(&admin, text).await?;

@@ -27,7 +27,7 @@
   };
 
   const tone = (status) => {
-    if (["ready", "completed", "settled", "fulfilled", "credited", "opened", "live", "verified", "linked", "complete", "active", "open", "delivered", "paid", "saved"].includes(status)) return "good";
+    if (["ready", "completed", "settled", "fulfilled", "credited", "created", "live", "verified", "linked", "complete", "active", "open", "delivered", "paid"].includes(status)) return "good";
     return ["failed", "declined", "refused", "rejected", "cancelled", "signed out", "frozen"].includes(status) ? "bad" : "wait";
   };
 
@@ -146,7 +146,7 @@
     if (event.seq <= known) return;
     if (/^(card|gift_card|intl_order)\./.test(event.type)) drawCard(object);
     else load().catch(() => {});
-    if (/^(identity|issuer)\.|^account\.(caps_changed|frozen|unfrozen)$/.test(event.type)) redraw().catch(() => {});
+    if (/^(identity|issuer_link)\.|^account\.(caps_updated|frozen|unfrozen)$/.test(event.type)) redraw().catch(() => {});
   };
 
   // The forms come whole from our own page, never out of an event. Only a part that changed is replaced, so that a click

@@ -163,7 +163,7 @@ async fn post_bank(State(desk): SharedState, body: Body) -> Result<Response, Api
 fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
-        return Err(invalid("ms", "too long"));
+        return Err(invalid("delay_ms", "too long"));
     }
     let trouble = match request.fault {
         BankFaultParam::Unreachable => BankFaultKind::Unreachable,
@@ -272,5 +272,5 @@ fn invalid(param: &'static str, error: &'static str) -> ApiError {
 }
 
 fn stopped() -> ApiError {
-    ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)
+    ApiError::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1)
 }

@@ -152,10 +152,10 @@ async fn post_bridge(State(crossings): SharedState, body: Body) -> Result<Respon
 fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiError> {
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
-        return Err(invalid("ms", "at most 600000"));
+        return Err(invalid("delay_ms", "at most 600000"));
     }
     if request.delay_ms.is_some() && request.fault != BridgeFaultParam::Slow {
-        return Err(invalid("ms", "only for slow"));
+        return Err(invalid("delay_ms", "only for slow"));
     }
     let fault = match request.fault {
         BridgeFaultParam::Unreachable => BridgeFault::Unreachable,
@@ -173,10 +173,10 @@ fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiErro
         Some(BridgeLegParam::Burn) => BridgeLeg::Burn,
         Some(BridgeLegParam::Attestation) => BridgeLeg::Attestation,
         Some(BridgeLegParam::Mint) => BridgeLeg::Mint,
-        None => return Err(invalid("leg", "one of: burn, attestation, mint")),
+        None => return Err(invalid("operation", "one of: burn, attestation, mint")),
     };
     if !fault.fits(leg) {
-        return Err(invalid("fault", "not on this leg"));
+        return Err(invalid("fault", "not for this operation"));
     }
     let remaining = match request.times {
         None => Some(1),

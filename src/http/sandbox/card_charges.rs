@@ -136,7 +136,7 @@ async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> R
 }
 
 fn stopped() -> ApiError {
-    ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)
+    ApiError::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1)
 }
 
 /// Settle a pending charge, or give a charge back

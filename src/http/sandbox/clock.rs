@@ -86,7 +86,7 @@ async fn post_time(State(desk): SharedState, body: Body) -> Result<Response, Api
     let wanted: AdvanceClockRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     if desk.has_remote_providers {
         let error = "A provider is elsewhere and keeps a time of its own.";
-        return Err(ApiError::new(StatusCode::CONFLICT, "time_not_ours", error)
+        return Err(ApiError::new(StatusCode::CONFLICT, "clock_not_adjustable", error)
             .hint("Take the providers' addresses out of the settings."));
     }
     let farthest = MAX_OFFSET_MS / 1_000;
@@ -104,7 +104,11 @@ async fn post_time(State(desk): SharedState, body: Body) -> Result<Response, Api
         Err(AdvanceError::TooFar) => Err(wrong()),
         Err(AdvanceError::Io(error)) => {
             tracing::error!(%error, "the sandbox's time could not be moved");
-            Err(ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1))
+            Err(ApiError::unavailable(
+                "sandbox_unavailable",
+                "The sandbox has stopped.",
+                1,
+            ))
         }
     }
 }

@@ -120,7 +120,7 @@ async fn post_check(
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("check_unknown", "There is no such identity check.")
+    ApiError::not_found("identity_check_not_found", "There is no such identity check.")
 }
 
 /// What goes wrong in calls of the service.
@@ -159,14 +159,14 @@ impl IdentityFaultRequest {
     fn read(&self, waiting: usize) -> Result<(u64, Option<u32>), ApiError> {
         let wrong = |param: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", param, what);
         if self.delay_ms.is_some() && self.fault != IdentityFaultParam::Slow {
-            return Err(wrong("ms", "only for slow"));
+            return Err(wrong("delay_ms", "only for slow"));
         }
         if self.fault != IdentityFaultParam::Clear && waiting >= MAX_FAULT_RULES {
             return Err(wrong("fault", "too many faults are waiting; clear them first"));
         }
         let ms = self.delay_ms.unwrap_or(3_000);
         if ms > MAX_DELAY_MS {
-            return Err(wrong("ms", "at most 600000"));
+            return Err(wrong("delay_ms", "at most 600000"));
         }
         let times = match self.times {
             None => Some(1),
@@ -315,7 +315,7 @@ async fn post_link(State(people): SharedState, body: Body) -> Result<Response, A
     let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let wrong = |_| ApiError::parameter("parameter_invalid", "wallet", "not an address");
     let wallet: Wallet = request.wallet.parse().map_err(wrong)?;
-    let failed = || ApiError::unavailable("unavailable", "The link could not be changed.", 1);
+    let failed = || ApiError::unavailable("service_unavailable", "The link could not be changed.", 1);
     people
         .engine
         .request_issuer_link(wallet, request.linked)
@@ -333,5 +333,5 @@ async fn post_link(State(people): SharedState, body: Body) -> Result<Response, A
 }
 
 fn stopped(_: crate::sandbox::record_log::LogError) -> ApiError {
-    ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)
+    ApiError::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1)
 }

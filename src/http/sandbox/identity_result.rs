@@ -102,7 +102,7 @@ async fn post_identity_result(
     };
     let none = || {
         let error = "No check of this wallet waits for an answer.";
-        ApiError::new(StatusCode::CONFLICT, "check_not_open", error)
+        ApiError::new(StatusCode::CONFLICT, "identity_check_not_open", error)
             .hint("Its owner begins one on the account page; `begin: true` does so here.")
     };
     if wanted.begin == Some(true) {

@@ -109,10 +109,10 @@ async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body:
     };
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
-        return Err(invalid("ms", "at most 600000"));
+        return Err(invalid("delay_ms", "at most 600000"));
     }
     if request.delay_ms.is_some() && request.fault != ReloadableCardFaultParam::Slow {
-        return Err(invalid("ms", "only for slow"));
+        return Err(invalid("delay_ms", "only for slow"));
     }
     let fault = match request.fault {
         ReloadableCardFaultParam::Unreachable => Some(ReloadableCardFault::Unreachable),

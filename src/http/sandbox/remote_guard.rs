@@ -12,14 +12,14 @@ use http::{Method, StatusCode};
 use crate::config::RemoteProviders;
 use crate::http::error::ApiError;
 
-/// What each route steers, by the provider's name in the settings, and whether `purser provider` has the route too.
+/// What each route steers, by the provider's name in the settings, and whether `purser serve-providers` has the route too.
 pub const CONTROLLED_PROVIDERS: &[(&str, &str, bool)] = &[
-    ("/sandbox/accounts", "providers.card_accounts", false),
+    ("/sandbox/accounts", "providers.issuer_accounts", false),
     ("/sandbox/bank", "providers.banking", true),
     ("/sandbox/bank-deposits", "providers.banking", true),
     ("/sandbox/bridge", "providers.bridge", false),
-    ("/sandbox/card-balances", "providers.card_accounts", false),
-    ("/sandbox/card-program", "providers.card_accounts", true),
+    ("/sandbox/card-balances", "providers.issuer_accounts", false),
+    ("/sandbox/card-program", "providers.issuer_accounts", true),
     ("/sandbox/gift-cards", "providers.gift_cards", false),
     ("/sandbox/identity", "providers.identity", false),
     ("/sandbox/identity-result", "providers.identity", false),
@@ -51,8 +51,8 @@ async fn guard(
 
 fn remote_provider_error(provider: &str, there: bool) -> ApiError {
     let error = format!("This steers a provider in this process, and `{provider}.url` has another one asked.");
-    ApiError::new(StatusCode::CONFLICT, "provider_elsewhere", error).hint(match there {
-        true => "`purser provider` is steered at its own address, by `purser admin sandbox --service URL`.",
+    ApiError::new(StatusCode::CONFLICT, "provider_is_remote", error).hint(match there {
+        true => "`purser serve-providers` is steered at its own address, by `purser admin sandbox --service URL`.",
         false => "Steer that one where it runs, or take its URL out of the settings.",
     })
 }

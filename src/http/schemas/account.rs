@@ -102,7 +102,7 @@ pub struct Card {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close`, while whoever made it is asked for it.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub pending_action: Option<String>,
     /// Of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -150,7 +150,7 @@ pub struct CardWithDetails {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close`, while whoever made it is asked for it.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub pending_action: Option<String>,
     /// Of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,

@@ -58,7 +58,7 @@ pub struct GetAgentWalletResult {
     pub balances: AgentBalances,
     /// Spends on their way, oldest first.
     pub pending_payments: Vec<PendingWalletPayment>,
-    /// `settled`, `pending`, `refused` or `unsettled`: of the spend that was asked for.
+    /// `settled`, `pending`, `failed` or `unsettled`: of the spend that was asked for.
     pub status: Option<String>,
     /// That spend.
     pub wallet_payment: Option<WalletPayment>,
@@ -129,7 +129,7 @@ pub struct AgentPaymentResult {
 pub struct WalletPayment {
     /// Its id.
     pub wallet_payment_id: String,
-    /// `reserved`, `signed`, `sent`, `settled`, `refused` or `unsettled`.
+    /// `pending`, `signed`, `sent`, `settled`, `failed` or `unsettled`.
     pub status: String,
     /// `x402` or `transfer`.
     pub kind: String,

@@ -47,7 +47,7 @@ pub struct BankingProfileStatus {
     pub status: String,
     /// Of the owner's identity: `none`, `in-review`, `verified` or `rejected`.
     pub identity: String,
-    /// `none`, `collecting`, `submitted`, `approved` or `rejected`.
+    /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
     pub application: String,
     /// Whether accounts can be opened.
     pub can_open_accounts: bool,
@@ -69,7 +69,7 @@ pub struct BankingApplicationResult {
 pub struct BankingApplication {
     /// Its name towards the bank.
     pub application_id: String,
-    /// `collecting`, `submitted`, `approved` or `rejected`.
+    /// `incomplete`, `submitted`, `approved` or `rejected`.
     pub status: String,
     /// The bank's word, when it is rejected.
     pub rejection_reason: Option<String>,
@@ -174,7 +174,7 @@ pub struct BankAccount {
     pub account_id: String,
     /// `onramp` or `offramp`.
     pub r#type: String,
-    /// `opening`, `open` or `refused`.
+    /// `pending`, `open` or `rejected`.
     pub status: String,
     /// What its holder calls it.
     pub label: Option<String>,

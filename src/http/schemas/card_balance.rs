@@ -79,8 +79,8 @@ pub struct TopUp {
     pub payment_network: String,
     /// What is on a chain, oldest first.
     pub legs: Vec<TopUpLeg>,
-    /// Of a failed one, whose charge is on the account balance: `issuer_unlinked`, `delivery_lapsed`,
-    /// `delivery_unavailable`, `delivery_refused` or `mint_impossible`.
+    /// Of a failed one, whose charge is on the account balance: `issuer_not_linked`, `delivery_expired`,
+    /// `delivery_unavailable`, `delivery_declined` or `mint_impossible`.
     #[schema(required)]
     pub failure_code: Option<String>,
     /// What paid for it.

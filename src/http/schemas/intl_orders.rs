@@ -96,7 +96,7 @@ pub struct IntlCard {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close`, while operators are asked for it.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub pending_action: Option<String>,
     /// The operator's words, if it was rejected.
     #[schema(required)]
     pub rejection_reason: Option<String>,
@@ -148,7 +148,7 @@ pub struct IntlCardWithDetails {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close`, while operators are asked for it.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub pending_action: Option<String>,
     /// The operator's words, if it was rejected.
     #[schema(required)]
     pub rejection_reason: Option<String>,

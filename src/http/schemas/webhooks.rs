@@ -67,8 +67,6 @@ pub struct WebhookList {
 #[derive(Deserialize, ToSchema)]
 pub struct Webhook {
     /// `wh_…`.
-    pub id: String,
-    /// The same.
     pub webhook_id: String,
     /// Where events are posted to.
     pub url: String,
@@ -130,8 +128,6 @@ pub struct WebhookDeliveryList {
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookDelivery {
     /// `whd_…`.
-    pub id: String,
-    /// The same.
     pub delivery_id: String,
     /// To whom.
     pub webhook_id: String,

@@ -101,7 +101,7 @@ pub struct StatementResponse {
 pub struct StatementLine {
     /// `ent_…`.
     pub entry_id: String,
-    /// `credited`, `held`, `withdrawn`, `released` or `paid_out`; `held_unfinal` for a credit that is held until the payment that it
+    /// `credited`, `held`, `withdrawn`, `released` or `debited`; `held_unfinal` for a credit that is held until the payment that it
     /// rests on is final, `reversed` for one that is gone with its payment.
     pub r#type: String,
     /// Dollars.

@@ -128,7 +128,7 @@ impl SignupState {
         let signup = self
             .signups
             .parse_claim_key(form.required("signup")?)
-            .ok_or_else(|| ApiError::not_found("signup_unknown", "This signup is not one of ours."))?;
+            .ok_or_else(|| ApiError::not_found("signup_not_found", "This signup is not one of ours."))?;
         let name = match form.get("name").map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => text("name", name, MAX_NAME_LEN)?,
             None => format!("Agent {}", self.signups.code(signup)),
@@ -146,7 +146,7 @@ impl SignupState {
             Ok(()) => Ok(redirect_to_login()),
             Err(OperationError::Rejected(Rejection::AlreadyClaimed)) => Err(ApiError::new(
                 StatusCode::CONFLICT,
-                "signup_claimed",
+                "signup_already_claimed",
                 "This signup was answered already.",
             )),
             Err(denied) => Err(map_error(&denied)),

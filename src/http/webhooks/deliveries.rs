@@ -33,7 +33,7 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
 #[utoipa::path(get, path = "/webhook-deliveries", tag = "Events", security(("bearer" = [])),
     params(("delivery_id" = Option<String>, Query, description = "One delivery."),
         ("webhook_id" = Option<String>, Query, description = "Of this endpoint only."),
-        ("state" = Option<String>, Query, description = "`pending`, `delivered`, `failed` or `dropped` only."),
+        ("status" = Option<String>, Query, description = "`pending`, `delivered`, `failed` or `dropped` only."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "`next_starting_after` of the page before.")),
     responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = schemas::WebhookDeliveriesResponse),
@@ -45,10 +45,13 @@ pub(super) async fn get_deliveries(
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let known = ["delivery_id", "webhook_id", "state", "limit", "starting_after"];
+    let known = ["delivery_id", "webhook_id", "status", "limit", "starting_after"];
     let query = Query::parse(query.as_deref(), &known)?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    let wanted_state = query.get("state").map(|_| query.choice("state", &STATES)).transpose()?;
+    let wanted_state = query
+        .get("status")
+        .map(|_| query.choice("status", &STATES))
+        .transpose()?;
     authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("delivery_id") {
         let (id, delivery) = state.load_owned_delivery(&claims, text).await?;
@@ -94,14 +97,14 @@ impl WebhookState {
         let delivery = found.ok_or_else(unknown_delivery)?;
         if delivery.owner != claims.wallet {
             let error = "This delivery belongs to another wallet.";
-            return Err(ApiError::forbidden("delivery_of_another", error));
+            return Err(ApiError::forbidden("delivery_access_denied", error));
         }
         Ok((id, delivery))
     }
 }
 
 pub(in crate::http) fn unknown_delivery() -> ApiError {
-    ApiError::not_found("delivery_unknown", "There is no such delivery.")
+    ApiError::not_found("delivery_not_found", "There is no such delivery.")
 }
 
 /// What `POST /redeliver-webhook` takes: one delivery, or an endpoint and a moment.

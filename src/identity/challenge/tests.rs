@@ -34,7 +34,7 @@ fn issue(challenges: &SignInChallenges, first: Network, refusal: Option<SignInEr
     )
 }
 
-/// Aim: the header is the PaymentRequired that stock sign-in clients accept, field by field.
+/// Checks: the header is the PaymentRequired that stock sign-in clients accept, field by field.
 #[test]
 fn the_header_is_a_payment_required_with_the_extension() {
     let (challenges, nonces) = challenges("http://127.0.0.1:8402");
@@ -63,7 +63,7 @@ fn the_header_is_a_payment_required_with_the_extension() {
     assert_eq!(extension["schema"], stock["schema"]);
 }
 
-/// Aim: both networks are offered for nothing, payable in form, Base first unless Solana was asked for.
+/// Checks: both networks are offered at amount zero in a payable form, Base first unless Solana was requested.
 #[test]
 fn both_networks_are_offered_at_zero_in_the_order_asked_for() {
     let (challenges, _) = challenges("https://api.example.com");
@@ -107,7 +107,7 @@ fn both_networks_are_offered_at_zero_in_the_order_asked_for() {
     }
 }
 
-/// Aim: the body adds the contract's names to the same challenge, and the header stays without them.
+/// Checks: the body adds the contract's names to the same challenge, and the header has none of them.
 #[test]
 fn the_body_is_the_header_with_the_contracts_names() {
     let (challenges, _) = challenges("https://api.example.com");
@@ -127,7 +127,7 @@ fn the_body_is_the_header_with_the_contracts_names() {
     assert_eq!(body, header);
 }
 
-/// Aim (case 42): after a refusal the challenge is a new one and says why, for people and for programs.
+/// Checks (case 42): after a rejection the challenge is new and contains the reason, for people and for programs.
 #[test]
 fn case_42_a_refusal_is_named_in_a_fresh_challenge() {
     let (challenges, _) = challenges("https://api.example.com");
@@ -147,7 +147,7 @@ fn case_42_a_refusal_is_named_in_a_fresh_challenge() {
     assert_ne!(first, challenges.issue(Network::Base, None, NOW, &entropy));
 }
 
-/// Aim: the header leaves room: all headers together have 8 KiB (proxies stop there).
+/// Checks: the header leaves space for others: proxies limit all headers together to 8 KiB.
 #[test]
 fn the_header_is_small_padded_standard_base64() {
     let (challenges, _) = challenges("https://api.example.com");

@@ -2,7 +2,7 @@
 use super::*;
 use crate::identity::test_entropy::CountingEntropy;
 
-/// Aim: what is written is what is read, and writing twice gives the same text.
+/// Checks: writing and reading preserves the keys, and writing twice gives the same text.
 #[test]
 fn the_text_form_goes_both_ways() {
     let entropy = CountingEntropy::new(1);
@@ -13,7 +13,7 @@ fn the_text_form_goes_both_ways() {
     assert_eq!(again.ring().count(), 2);
 }
 
-/// Aim: cut off at any byte or changed in any byte, the text is refused.
+/// Checks: a text truncated at any byte or changed in any byte is rejected.
 #[test]
 fn every_damage_to_the_text_is_noticed() {
     let text = IdentityKeyRing::generate(Timestamp(10), &CountingEntropy::new(1)).to_text();
@@ -28,7 +28,7 @@ fn every_damage_to_the_text_is_noticed() {
     }
 }
 
-/// Aim: a file whose sum is right but whose lines are not is refused with the line's number.
+/// Checks: a file with a valid checksum and invalid lines is rejected with the line's number.
 #[test]
 fn wrong_lines_are_named() {
     let good = IdentityKeyRing::generate(Timestamp(10), &CountingEntropy::new(1)).to_text();
@@ -52,7 +52,7 @@ fn wrong_lines_are_named() {
     }
 }
 
-/// Aim: a retired key stays exactly until the last token it signed has expired.
+/// Checks: a retired key remains exactly until the last token it signed has expired.
 #[test]
 fn an_old_key_stays_until_its_tokens_expired() {
     let entropy = CountingEntropy::new(1);
@@ -67,7 +67,7 @@ fn an_old_key_stays_until_its_tokens_expired() {
     assert_eq!(later.ring().nth(1).unwrap().kid(), second.newest().kid());
 }
 
-/// Aim: purposes do not share keys, and no key depends on rotation.
+/// Checks: purposes do not share keys, and no key depends on rotation.
 #[test]
 fn each_purpose_has_its_key() {
     let entropy = CountingEntropy::new(1);
@@ -79,7 +79,7 @@ fn each_purpose_has_its_key() {
     );
 }
 
-/// Aim: printing keys shows names only.
+/// Checks: Debug output shows ids only.
 #[test]
 fn debug_shows_no_key() {
     let keys = IdentityKeyRing::generate(Timestamp(0), &CountingEntropy::new(1));
@@ -89,7 +89,7 @@ fn debug_shows_no_key() {
     assert!(!shown.contains(&hex::encode(keys.master.expose())));
 }
 
-/// Aim: the thumbprint is the standard's (key and value of RFC 8037, appendix A.3).
+/// Checks: the thumbprint is the standard's (key and value of RFC 8037, appendix A.3).
 #[test]
 fn the_kid_is_the_rfc_7638_thumbprint() {
     let seed = hex::decode("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60").unwrap();

@@ -38,7 +38,7 @@ fn solana_key() -> SigningKey {
 }
 
 impl Service {
-    /// A good proof's fields, unsigned, for a challenge issued at `issued`.
+    /// A valid proof's fields, unsigned, for a challenge issued at `issued`.
     fn proof(&self, network: Network, issued: Timestamp) -> SignInProof {
         let (address, kind) = match network {
             Network::Base => (EVM_ADDRESS.to_owned(), "eip191"),
@@ -110,7 +110,7 @@ fn header(proof: &SignInProof) -> String {
     STANDARD.encode(Value::Object(fields(proof)).to_string())
 }
 
-/// Aim: a proper answer to our challenge signs the wallet in, on both chains, with all optional fields or none.
+/// Checks: a valid response to our challenge signs the wallet in, on both chains, with all optional fields or none.
 #[test]
 fn a_proper_answer_signs_in_on_both_chains() {
     let service = service();
@@ -141,7 +141,7 @@ fn a_proper_answer_signs_in_on_both_chains() {
     }
 }
 
-/// Aim (case 42): one nonce has one key, whichever chain and wallet present it, so a second use is seen.
+/// Checks (case 42): one nonce has one key on both chains and for every wallet, so a second use is detected.
 #[test]
 fn case_42_a_nonce_on_another_chain_is_the_same_nonce() {
     let service = service();
@@ -156,7 +156,7 @@ fn case_42_a_nonce_on_another_chain_is_the_same_nonce() {
     assert_eq!(first.nonce, second.nonce);
 }
 
-/// Aim (case 42): a proof is good for exactly five minutes, with and without an expiry of its own.
+/// Checks (case 42): a proof is valid for exactly five minutes, with and without its own expiry.
 #[test]
 fn case_42_a_challenge_is_good_for_five_minutes() {
     let service = service();
@@ -190,8 +190,8 @@ fn case_42_a_challenge_is_good_for_five_minutes() {
     }
 }
 
-/// Aim (case 43): a client's own `issuedAt` is right while it is within five minutes of now, on either side of the challenge's; it
-/// makes no old challenge young.
+/// Checks (case 43): a client's own `issuedAt` is valid within five minutes of now, before or after the challenge's. It
+/// does not extend an old challenge.
 #[test]
 fn case_43_a_clients_own_time_of_issue_is_right() {
     let service = service();
@@ -212,10 +212,10 @@ fn case_43_a_clients_own_time_of_issue_is_right() {
     }
 }
 
-/// Makes a proof that differs in one field, before it is signed.
+/// Changes one field of a proof before it is signed.
 type Change = Box<dyn Fn(&mut SignInProof)>;
 
-/// Signs each changed answer as it is and demands the refusal beside the change, on both chains.
+/// Signs each changed proof and expects the given rejection, on both chains.
 fn assert_each_rejected(changes: &[(SignInError, Change)]) {
     let service = service();
     for network in Network::ALL {
@@ -231,7 +231,7 @@ fn assert_each_rejected(changes: &[(SignInError, Change)]) {
     }
 }
 
-/// Aim (case 42): a rightly signed message for another place is refused, by name.
+/// Checks (case 42): a correctly signed message for another domain or URI is rejected with the matching reason.
 #[test]
 fn case_42_a_message_for_another_place_is_refused_by_name() {
     assert_each_rejected(&[
@@ -265,7 +265,8 @@ fn case_42_a_message_for_another_place_is_refused_by_name() {
     ]);
 }
 
-/// Aim (cases 42 and 43): a rightly signed message of another time or challenge is refused, by name.
+/// Checks (cases 42 and 43): a correctly signed message of another time or challenge is rejected with the matching
+/// reason.
 #[test]
 fn case_43_a_message_of_another_time_is_refused_by_name() {
     let later = |ms| rfc3339::format(NOW.plus_ms(ms));

@@ -28,7 +28,7 @@ fn mint(tokens: &IdTokens) -> String {
     token.expose().to_owned()
 }
 
-/// Signs any header and claims with the server's own key, as only a bug of ours could.
+/// Signs any header and claims with the server's own key, as only a bug could.
 fn forge(keys: &IdentityKeyRing, header: &str, claims: &str) -> String {
     let signed = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let signature = keys.newest().expose().sign(signed.as_bytes());
@@ -39,7 +39,7 @@ fn part(token: &str, at: usize) -> String {
     String::from_utf8(URL_SAFE_NO_PAD.decode(token.split('.').nth(at).unwrap()).unwrap()).unwrap()
 }
 
-/// Aim: a minted token is a JWT with the claims that were asked for, and verifies to them.
+/// Checks: a minted token is a JWT with the requested claims, and verifies to them.
 #[test]
 fn a_minted_token_says_who_and_verifies() {
     let keys = keys(1);
@@ -81,7 +81,7 @@ fn a_minted_token_says_who_and_verifies() {
     }
 }
 
-/// Aim (case 44): no header but ours is obeyed, whatever it asks for and whoever signed it.
+/// Checks (case 44): only our own header is accepted, whatever another one requests and even if it is validly signed.
 #[test]
 fn case_44_a_header_that_we_do_not_write_is_refused() {
     let keys = keys(1);
@@ -117,7 +117,7 @@ fn case_44_a_header_that_we_do_not_write_is_refused() {
     );
 }
 
-/// Aim (case 44): the public key used as an HMAC secret signs nothing, not even under our own header.
+/// Checks (case 44): an HMAC with the public key as its secret is never a valid signature, even under our own header.
 #[test]
 fn case_44_an_hmac_with_the_public_key_is_not_a_signature() {
     let keys = keys(1);
@@ -131,7 +131,7 @@ fn case_44_an_hmac_with_the_public_key_is_not_a_signature() {
     assert_eq!(tokens(&keys).verify(&padded, NOW), Err(IdTokenError::Signature));
 }
 
-/// Aim (case 44): forms that a lenient reader might take for the same token are refused.
+/// Checks (case 44): forms that a lenient parser might accept as the same token are rejected.
 #[test]
 fn case_44_only_the_exact_form_is_read() {
     let tokens = tokens(&keys(1));
@@ -160,7 +160,7 @@ fn case_44_only_the_exact_form_is_read() {
     assert!(tokens.verify(&good, NOW).is_ok());
 }
 
-/// Aim (case 44): a token changed in any one character is refused.
+/// Checks (case 44): a token with any one character changed is rejected.
 #[test]
 fn case_44_every_changed_character_is_noticed() {
     let tokens = tokens(&keys(1));
@@ -175,7 +175,7 @@ fn case_44_every_changed_character_is_noticed() {
     }
 }
 
-/// Aim (case 44): another issuer, audience or key is refused though everything else is right.
+/// Checks (case 44): another issuer, audience or key is rejected though everything else is right.
 #[test]
 fn case_44_tokens_of_other_services_are_refused() {
     let (stranger, keys) = (keys(2), keys(1));
@@ -190,7 +190,7 @@ fn case_44_tokens_of_other_services_are_refused() {
     );
 }
 
-/// Aim (case 44): a token ends with its second, on the first look and when it is remembered.
+/// Checks (case 44): a token expires to the second, on the first check and when it is cached.
 #[test]
 fn case_44_a_token_expires_to_the_second() {
     let keys = keys(1);
@@ -214,7 +214,7 @@ fn case_44_a_token_expires_to_the_second() {
     }
 }
 
-/// Aim: claims that contradict each other are refused even under our signature.
+/// Checks: contradictory claims are rejected even under our signature.
 #[test]
 fn claims_that_are_not_ours_are_refused() {
     let keys = keys(1);
@@ -258,7 +258,7 @@ fn claims_that_are_not_ours_are_refused() {
     );
 }
 
-/// Aim: after a rotation the new key signs, the old key's tokens hold, and both are published.
+/// Checks: after a rotation the new key signs, the old key's tokens remain valid, and both are published.
 #[test]
 fn a_rotation_invalidates_nothing() {
     let keys = keys(1);
@@ -280,7 +280,7 @@ fn a_rotation_invalidates_nothing() {
     assert_eq!(kids, [rotated.newest().kid(), keys.newest().kid()]);
 }
 
-/// Aim: the JWKS has what a verifier needs and nothing secret.
+/// Checks: the JWKS has what a verifier needs and nothing secret.
 #[test]
 fn the_jwks_verifies_a_token_and_holds_no_secret() {
     let keys = keys(1);
@@ -302,7 +302,7 @@ fn the_jwks_verifies_a_token_and_holds_no_secret() {
         .unwrap();
 }
 
-/// Aim: remembering is bounded and changes no answer.
+/// Checks: the cache is bounded and never changes a result.
 #[test]
 fn a_full_memory_changes_no_answer() {
     let keys = keys(1);

@@ -25,7 +25,7 @@ fn get() -> OutboundRequest {
     }
 }
 
-/// A server that does `serve` with each connection after it has read the request's first bytes, and its address.
+/// A server that runs `serve` for each connection after reading the request's first bytes, and its address.
 async fn server<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
@@ -53,7 +53,7 @@ async fn called(address: SocketAddr, limits: CallLimits) -> Result<OutboundRespo
     caller.call(&target, get()).await
 }
 
-/// Says one thing first and another afterwards.
+/// Returns one answer first and another afterwards.
 struct Rebinding {
     lookups: AtomicUsize,
     answers: [Vec<IpAddr>; 2],
@@ -82,7 +82,7 @@ async fn through(says: [Vec<IpAddr>; 2], port: u16) -> (Result<OutboundResponse,
     (caller.call(&target, get()).await, lookup.lookups.load(Ordering::SeqCst))
 }
 
-// Aim (case 59): a name that means an inside address is not called, also when only one of its addresses is one.
+// Checks (case 59): a name with an internal address is not called, even if only one of its addresses is internal.
 #[tokio::test]
 async fn case_59_a_name_that_means_an_inside_address_is_not_called() {
     let reached = Arc::new(AtomicUsize::new(0));
@@ -105,8 +105,8 @@ async fn case_59_a_name_that_means_an_inside_address_is_not_called() {
     assert_eq!(reached.load(Ordering::SeqCst), 0, "nobody inside was dialled");
 }
 
-// Aim (case 59): what a name means is asked once, and the answer that was judged is what is dialled: a name that turns
-// inside after the check is still dialled outside, where nobody answers.
+// Checks (case 59): a name is resolved once, and the checked address is the one that is dialled. A name that becomes
+// internal after the check is still dialled at the external address, which does not respond.
 #[tokio::test]
 async fn case_59_the_address_that_was_judged_is_the_one_dialled() {
     let reached = Arc::new(AtomicUsize::new(0));
@@ -116,14 +116,14 @@ async fn case_59_the_address_that_was_judged_is_the_one_dialled() {
         async move { stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await }
     })
     .await;
-    // Of a block that is handed to nobody and is not special.
+    // From a block that is unassigned and not special.
     let outside: IpAddr = [192, 0, 9, 1].into();
     let (told, asked) = through([vec![outside], vec![Ipv4Addr::LOCALHOST.into()]], address.port()).await;
     assert!(told.is_err(), "{told:?}");
     assert_eq!((asked, reached.load(Ordering::SeqCst)), (1, 0));
 }
 
-// Aim (case 59): a redirect is an answer like any other; nobody goes where it points.
+// Checks (case 59): a redirect is a normal response and is never followed.
 #[tokio::test]
 async fn case_59_a_redirect_is_not_followed() {
     let address = server(|mut stream| async move {
@@ -134,8 +134,8 @@ async fn case_59_a_redirect_is_not_followed() {
     assert_eq!(called(address, LIMITS).await.unwrap().status, 302);
 }
 
-// Aim (case 60): an answer without end is read up to the limit and no further, whether it says how long it is or not,
-// and whether its body or its headers are endless.
+// Checks (case 60): an endless response is read up to the limit and no further. That holds with or without a declared
+// length, and for an endless body or endless headers.
 #[tokio::test]
 async fn case_60_an_answer_without_end_is_cut_at_the_limit() {
     for head in [
@@ -156,7 +156,7 @@ async fn case_60_an_answer_without_end_is_cut_at_the_limit() {
         })
         .await;
         assert_eq!(called(address, LIMITS).await.unwrap_err(), OutboundError::TooLarge);
-        // What the system buffers is sent; what nobody reads is not.
+        // The system's buffers are sent; bytes that nothing reads are not.
         assert!(sent.load(Ordering::SeqCst) < 64 * 1024 * 1024, "{sent:?}");
     }
     let address = server(|mut stream| async move {
@@ -178,7 +178,7 @@ async fn case_60_an_answer_without_end_is_cut_at_the_limit() {
     assert_eq!(called(address, LIMITS).await.unwrap_err(), OutboundError::Disconnected);
 }
 
-// Aim (case 60): whoever hangs, drips or breaks off is given up in bounded time, and said to be what it was.
+// Checks (case 60): a server that hangs, drips or disconnects is given up in bounded time with the right error.
 #[tokio::test]
 async fn case_60_who_hangs_drips_or_breaks_off_is_given_up() {
     let short = CallLimits {
@@ -214,7 +214,7 @@ async fn case_60_who_hangs_drips_or_breaks_off_is_given_up() {
     assert_eq!(called(nobody, LIMITS).await.unwrap_err(), OutboundError::Unreachable);
 }
 
-// Aim (case 60): statuses that ask for another time are answers, with their headers.
+// Checks (case 60): statuses that ask for a later retry are responses with their headers.
 #[tokio::test]
 async fn case_60_other_statuses_are_answers_with_their_headers() {
     for (status, header) in [("410 Gone", "x-a: b"), ("429 Too Many Requests", "retry-after: 7")] {

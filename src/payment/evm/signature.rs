@@ -1,14 +1,14 @@
-//! The bytes of a signature, by their form alone.
+//! Parses and checks the form of signatures.
 
 use purser_actors::port::EvmSignature;
 use purser_chains::evm::contract_wallet::{Undeployed, is_wrapped};
 
 use super::HALF_ORDER;
-use crate::payment::error::{Reason, VerificationError};
+use crate::payment::error::{InvalidReason, VerificationError};
 
 /// Decodes the signature of a key, of a contract, or of a wallet that one of these factories deploys (ERC-6492).
 pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmSignature, VerificationError> {
-    let refused = |message: &'static str| VerificationError::new(Reason::EvmSignature, message);
+    let refused = |message: &'static str| VerificationError::new(InvalidReason::EvmSignature, message);
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let mut of_key = [0; 65];
     if digits.len() == 2 * of_key.len() {
@@ -26,7 +26,7 @@ pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmS
         let listed = Undeployed::unwrap(&bytes).is_some_and(|wallet| factories.contains(&wallet.factory.into_array()));
         if !listed {
             return Err(VerificationError::new(
-                Reason::PayloadType,
+                InvalidReason::PayloadType,
                 "an ERC-6492 signature must name a listed factory",
             ));
         }
@@ -34,7 +34,7 @@ pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmS
     EvmSignature::new(&bytes).ok_or_else(|| refused("a signature has at most 4096 bytes"))
 }
 
-/// Of a key or of a contract wallet, as it was sent.
+/// The signature of a key or of a contract wallet, as sent.
 pub(super) fn any_signature(text: &str) -> Option<EvmSignature> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let short_enough = digits.len() <= 2 * EvmSignature::MAX_BYTES;
@@ -46,7 +46,7 @@ pub(super) fn any_signature(text: &str) -> Option<EvmSignature> {
 pub(super) fn canonical_v(signature: &[u8; 65]) -> Result<u8, VerificationError> {
     if signature[32..64] > HALF_ORDER[..] {
         return Err(VerificationError::new(
-            Reason::EvmSignature,
+            InvalidReason::EvmSignature,
             "the signature's s is in the upper half",
         ));
     }
@@ -54,7 +54,7 @@ pub(super) fn canonical_v(signature: &[u8; 65]) -> Result<u8, VerificationError>
         v @ (27 | 28) => Ok(v),
         v @ (0 | 1) => Ok(v + 27),
         _ => Err(VerificationError::new(
-            Reason::EvmSignature,
+            InvalidReason::EvmSignature,
             "the signature's v must be 27 or 28",
         )),
     }

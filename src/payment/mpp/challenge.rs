@@ -1,4 +1,4 @@
-//! What a challenge says, the MAC that is its id, and its text.
+//! The fields of a challenge, the MAC that is its id, and its text.
 
 use std::fmt::Write as _;
 
@@ -11,29 +11,27 @@ use super::BoundRequest;
 use crate::identity::secret::MacKey;
 use crate::payment::terms::BasePayee;
 
-/// Everything that an id stands for. What is absent is empty.
+/// All fields that an id covers. Absent ones are empty.
 #[derive(Clone, Copy, Debug)]
 pub struct ChallengeFields<'a> {
     /// Our host name.
     pub realm: &'a str,
-    /// Payment method.
     pub method: &'a str,
-    /// Payment intent.
     pub intent: &'a str,
-    /// What is to be paid: base64url of JSON (RFC 8785).
+    /// The payment request: base64url of JSON (RFC 8785).
     pub request: &'a str,
     /// RFC 3339.
     pub expires: &'a str,
-    /// Of the body; never in a challenge of ours, since no paid route has one.
+    /// Digest of the body; never in our challenges, because no paid route has a body.
     pub digest: &'a str,
-    /// What the server wants back unchanged: base64url of JSON (RFC 8785).
+    /// Server data that the client returns unchanged: base64url of JSON (RFC 8785).
     pub opaque: &'a str,
 }
 
 impl ChallengeFields<'_> {
     /// The id under a key: base64url of HMAC-SHA256 over the values with `|` between them.
     ///
-    /// No value that we write holds a `|`, so the count of them tells that no other values give the same text.
+    /// None of our values contains a `|`, so the number of separators proves that no other values give the same text.
     pub fn id(&self, key: &MacKey) -> String {
         URL_SAFE_NO_PAD.encode(key.tag(&self.parts()))
     }
@@ -56,7 +54,7 @@ impl ChallengeFields<'_> {
     /// Value of `WWW-Authenticate`. A description is only shown to people; one that is not plain ASCII is left out.
     pub fn header(&self, id: &str, description: &str) -> String {
         let mut text = String::with_capacity(128 + self.request.len() + self.opaque.len() + description.len());
-        // Writing to a String cannot fail. Base64url, host names and times hold nothing that must be escaped.
+        // Writing to a String cannot fail. Base64url, host names and times contain nothing that must be escaped.
         let _ = write!(
             text,
             "Payment id=\"{id}\", realm=\"{}\", method=\"{}\", intent=\"{}\", request=\"{}\"",
@@ -74,7 +72,7 @@ impl ChallengeFields<'_> {
     }
 }
 
-/// The parameter `request`: this much to this payee.
+/// The parameter `request`: this amount to this payee.
 pub fn request(payee: &BasePayee, amount: Usdc) -> String {
     URL_SAFE_NO_PAD.encode(format!("{{\"amount\":\"{}{}", amount.atomic(), payee.mpp))
 }
@@ -97,7 +95,7 @@ impl OpaqueRequest {
         }
     }
 
-    /// Members in the order of RFC 8785; paths of routes hold nothing that JSON escapes.
+    /// Members in the order of RFC 8785; route paths contain nothing that JSON escapes.
     pub(super) fn wire(&self) -> String {
         URL_SAFE_NO_PAD.encode(format!(
             "{{\"n\":\"{}\",\"request\":\"{}\",\"route\":\"{}\"}}",

@@ -1,7 +1,7 @@
-//! Reading a credential: base64url of JSON, what follows `Payment` in `Authorization`.
+//! Parses a credential: base64url of JSON, after `Payment` in `Authorization`.
 //!
-//! Memory is bounded by [`MAX_HEADER_BYTES`]; nothing here looks at amounts, times or signatures. Members that we do not
-//! know are not looked at.
+//! Memory is bounded by [`MAX_HEADER_BYTES`]. This module does not check amounts, times or signatures, and ignores
+//! unknown members.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +17,7 @@ use crate::payment::decode::{EvmFields, EvmPayload, MAX_HEADER_BYTES};
 /// A credential as it was sent, with its form checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// What it says that it answers.
+    /// The challenge that it claims to answer.
     pub challenge: EchoedChallenge,
     /// The signed part.
     pub payload: EvmPayload,
@@ -25,29 +25,26 @@ pub struct Credential {
     pub source: Option<String>,
 }
 
-/// A challenge as the client echoes it. Its description is nobody's business.
+/// A challenge as the client echoes it. Its description is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct EchoedChallenge {
-    /// Names it.
     pub id: String,
-    /// Whose it is.
+    /// Realm of the server that issued it.
     pub realm: String,
-    /// Payment method.
     pub method: String,
-    /// Payment intent.
     pub intent: String,
-    /// What was to be paid, in base64url.
+    /// The payment request, in base64url.
     pub request: String,
-    /// Until when, as RFC 3339.
+    /// Expiry (RFC 3339).
     pub expires: Option<String>,
-    /// Of a body.
+    /// Digest of the body.
     pub digest: Option<String>,
-    /// The server's own, in base64url.
+    /// Server data, in base64url.
     pub opaque: Option<String>,
 }
 
 impl EchoedChallenge {
-    /// What its id would stand for.
+    /// The fields that its id covers.
     pub fn covered(&self) -> ChallengeFields<'_> {
         ChallengeFields {
             realm: &self.realm,
@@ -60,7 +57,6 @@ impl EchoedChallenge {
         }
     }
 
-    /// Until when it was to be answered.
     pub fn expires(&self) -> Option<Timestamp> {
         rfc3339::parse(self.expires.as_deref()?)
     }
@@ -86,10 +82,10 @@ struct WirePayload {
     signature: String,
 }
 
-/// Reads a credential.
+/// Parses a credential.
 ///
 /// # Errors
-/// [`Problem::MalformedCredential`].
+/// [`MppProblem::MalformedCredential`].
 pub fn decode(text: &[u8]) -> Result<Credential, CredentialError> {
     if text.len() > MAX_HEADER_BYTES {
         return Err(malformed("the credential is too long"));
@@ -97,7 +93,7 @@ pub fn decode(text: &[u8]) -> Result<Credential, CredentialError> {
     let json = URL_SAFE_NO_PAD
         .decode(text)
         .map_err(|_| malformed("the credential is not base64url without padding"))?;
-    // serde's own message can quote as much of the input as the client likes; the place is enough.
+    // serde's own message can quote any amount of the input; the position is enough.
     let wire: Wire = serde_json::from_slice(&json).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         CredentialError::new(

@@ -1,21 +1,21 @@
-//! Reading `WWW-Authenticate` as a client does (RFC 9110, section 11): schemes, each with its parameters.
+//! Parses `WWW-Authenticate` as a client does (RFC 9110, section 11): schemes, each with its parameters.
 
 use std::collections::BTreeMap;
 
-/// Longest field that is read.
+/// Maximum length of a field.
 pub const MAX_FIELD_BYTES: usize = 32 * 1024;
 
 /// A challenge of any scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthChallenge {
-    /// As it was written; compare without regard to case.
+    /// As written; compare case-insensitively.
     pub scheme: String,
     /// By name in lower case.
     pub params: BTreeMap<String, String>,
 }
 
-/// All challenges of one field. `None` if any of it cannot be read: unknown syntax, a parameter twice, an open quote, a
-/// token68 (which no scheme of payment uses).
+/// All challenges of one field. `None` if any part cannot be parsed: unknown syntax, a duplicate parameter, an open
+/// quote, a token68 (which no payment scheme uses).
 pub fn challenges(field: &str) -> Option<Vec<AuthChallenge>> {
     if field.len() > MAX_FIELD_BYTES {
         return None;
@@ -63,7 +63,7 @@ fn token(text: &str) -> Option<(&str, &str)> {
     (end > 0).then(|| text.split_at(end))
 }
 
-/// A token or a quoted string, with what follows it.
+/// A token or a quoted string, and the rest of the text.
 fn value_of(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         return token(text).map(|(value, rest)| (value.to_owned(), rest));

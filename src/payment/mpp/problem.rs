@@ -1,27 +1,25 @@
-//! What MPP clients are told of a 402: a problem document (RFC 9457) with one of the protocol's types.
+//! The body of a 402 for MPP clients: a problem document (RFC 9457) with one of the protocol's types.
 
 use crate::payment::challenge::push_json_string;
 
-/// Begins every type.
+/// Prefix of every type URI.
 const TYPES: &str = "https://paymentauth.org/problems/";
 
-/// A type of problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MppProblem {
     /// No payment yet.
     PaymentRequired,
-    /// The credential cannot be read.
+    /// The credential cannot be parsed.
     MalformedCredential,
-    /// The credential answers no challenge of ours for this request.
+    /// The credential answers no challenge that we issued for this request.
     InvalidChallenge,
-    /// The payment is not good.
+    /// The payment is invalid.
     VerificationFailed,
-    /// It comes too late.
+    /// The payment arrived too late.
     PaymentExpired,
 }
 
 impl MppProblem {
-    /// Every type there is.
     pub const ALL: [Self; 5] = [
         Self::PaymentRequired,
         Self::MalformedCredential,
@@ -40,12 +38,11 @@ impl MppProblem {
         }
     }
 
-    /// The type's URI.
     pub fn uri(self) -> String {
         [TYPES, self.slug_and_title().0].concat()
     }
 
-    /// As the `error` of a 402, where x402 has no word of its own.
+    /// As the `error` of a 402, where x402 has no reason of its own.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::PaymentRequired => crate::payment::challenge::PAYMENT_REQUIRED_ERROR,
@@ -56,7 +53,7 @@ impl MppProblem {
         }
     }
 
-    /// The document's members without braces. `challenge` is the id of the fresh one.
+    /// The document's members without braces. `challenge` is the id of the fresh challenge.
     pub fn members(self, detail: &str, challenge: Option<&str>) -> String {
         let (slug, title) = self.slug_and_title();
         let mut json = format!("\"type\":\"{TYPES}{slug}\",\"title\":\"{title}\",\"status\":402,\"detail\":");

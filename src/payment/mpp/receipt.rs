@@ -1,4 +1,4 @@
-//! What became of a payment: `Payment-Receipt`, on a paid answer only.
+//! Result of a settled payment: `Payment-Receipt`, on a paid response only.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,10 +10,9 @@ use crate::identity::rfc3339;
 use crate::payment::chains::Chains;
 use crate::payment::challenge::push_json_string;
 
-/// A settled payment.
 #[derive(Clone, Copy, Debug)]
 pub struct Receipt<'a> {
-    /// The chain's name of it.
+    /// Transaction id on the chain.
     pub transaction: &'a str,
     /// Id of the challenge that it answered.
     pub challenge: &'a str,

@@ -17,7 +17,8 @@ pub const LIGHTHOUSE: Pubkey = constant(b"L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1q
 /// Owns the derivation of token accounts.
 pub const ASSOCIATED_TOKEN: Pubkey = constant(b"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
 
-/// Programs of the chain and accounts that it writes itself, of which nobody has a key. The system program's address is all zeros.
+/// Programs of the chain and accounts that the chain itself writes, for which no key exists. The system program's
+/// address is all zeros.
 const UNOWNED_ADDRESSES: [Pubkey; 27] = [
     [0; 32],
     TOKEN,
@@ -48,22 +49,20 @@ const UNOWNED_ADDRESSES: [Pubkey; 27] = [
     constant(b"SysvarStakeHistory1111111111111111111111111"),
 ];
 
-/// Whether an address is a program's or one of the chain's own, so that nobody can ever spend what it is sent.
+/// Whether an address is a program's or one of the chain's own, so that nothing sent to it can ever be spent.
 pub fn is_unowned(address: &Pubkey) -> bool {
     UNOWNED_ADDRESSES.contains(address)
 }
 
-/// An address written in the source; a wrong one does not compile.
+/// An address in the source; a wrong one does not compile.
 pub(in crate::payment) const fn constant(text: &[u8]) -> Pubkey {
     bs58::decode(text).into_array_const_unwrap()
 }
 
-/// An address as text.
 pub fn base58(key: &Pubkey) -> String {
     bs58::encode(key).into_string()
 }
 
-/// Reads an address.
 pub fn parse(text: &str) -> Option<Pubkey> {
     let mut key = [0; 32];
     // 32 bytes never need more than 44 characters, and decoding is quadratic in the length.
@@ -73,7 +72,7 @@ pub fn parse(text: &str) -> Option<Pubkey> {
     matches!(bs58::decode(text).onto(&mut key), Ok(32)).then_some(key)
 }
 
-/// Where this owner keeps this SPL token: the derived address of (owner, token program, mint).
+/// The account of this owner for this SPL token: the derived address of (owner, token program, mint).
 pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Option<Pubkey> {
     derived_address(&[owner, &TOKEN, mint], &ASSOCIATED_TOKEN)
 }

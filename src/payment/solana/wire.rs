@@ -1,20 +1,20 @@
-//! Solana's wire format, read without copying: legacy and version 0 messages, strictly.
+//! Solana's wire format, parsed strictly and without copying: legacy and version 0 messages.
 //!
-//! What the validators would refuse is refused here too, so that nothing is claimed that can never land: non-canonical
-//! lengths, indexes out of range, headers that do not add up, bytes after the end.
+//! Everything that validators would reject is rejected here too, so that no payment is claimed that can never settle:
+//! non-canonical lengths, indexes out of range, inconsistent headers, bytes after the end.
 
 use super::address::Pubkey;
 
 /// Largest transaction on the wire: an IPv6 packet of 1,280 bytes less its headers.
 pub const MAX_TRANSACTION_BYTES: usize = 1232;
 
-/// Why bytes are not a transaction that we take.
+/// Why bytes are not a supported transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// Not the wire format.
     #[error("{0}")]
     Malformed(&'static str),
-    /// Well-formed, but its accounts are on the chain only.
+    /// Well-formed, but some accounts are only in on-chain lookup tables.
     #[error("address lookup tables")]
     LookupTables,
 }
@@ -22,13 +22,13 @@ pub enum WireError {
 /// A transaction, borrowed from its bytes.
 #[derive(Clone, Debug)]
 pub struct Transaction<'a> {
-    /// One slot a required signer, in the order of the keys.
+    /// One signature per required signer, in account-key order.
     pub signatures: &'a [[u8; 64]],
-    /// What is signed.
+    /// The signed bytes.
     pub message: &'a [u8],
     /// The accounts; signers first, writable before read-only in both halves.
     pub keys: &'a [Pubkey],
-    /// Decides how long the transaction can land.
+    /// Limits how long the transaction can be executed.
     pub blockhash: &'a [u8; 32],
     /// In order of execution.
     pub instructions: Vec<Instruction<'a>>,
@@ -36,19 +36,18 @@ pub struct Transaction<'a> {
     readonly_unsigned: usize,
 }
 
-/// One call of a program. The indexes are within the keys.
+/// One call of a program. The indexes refer to `keys`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction<'a> {
     /// Index of the program's key.
     pub program: u8,
     /// Indexes of the accounts.
     pub accounts: &'a [u8],
-    /// Arguments.
     pub data: &'a [u8],
 }
 
 impl<'a> Transaction<'a> {
-    /// Reads a whole transaction.
+    /// Parses a whole transaction.
     ///
     /// # Errors
     /// See [`WireError`].
@@ -114,7 +113,6 @@ impl<'a> Transaction<'a> {
         &self.keys[usize::from(index)]
     }
 
-    /// The program that an instruction calls.
     pub fn program(&self, instruction: &Instruction<'_>) -> &'a Pubkey {
         self.key(instruction.program)
     }
@@ -157,7 +155,7 @@ impl<'a> Reader<'a> {
         Ok(self.take(count * N)?.as_chunks::<N>().0)
     }
 
-    /// Solana's compact-u16: seven bits a byte, least first, in its shortest form only.
+    /// Solana's compact-u16: seven bits per byte, least significant first, in its shortest form only.
     fn length(&mut self) -> Result<usize, WireError> {
         let mut value = 0usize;
         for position in 0..3 {
@@ -200,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_length_has_one_spelling() {
-        // Aim: compact-u16 is read as the validators read it; every other spelling of a number is refused.
+        // Checks: compact-u16 is parsed as validators do; every other encoding of a number is rejected.
         let cases: [(&[u8], Option<usize>); 11] = [
             (&[0x00], Some(0)),
             (&[0x7f], Some(127)),

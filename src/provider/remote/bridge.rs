@@ -24,7 +24,7 @@ impl Bridge for RemoteBridge {
         const CALL: &str = "sign burn";
         Box::pin(async move {
             let wanted = BridgeTransferRequest::from(crossing);
-            let said: SignedBurnResponse = self.0.post(CALL, &["bridge-crossings"], None, &wanted).await?;
+            let said: SignedBurnResponse = self.0.post(CALL, &["bridge-transfers"], None, &wanted).await?;
             said.read(crossing).map_err(unreadable(CALL))
         })
     }
@@ -43,7 +43,7 @@ impl Bridge for RemoteBridge {
     fn find_burn<'a>(&'a self, burn: &'a port::SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         const CALL: &str = "find burn";
         Box::pin(async move {
-            let path = ["bridge-burns", "find"];
+            let path = ["bridge-burns", "lookup"];
             let said: ChainStatusResponse = self.0.post(CALL, &path, None, &SignedBurn::from(burn)).await?;
             said.read(&burn.transaction).map_err(unreadable(CALL))
         })
@@ -62,7 +62,7 @@ impl Bridge for RemoteBridge {
         const CALL: &str = "attest again";
         Box::pin(async move {
             let nonce = hex::encode(nonce);
-            let path = ["bridge-messages", &nonce, "attest-again"];
+            let path = ["bridge-messages", &nonce, "reattest"];
             let said: ReattestResponse = self.0.post(CALL, &path, None, &json!({})).await?;
             match said.nonce == nonce {
                 true => Ok(()),
@@ -94,7 +94,7 @@ impl Bridge for RemoteBridge {
     fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         const CALL: &str = "find mint";
         Box::pin(async move {
-            let path = ["bridge-mints", "find"];
+            let path = ["bridge-mints", "lookup"];
             let said: ChainStatusResponse = self.0.post(CALL, &path, None, &BridgeMessage::from(attested)).await?;
             said.read(&hex::encode(attested.nonce)).map_err(unreadable(CALL))
         })

@@ -58,7 +58,7 @@ impl GiftCardApi for RemoteGiftCards {
                 country: country.to_owned(),
                 amount: TextValue(DecimalAmount(amount)),
             };
-            let said: GiftCardQuote = self.0.get(CALL, &["gift-cards", product_id, "offer"], &query).await?;
+            let said: GiftCardQuote = self.0.get(CALL, &["gift-cards", product_id, "quote"], &query).await?;
             said.try_into().map_err(unreadable(CALL))
         })
     }

@@ -53,7 +53,7 @@ impl IssuerAccounts for RemoteIssuerAccounts {
                 wallet: TextValue(WalletAddress(*holder)),
             };
             // The holder is the key: a wallet has one account.
-            let said: IssuerAccountResponse = self.0.post(CALL, &["card-accounts"], None, &wanted).await?;
+            let said: IssuerAccountResponse = self.0.post(CALL, &["issuer-accounts"], None, &wanted).await?;
             said.read(*holder).map_err(unreadable(CALL))
         })
     }
@@ -64,7 +64,7 @@ impl CardBalances for RemoteIssuerAccounts {
         const CALL: &str = "deposit";
         Box::pin(async move {
             let address = BaseAddress(deposit.address).to_string();
-            let path = ["card-accounts", &address, "deposits", &deposit.transaction];
+            let path = ["issuer-accounts", &address, "deposits", &deposit.transaction];
             let amount = UsdcAmount(deposit.amount);
             let said: IssuerDeposit = self.0.get(CALL, &path, &[("amount", amount.to_string())]).await?;
             // Another amount is another deposit, whatever it is called.
@@ -77,7 +77,7 @@ impl CardBalanceReader for RemoteIssuerAccounts {
     fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
         const CALL: &str = "card balance";
         Box::pin(async move {
-            let path = ["card-accounts", &BaseAddress(*address).to_string()];
+            let path = ["issuer-accounts", &BaseAddress(*address).to_string()];
             let said: IssuerBalance = self.0.get(CALL, &path, &()).await?;
             if said.deposit_address.0.0 != *address {
                 return Err(unreadable(CALL)(MalformedResponse("it is about another account")));

@@ -67,7 +67,7 @@ impl PayoutApi for RemotePayouts {
             };
             let said: DebitCardCountryResponse = self
                 .0
-                .post("debit card country", &["debit-card-country"], None, &card)
+                .post("debit card country", &["debit-card-countries"], None, &card)
                 .await?;
             Ok(said.country.map(|country| country.0))
         })
@@ -80,7 +80,7 @@ impl PayoutApi for RemotePayouts {
                 return Ok(Vec::new());
             }
             let query = [("after", after), ("limit", limit as u64)];
-            let said: PayoutEventList = self.0.get(CALL, &["payout-reports"], &query).await?;
+            let said: PayoutEventList = self.0.get(CALL, &["payout-events"], &query).await?;
             said.read(after).map_err(unreadable(CALL))
         })
     }

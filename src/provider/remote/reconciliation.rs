@@ -22,7 +22,7 @@ impl RemoteReconciliationList {
         let mut query = vec![("limit", limit.as_str())];
         query.extend(asked.after.map(|after| ("after", after)));
         query.extend(asked.key.map(|key| ("key", key)));
-        let said: ReconciliationPage = self.remote.get(CALL, &["entries", name], &query).await?;
+        let said: ReconciliationPage = self.remote.get(CALL, &["reconciliation-entries", name], &query).await?;
         said.read(asked).map_err(unreadable(CALL))
     }
 }

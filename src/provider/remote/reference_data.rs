@@ -16,7 +16,7 @@ impl RateSource for RemoteRates {
     fn current(&self) -> BoxFuture<'_, Result<Arc<RateTable>, PortError>> {
         const CALL: &str = "rates";
         Box::pin(async move {
-            let said: reference_data::ExchangeRates = self.0.get(CALL, &["rates"], &()).await?;
+            let said: reference_data::ExchangeRates = self.0.get(CALL, &["exchange-rates"], &()).await?;
             said.read().map(Arc::new).map_err(unreadable(CALL))
         })
     }

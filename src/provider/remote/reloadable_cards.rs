@@ -19,7 +19,7 @@ use crate::provider::wire::reloadable_cards::{
 use crate::secret::Secret;
 
 const CARDS: &str = "reloadable-cards";
-const RESERVATIONS: &str = "balance-reservations";
+const RESERVATIONS: &str = "balance-holds";
 
 /// A program over HTTP.
 pub struct RemoteReloadableCards(pub RemoteClient);
@@ -40,7 +40,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
     ) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
-            let path = [CARDS, &order.issuer_ref, "wishes"];
+            let path = [CARDS, &order.issuer_ref, "actions"];
             let wanted = CardActionRequest {
                 card_id: TextValue(order.card),
                 action: order.action.into(),
@@ -57,7 +57,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
                 return Ok(Vec::new());
             }
             let query = [("after", after), ("limit", limit as u64)];
-            let said: CardEventList = self.0.get(CALL, &["card-words"], &query).await?;
+            let said: CardEventList = self.0.get(CALL, &["card-events"], &query).await?;
             said.read(after).map_err(unreadable(CALL))
         })
     }
@@ -83,7 +83,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
         const CALL: &str = "end reservation";
         Box::pin(async move {
             let name = key.to_string();
-            let path = [RESERVATIONS, &name, "end"];
+            let path = [RESERVATIONS, &name, "settle"];
             let said: SettleHoldResponse = self
                 .0
                 .post(CALL, &path, Some(key), &SettleHoldRequest { captured: paid })

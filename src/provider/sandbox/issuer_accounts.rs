@@ -44,7 +44,7 @@ impl AccountFault {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "garbage",
+            Self::MalformedResponse => "malformed_response",
             Self::Timeout => "timeout",
             Self::Decline => "decline",
         }

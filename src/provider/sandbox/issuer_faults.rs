@@ -29,7 +29,7 @@ impl IssuerFault {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "garbage",
+            Self::MalformedResponse => "malformed_response",
             Self::Timeout => "timeout",
             Self::Decline => "decline",
         }

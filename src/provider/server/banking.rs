@@ -74,7 +74,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Submits an application, or asks after one
-#[utoipa::path(post, path = "/v1/bank-applications", tag = "banking", request_body = BankApplication,
+#[utoipa::path(post, path = "/v1/bank-applications", operation_id = "submitBankApplication", tag = "Banking", request_body = BankApplication,
     params(("Idempotency-Key" = String, Header, description = "The same key is the same submission.")),
     responses((status = 200, description = "What the bank says to it.", body = BankReview)))]
 async fn apply_to_bank(
@@ -101,7 +101,7 @@ async fn apply_to_bank(
 }
 
 /// Brings the bytes of a document that an application names
-#[utoipa::path(post, path = "/v1/bank-documents/{document_id}", tag = "banking", request_body = BankDocumentBytes,
+#[utoipa::path(post, path = "/v1/bank-documents/{document_id}", operation_id = "uploadBankDocument", tag = "Banking", request_body = BankDocumentBytes,
     params(("document_id" = String, Path, description = "The service's id of it.")),
     responses((status = 200, description = "It is here until its application is decided.", body = BankDocumentReceived)))]
 async fn send_document(
@@ -122,7 +122,7 @@ async fn send_document(
 }
 
 /// Opens an account, or asks after it
-#[utoipa::path(post, path = "/v1/bank-accounts", tag = "banking", request_body = OpenBankAccountRequest,
+#[utoipa::path(post, path = "/v1/bank-accounts", operation_id = "openBankAccount", tag = "Banking", request_body = OpenBankAccountRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never opens a second account.")),
     responses((status = 200, description = "What came of it.", body = BankAccountResponse)))]
 async fn open_bank_account(
@@ -136,7 +136,7 @@ async fn open_bank_account(
 }
 
 /// What stands on an account now
-#[utoipa::path(get, path = "/v1/bank-accounts/{account_id}", tag = "banking",
+#[utoipa::path(get, path = "/v1/bank-accounts/{account_id}", operation_id = "getBankAccountBalance", tag = "Banking",
     params(("account_id" = String, Path, description = "The service's id of it.")),
     responses((status = 200, description = "The balance.", body = BankBalance)))]
 async fn bank_balance(State(bank): ServerState, Path(account): Path<String>) -> ProtocolResult<BankBalance> {
@@ -151,7 +151,7 @@ async fn bank_balance(State(bank): ServerState, Path(account): Path<String>) -> 
 }
 
 /// Moves money between the service and a holder's account, or asks after a move
-#[utoipa::path(post, path = "/v1/bank-transfers", tag = "banking", request_body = BankTransferRequest,
+#[utoipa::path(post, path = "/v1/bank-transfers", operation_id = "createBankTransfer", tag = "Banking", request_body = BankTransferRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key moves once.")),
     responses((status = 200, description = "What came of it.", body = BankTransferResponse)))]
 async fn bank_transfer(
@@ -165,7 +165,7 @@ async fn bank_transfer(
 }
 
 /// What came into on-ramps since
-#[utoipa::path(get, path = "/v1/bank-deposits", tag = "banking", params(AfterParam),
+#[utoipa::path(get, path = "/v1/bank-deposits", operation_id = "listBankDeposits", tag = "Banking", params(AfterParam),
     responses((status = 200, description = "Deposits in the order in which the bank counted them.", body = BankDepositList)))]
 async fn bank_deposits(
     State(bank): ServerState,

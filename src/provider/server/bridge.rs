@@ -22,14 +22,14 @@ type ServerState = State<Arc<dyn Bridge>>;
 
 pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
-        .route("/bridge-crossings", post(sign_burn))
+        .route("/bridge-transfers", post(sign_burn))
         .route("/bridge-burns", post(send_burn))
-        .route("/bridge-burns/find", post(find_burn))
+        .route("/bridge-burns/lookup", post(find_burn))
         .route("/bridge-burns/attestation", post(burn_attestation))
-        .route("/bridge-messages/{nonce}/attest-again", post(reattest_message))
+        .route("/bridge-messages/{nonce}/reattest", post(reattest_message))
         .route("/bridge-messages/mint", post(sign_mint))
         .route("/bridge-mints", post(send_mint))
-        .route("/bridge-mints/find", post(find_mint))
+        .route("/bridge-mints/lookup", post(find_mint))
         .with_state(providers.bridge.clone())
 }
 
@@ -50,7 +50,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Signs a burn out of the service's treasury; sends nothing
-#[utoipa::path(post, path = "/v1/bridge-crossings", tag = "bridge", request_body = BridgeTransferRequest,
+#[utoipa::path(post, path = "/v1/bridge-transfers", operation_id = "signBurn", tag = "Bridge", request_body = BridgeTransferRequest,
     responses((status = 200, description = "What is to be sent.", body = SignedBurnResponse)))]
 async fn sign_burn(
     State(bridge): ServerState,
@@ -64,7 +64,7 @@ async fn sign_burn(
 }
 
 /// Sends a burn; the same one sent again burns nothing more
-#[utoipa::path(post, path = "/v1/bridge-burns", tag = "bridge", request_body = SignedBurn,
+#[utoipa::path(post, path = "/v1/bridge-burns", operation_id = "submitBurn", tag = "Bridge", request_body = SignedBurn,
     responses((status = 200, description = "What Solana said.", body = SubmitBurnResponse)))]
 async fn send_burn(
     State(bridge): ServerState,
@@ -76,7 +76,7 @@ async fn send_burn(
 }
 
 /// What Solana shows of a burn
-#[utoipa::path(post, path = "/v1/bridge-burns/find", tag = "bridge", request_body = SignedBurn,
+#[utoipa::path(post, path = "/v1/bridge-burns/lookup", operation_id = "lookupBurn", tag = "Bridge", request_body = SignedBurn,
     responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
 async fn find_burn(
     State(bridge): ServerState,
@@ -88,7 +88,7 @@ async fn find_burn(
 }
 
 /// What the attesters say of a burn; they are asked by its transaction alone
-#[utoipa::path(post, path = "/v1/bridge-burns/attestation", tag = "bridge", request_body = SignedBurn,
+#[utoipa::path(post, path = "/v1/bridge-burns/attestation", operation_id = "getBurnAttestation", tag = "Bridge", request_body = SignedBurn,
     responses((status = 200, description = "Their word.", body = AttestationResponse)))]
 async fn burn_attestation(
     State(bridge): ServerState,
@@ -100,7 +100,7 @@ async fn burn_attestation(
 }
 
 /// Has a lapsed message attested again; the newer word has the same nonce
-#[utoipa::path(post, path = "/v1/bridge-messages/{nonce}/attest-again", tag = "bridge",
+#[utoipa::path(post, path = "/v1/bridge-messages/{nonce}/reattest", operation_id = "reattestMessage", tag = "Bridge",
     params(("nonce" = String, Path, description = "Names the message, 64 hex digits.")),
     responses((status = 200, description = "They were asked.", body = ReattestResponse)))]
 async fn reattest_message(State(bridge): ServerState, Path(nonce): Path<String>) -> ProtocolResult<ReattestResponse> {
@@ -111,7 +111,7 @@ async fn reattest_message(State(bridge): ServerState, Path(nonce): Path<String>)
 }
 
 /// Signs a mint; sends nothing
-#[utoipa::path(post, path = "/v1/bridge-messages/mint", tag = "bridge", request_body = BridgeMessage,
+#[utoipa::path(post, path = "/v1/bridge-messages/mint", operation_id = "signMint", tag = "Bridge", request_body = BridgeMessage,
     responses((status = 200, description = "What is to be sent.", body = SignedMintResponse)))]
 async fn sign_mint(
     State(bridge): ServerState,
@@ -123,7 +123,7 @@ async fn sign_mint(
 }
 
 /// Sends a mint; a nonce mints once
-#[utoipa::path(post, path = "/v1/bridge-mints", tag = "bridge", request_body = SignedMint,
+#[utoipa::path(post, path = "/v1/bridge-mints", operation_id = "submitMint", tag = "Bridge", request_body = SignedMint,
     responses((status = 200, description = "What Base said.", body = SubmitMintResponse)))]
 async fn send_mint(
     State(bridge): ServerState,
@@ -135,7 +135,7 @@ async fn send_mint(
 }
 
 /// What Base shows of a message's mint, whoever minted
-#[utoipa::path(post, path = "/v1/bridge-mints/find", tag = "bridge", request_body = BridgeMessage,
+#[utoipa::path(post, path = "/v1/bridge-mints/lookup", operation_id = "lookupMint", tag = "Bridge", request_body = BridgeMessage,
     responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
 async fn find_mint(
     State(bridge): ServerState,

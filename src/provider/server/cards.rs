@@ -44,7 +44,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Orders a card, or asks after an order
-#[utoipa::path(post, path = "/v1/cards", tag = "cards", request_body = IssueCardRequest,
+#[utoipa::path(post, path = "/v1/cards", operation_id = "issueCard", tag = "Cards", request_body = IssueCardRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never makes a second card.")),
     responses((status = 200, description = "What became of the order.", body = IssueCardResponse)))]
 async fn order_card(
@@ -62,7 +62,7 @@ async fn order_card(
 }
 
 /// How a card stands, and what was charged
-#[utoipa::path(get, path = "/v1/cards/{reference}", tag = "cards",
+#[utoipa::path(get, path = "/v1/cards/{reference}", operation_id = "getCardActivity", tag = "Cards",
     params(("reference" = String, Path, description = "The issuer's name of the card.")),
     responses((status = 200, description = "How it stands.", body = CardReport)))]
 async fn card_report(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardReport> {
@@ -71,7 +71,7 @@ async fn card_report(State(issuer): ServerState, Path(reference): Path<String>) 
 }
 
 /// Does what a holder wants of a prepaid card, if it still can be done; the same key is carried out once, whatever came after it
-#[utoipa::path(post, path = "/v1/cards/{reference}/wishes", tag = "cards", request_body = CardActionRequest,
+#[utoipa::path(post, path = "/v1/cards/{reference}/wishes", operation_id = "applyPrepaidCardAction", tag = "Cards", request_body = CardActionRequest,
     params(("reference" = String, Path, description = "The issuer's name of the card."),
         ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
     responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
@@ -95,7 +95,7 @@ async fn apply_prepaid_card_action(
 }
 
 /// What became of any prepaid card since: charges come when nobody asks, and so does what is given back of one that has ended
-#[utoipa::path(get, path = "/v1/prepaid-card-words", tag = "cards", params(AfterParam),
+#[utoipa::path(get, path = "/v1/prepaid-card-words", operation_id = "listPrepaidCardEvents", tag = "Cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
 async fn list_prepaid_card_events(
     State(issuer): ServerState,
@@ -108,7 +108,7 @@ async fn list_prepaid_card_events(
 }
 
 /// A card's security code
-#[utoipa::path(get, path = "/v1/cards/{reference}/cvv", tag = "cards",
+#[utoipa::path(get, path = "/v1/cards/{reference}/cvv", operation_id = "getCardCvv", tag = "Cards",
     params(("reference" = String, Path, description = "The issuer's name of the card.")),
     responses((status = 200, description = "The code.", body = CvvResponse)))]
 async fn card_cvv(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CvvResponse> {
@@ -117,7 +117,7 @@ async fn card_cvv(State(issuer): ServerState, Path(reference): Path<String>) -> 
 }
 
 /// The billing address of this issuer's cards
-#[utoipa::path(get, path = "/v1/billing-address", tag = "cards",
+#[utoipa::path(get, path = "/v1/billing-address", operation_id = "getBillingAddress", tag = "Cards",
     responses((status = 200, description = "The same for every card.", body = BillingAddress)))]
 async fn billing_address(State(issuer): ServerState) -> ProtocolResult<BillingAddress> {
     ok(issuer.billing_address().into())

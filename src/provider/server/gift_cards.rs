@@ -21,7 +21,7 @@ pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
         .route("/gift-cards", get(search_gift_cards))
         .route("/gift-cards/{product_id}", get(gift_card_product))
-        .route("/gift-cards/{product_id}/offer", get(gift_card_offer))
+        .route("/gift-cards/{product_id}/quote", get(gift_card_offer))
         .route("/gift-card-orders", post(order_gift_card))
         .with_state(providers.gift_cards.clone())
 }
@@ -34,7 +34,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// A page of what is offered now
-#[utoipa::path(get, path = "/v1/gift-cards", tag = "gift cards", params(GiftCardQuery),
+#[utoipa::path(get, path = "/v1/gift-cards", operation_id = "searchGiftCards", tag = "Gift cards", params(GiftCardQuery),
     responses((status = 200, description = "A page.", body = GiftCardProductList)))]
 async fn search_gift_cards(
     State(catalog): ServerState,
@@ -44,7 +44,7 @@ async fn search_gift_cards(
 }
 
 /// One product as it is offered now
-#[utoipa::path(get, path = "/v1/gift-cards/{product_id}", tag = "gift cards",
+#[utoipa::path(get, path = "/v1/gift-cards/{product_id}", operation_id = "getGiftCardProduct", tag = "Gift cards",
     params(("product_id" = String, Path, description = "The catalog's name of it.")),
     responses((status = 200, description = "It, or none.", body = GiftCardProductResponse)))]
 async fn gift_card_product(
@@ -56,7 +56,7 @@ async fn gift_card_product(
 }
 
 /// Stock and price of a purchase at this moment; nothing is reserved
-#[utoipa::path(get, path = "/v1/gift-cards/{product_id}/offer", tag = "gift cards",
+#[utoipa::path(get, path = "/v1/gift-cards/{product_id}/quote", operation_id = "quoteGiftCard", tag = "Gift cards",
     params(("product_id" = String, Path, description = "The catalog's name of it."), GiftCardQuoteQuery),
     responses((status = 200, description = "Whether it could be ordered.", body = GiftCardQuote)))]
 async fn gift_card_offer(
@@ -69,7 +69,7 @@ async fn gift_card_offer(
 }
 
 /// Orders a gift card, or asks after an order
-#[utoipa::path(post, path = "/v1/gift-card-orders", tag = "gift cards", request_body = GiftCardOrderRequest,
+#[utoipa::path(post, path = "/v1/gift-card-orders", operation_id = "orderGiftCard", tag = "Gift cards", request_body = GiftCardOrderRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never makes a second gift card.")),
     responses((status = 200, description = "What became of the order.", body = GiftCardOrderResponse)))]
 async fn order_gift_card(

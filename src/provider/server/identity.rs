@@ -30,9 +30,12 @@ pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
         .route("/identity-checks", post(start_identity_check))
         .route("/identity-checks/{reference}", get(check_status))
-        .route("/card-accounts", post(open_account))
-        .route("/card-accounts/{address}", get(account_balance))
-        .route("/card-accounts/{address}/deposits/{transaction}", get(account_deposit))
+        .route("/issuer-accounts", post(open_account))
+        .route("/issuer-accounts/{address}", get(account_balance))
+        .route(
+            "/issuer-accounts/{address}/deposits/{transaction}",
+            get(account_deposit),
+        )
         .with_state(IdentityServerState {
             identity_check: providers.identity_check.clone(),
             accounts: providers.accounts.clone(),
@@ -49,7 +52,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Begins a check of who a person is, or finds the one that was begun with this key
-#[utoipa::path(post, path = "/v1/identity-checks", tag = "people", request_body = IdentityCheckRequest,
+#[utoipa::path(post, path = "/v1/identity-checks", operation_id = "startIdentityCheck", tag = "Identity", request_body = IdentityCheckRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never begins a second check.")),
     responses((status = 200, description = "Where the person answers.", body = IdentityCheck)))]
 async fn start_identity_check(
@@ -66,7 +69,7 @@ async fn start_identity_check(
 }
 
 /// Where a check stands
-#[utoipa::path(get, path = "/v1/identity-checks/{reference}", tag = "people",
+#[utoipa::path(get, path = "/v1/identity-checks/{reference}", operation_id = "getIdentityCheck", tag = "Identity",
     params(("reference" = String, Path, description = "The provider's name of it.")),
     responses((status = 200, description = "Pending, passed or failed.", body = IdentityCheckResponse)))]
 async fn check_status(
@@ -78,7 +81,7 @@ async fn check_status(
 }
 
 /// Opens a holder's account at the issuer, or finds it
-#[utoipa::path(post, path = "/v1/card-accounts", tag = "people", request_body = IssuerAccountRequest,
+#[utoipa::path(post, path = "/v1/issuer-accounts", operation_id = "openIssuerAccount", tag = "Issuer accounts", request_body = IssuerAccountRequest,
     responses((status = 200, description = "What became of it.", body = IssuerAccountResponse)))]
 async fn open_account(
     State(people): State<IdentityServerState>,
@@ -90,7 +93,7 @@ async fn open_account(
 }
 
 /// What there is behind a deposit address now
-#[utoipa::path(get, path = "/v1/card-accounts/{address}", tag = "people",
+#[utoipa::path(get, path = "/v1/issuer-accounts/{address}", operation_id = "getIssuerAccountBalance", tag = "Issuer accounts",
     params(("address" = String, Path, description = "The deposit address on Base.")),
     responses((status = 200, description = "The balance.", body = IssuerBalance)))]
 async fn account_balance(
@@ -116,7 +119,7 @@ struct DepositStatus {
 }
 
 /// Whether a transfer counts in a balance now
-#[utoipa::path(get, path = "/v1/card-accounts/{address}/deposits/{transaction}", tag = "people",
+#[utoipa::path(get, path = "/v1/issuer-accounts/{address}/deposits/{transaction}", operation_id = "getIssuerAccountDeposit", tag = "Issuer accounts",
     params(("address" = String, Path, description = "The deposit address on Base."),
         ("transaction" = String, Path, description = "The transaction on Base."), DepositStatus),
     responses((status = 200, description = "Whether it counts.", body = IssuerDeposit)))]

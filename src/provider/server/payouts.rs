@@ -27,8 +27,8 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/payouts", post(order_payout))
         .route("/payouts/{payout_id}/recall", post(recall_payout))
         .route("/payout-orders/{key}", get(payout_order))
-        .route("/payout-reports", get(list_payout_events))
-        .route("/debit-card-country", post(debit_card_country))
+        .route("/payout-events", get(list_payout_events))
+        .route("/debit-card-countries", post(debit_card_country))
         .with_state(providers.payouts.clone())
 }
 
@@ -40,7 +40,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Orders a payout, or asks after an order
-#[utoipa::path(post, path = "/v1/payouts", tag = "payouts", request_body = PayoutRequest,
+#[utoipa::path(post, path = "/v1/payouts", operation_id = "createPayout", tag = "Payouts", request_body = PayoutRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never pays twice.")),
     responses((status = 200, description = "The newest word about it.", body = PayoutStatusUpdate)))]
 async fn order_payout(
@@ -55,7 +55,7 @@ async fn order_payout(
 }
 
 /// Takes a payout back; asking twice changes nothing
-#[utoipa::path(post, path = "/v1/payouts/{payout_id}/recall", tag = "payouts",
+#[utoipa::path(post, path = "/v1/payouts/{payout_id}/recall", operation_id = "recallPayout", tag = "Payouts",
     params(("payout_id" = String, Path, description = "Which."),
         ("Idempotency-Key" = String, Header, description = "The key of the order that is to be taken back.")),
     responses((status = 200, description = "Whether the recipient has the money.", body = RecallResponse)))]
@@ -73,7 +73,7 @@ async fn recall_payout(
 }
 
 /// What was ordered under a key, without ordering it
-#[utoipa::path(get, path = "/v1/payout-orders/{key}", tag = "payouts",
+#[utoipa::path(get, path = "/v1/payout-orders/{key}", operation_id = "getPayoutByKey", tag = "Payouts",
     params(("key" = String, Path, description = "An Idempotency-Key.")),
     responses((status = 200, description = "The newest word, or that nothing was ever ordered.", body = PayoutLookupResponse)))]
 async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> ProtocolResult<PayoutLookupResponse> {
@@ -83,7 +83,7 @@ async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> Pro
 }
 
 /// What was told of any payout since: returns come days later, when nobody asks any more
-#[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(AfterParam),
+#[utoipa::path(get, path = "/v1/payout-events", operation_id = "listPayoutEvents", tag = "Payouts", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = PayoutEventList)))]
 async fn list_payout_events(
     State(rails): ServerState,
@@ -96,7 +96,7 @@ async fn list_payout_events(
 }
 
 /// Where the bank of a debit card is
-#[utoipa::path(post, path = "/v1/debit-card-country", tag = "payouts", request_body = DebitCardQuery,
+#[utoipa::path(post, path = "/v1/debit-card-countries", operation_id = "lookupDebitCardCountry", tag = "Payouts", request_body = DebitCardQuery,
     responses((status = 200, description = "Its country, if a rail pays to it.", body = DebitCardCountryResponse)))]
 async fn debit_card_country(
     State(rails): ServerState,

@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 1_000;
 
 pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
-        .route("/entries/{list}", get(list_entries))
+        .route("/reconciliation-entries/{list}", get(list_entries))
         .with_state(providers.lists.clone())
 }
 
@@ -45,8 +45,8 @@ struct AfterQuery {
 ///
 /// The order stays as it is, but that an entry which changes comes again behind all others. What is not decided yet may be
 /// left out.
-#[utoipa::path(get, path = "/v1/entries/{list}", tag = "entries",
-    params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank`, `bank_deposits`, `card_program`, `card_balances`, `bridge` or `prepaid_remainders`."), AfterQuery),
+#[utoipa::path(get, path = "/v1/reconciliation-entries/{list}", operation_id = "listReconciliationEntries", tag = "Reconciliation",
+    params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank_transfers`, `bank_deposits`, `reloadable_cards`, `card_balances`, `bridge` or `prepaid_remainders`."), AfterQuery),
     responses((status = 200, description = "A page.", body = ReconciliationPage)))]
 async fn list_entries(
     State(lists): State<ProviderLists>,

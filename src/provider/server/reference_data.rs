@@ -14,7 +14,7 @@ use crate::provider::wire::reference_data;
 
 pub(super) fn router(providers: &Providers) -> Router {
     let rates = Router::new()
-        .route("/rates", get(exchange_rates))
+        .route("/exchange-rates", get(exchange_rates))
         .with_state(providers.rates.clone());
     Router::new()
         .route("/merchants", get(search_merchants))
@@ -30,7 +30,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// The newest exchange rates
-#[utoipa::path(get, path = "/v1/rates", tag = "tables",
+#[utoipa::path(get, path = "/v1/exchange-rates", operation_id = "getExchangeRates", tag = "Reference data",
     responses((status = 200, description = "What a unit of each currency costs.", body = reference_data::ExchangeRates)))]
 async fn exchange_rates(State(rates): State<Arc<dyn RateSource>>) -> ProtocolResult<reference_data::ExchangeRates> {
     let table = rates.current().await?;
@@ -38,7 +38,7 @@ async fn exchange_rates(State(rates): State<Arc<dyn RateSource>>) -> ProtocolRes
 }
 
 /// A page of merchants
-#[utoipa::path(get, path = "/v1/merchants", tag = "tables", params(reference_data::MerchantQuery),
+#[utoipa::path(get, path = "/v1/merchants", operation_id = "searchMerchants", tag = "Reference data", params(reference_data::MerchantQuery),
     responses((status = 200, description = "A page.", body = reference_data::MerchantList)))]
 async fn search_merchants(
     State(merchants): State<Arc<dyn MerchantDirectory>>,

@@ -32,11 +32,11 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/reloadable-cards", post(open_reloadable_card))
         .route("/reloadable-cards/{reference}", get(reloadable_card))
         .route("/reloadable-cards/{reference}/cvv", get(reloadable_card_cvv))
-        .route("/reloadable-cards/{reference}/wishes", post(apply_card_action))
-        .route("/card-words", get(list_card_events))
-        .route("/balance-reservations", post(create_balance_hold))
-        .route("/balance-reservations/{key}", get(get_balance_hold))
-        .route("/balance-reservations/{key}/end", post(settle_balance_hold))
+        .route("/reloadable-cards/{reference}/actions", post(apply_card_action))
+        .route("/card-events", get(list_card_events))
+        .route("/balance-holds", post(create_balance_hold))
+        .route("/balance-holds/{key}", get(get_balance_hold))
+        .route("/balance-holds/{key}/settle", post(settle_balance_hold))
         .with_state(providers.reloadable_cards.clone())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Opens a card that is loaded from its holder's balance, or asks after it; the balance is judged and taken from at once
-#[utoipa::path(post, path = "/v1/reloadable-cards", tag = "reloadable cards", request_body = OpenReloadableCardRequest,
+#[utoipa::path(post, path = "/v1/reloadable-cards", operation_id = "openReloadableCard", tag = "Reloadable cards", request_body = OpenReloadableCardRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never takes from the balance twice.")),
     responses((status = 200, description = "What became of the order.", body = OpenReloadableCardResponse)))]
 async fn open_reloadable_card(
@@ -70,7 +70,7 @@ async fn open_reloadable_card(
 }
 
 /// What can be spent with a card now
-#[utoipa::path(get, path = "/v1/reloadable-cards/{reference}", tag = "reloadable cards",
+#[utoipa::path(get, path = "/v1/reloadable-cards/{reference}", operation_id = "getReloadableCardBalance", tag = "Reloadable cards",
     params(("reference" = String, Path, description = "The issuer's name of the card.")),
     responses((status = 200, description = "What is left on it.", body = CardBalance)))]
 async fn reloadable_card(State(program): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardBalance> {
@@ -80,7 +80,7 @@ async fn reloadable_card(State(program): ServerState, Path(reference): Path<Stri
 }
 
 /// A card's security code
-#[utoipa::path(get, path = "/v1/reloadable-cards/{reference}/cvv", tag = "reloadable cards",
+#[utoipa::path(get, path = "/v1/reloadable-cards/{reference}/cvv", operation_id = "getReloadableCardCvv", tag = "Reloadable cards",
     params(("reference" = String, Path, description = "The issuer's name of the card.")),
     responses((status = 200, description = "The code.", body = CvvResponse)))]
 async fn reloadable_card_cvv(
@@ -92,7 +92,7 @@ async fn reloadable_card_cvv(
 }
 
 /// Does what a holder wants of a card, if it still can be done; the same key is carried out once, whatever came after it
-#[utoipa::path(post, path = "/v1/reloadable-cards/{reference}/wishes", tag = "reloadable cards", request_body = CardActionRequest,
+#[utoipa::path(post, path = "/v1/reloadable-cards/{reference}/actions", operation_id = "applyCardAction", tag = "Reloadable cards", request_body = CardActionRequest,
     params(("reference" = String, Path, description = "The issuer's name of the card."),
         ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
     responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
@@ -116,7 +116,7 @@ async fn apply_card_action(
 }
 
 /// What became of any card since: charges come when nobody asks
-#[utoipa::path(get, path = "/v1/card-words", tag = "reloadable cards", params(AfterParam),
+#[utoipa::path(get, path = "/v1/card-events", operation_id = "listCardEvents", tag = "Reloadable cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
 async fn list_card_events(
     State(program): ServerState,
@@ -129,7 +129,7 @@ async fn list_card_events(
 }
 
 /// Sets part of a balance aside, or asks after it
-#[utoipa::path(post, path = "/v1/balance-reservations", tag = "reloadable cards", request_body = HoldRequest,
+#[utoipa::path(post, path = "/v1/balance-holds", operation_id = "createBalanceHold", tag = "Reloadable cards", request_body = HoldRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never sets aside twice; it is the reservation's name.")),
     responses((status = 200, description = "What became of it.", body = HoldResponse)))]
 async fn create_balance_hold(
@@ -142,9 +142,9 @@ async fn create_balance_hold(
 }
 
 /// How what was set aside under a key stands; it only reads
-#[utoipa::path(get, path = "/v1/balance-reservations/{key}", tag = "reloadable cards",
+#[utoipa::path(get, path = "/v1/balance-holds/{key}", operation_id = "getBalanceHold", tag = "Reloadable cards",
     params(("key" = String, Path, description = "The key that the reservation was made with.")),
-    responses((status = 200, description = "How it stands; `never` is as final as any no.", body = HoldLookupResponse)))]
+    responses((status = 200, description = "How it stands; `not_found` is as final as any no.", body = HoldLookupResponse)))]
 async fn get_balance_hold(State(program): ServerState, Path(name): Path<String>) -> ProtocolResult<HoldLookupResponse> {
     let malformed = |_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names no key");
     let key: JobId = name.parse().map_err(malformed)?;
@@ -152,7 +152,7 @@ async fn get_balance_hold(State(program): ServerState, Path(name): Path<String>)
 }
 
 /// Ends a reservation for good: paid out, or the balance's again
-#[utoipa::path(post, path = "/v1/balance-reservations/{key}/end", tag = "reloadable cards", request_body = SettleHoldRequest,
+#[utoipa::path(post, path = "/v1/balance-holds/{key}/settle", operation_id = "settleBalanceHold", tag = "Reloadable cards", request_body = SettleHoldRequest,
     params(("key" = String, Path, description = "The key that the reservation was made with."),
         ("Idempotency-Key" = String, Header, description = "The same.")),
     responses((status = 200, description = "How it has ended.", body = SettleHoldResponse)))]

@@ -1,5 +1,5 @@
-//! What is set aside of holders' balances, on the wire: `POST /v1/balance-reservations`,
-//! `GET /v1/balance-reservations/{key}` and `POST /v1/balance-reservations/{key}/end`.
+//! What is set aside of holders' balances, on the wire: `POST /v1/balance-holds`,
+//! `GET /v1/balance-holds/{key}` and `POST /v1/balance-holds/{key}/settle`.
 
 use purser_actors::id::{JobId, WithdrawalId};
 use purser_actors::port;
@@ -179,7 +179,7 @@ impl HoldLookupResponse {
     }
 }
 
-/// How a reservation ends, for good. The same end once more changes nothing; the other one is `refused`.
+/// How a reservation ends, for good. The same end once more changes nothing; the other one is `rejected`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettleHoldRequest {

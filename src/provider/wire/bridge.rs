@@ -1,4 +1,4 @@
-//! The bridge's burns on the wire: `POST /v1/bridge-crossings`, `POST /v1/bridge-burns` and what is asked of one. None of them
+//! The bridge's burns on the wire: `POST /v1/bridge-transfers`, `POST /v1/bridge-burns` and what is asked of one. None of them
 //! has an Idempotency-Key: what is signed moves nothing, and what is sent is the same transaction on every try.
 
 use base64::Engine as _;
@@ -139,7 +139,7 @@ impl SignedBurnResponse {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SubmitBurnResponse {
     /// The burn's.
-    pub transaction: String,
+    pub submitted_transaction: String,
     /// What Solana said.
     #[serde(flatten)]
     pub state: SubmitStatus,
@@ -170,7 +170,7 @@ impl SubmitBurnResponse {
     /// As the bridge says it.
     pub fn of(burn: &port::SignedBurn, said: SubmitResult) -> Self {
         Self {
-            transaction: burn.transaction.clone(),
+            submitted_transaction: burn.transaction.clone(),
             state: match said {
                 SubmitResult::Settled { transaction, finality } => SubmitStatus::Settled {
                     transaction,
@@ -189,7 +189,7 @@ impl SubmitBurnResponse {
     /// # Errors
     /// When it is about another burn.
     pub fn read(self, burn: &port::SignedBurn) -> Result<SubmitResult, MalformedResponse> {
-        if self.transaction != burn.transaction {
+        if self.submitted_transaction != burn.transaction {
             return Err(MalformedResponse("it is about another burn"));
         }
         Ok(match self.state {

@@ -1,5 +1,5 @@
 //! What the bridge's attesters say, and mints, on the wire: `POST /v1/bridge-burns/attestation`,
-//! `POST /v1/bridge-messages/{nonce}/attest-again`, `POST /v1/bridge-messages/mint`, `POST /v1/bridge-mints`.
+//! `POST /v1/bridge-messages/{nonce}/reattest`, `POST /v1/bridge-messages/mint`, `POST /v1/bridge-mints`.
 
 use purser_actors::port;
 use purser_actors::port::{AttestedMessage, Decline, MintResult};

@@ -1,5 +1,5 @@
 //! Gift cards on the wire: `GET /v1/gift-cards`, `GET /v1/gift-cards/{product_id}`,
-//! `GET /v1/gift-cards/{product_id}/offer`.
+//! `GET /v1/gift-cards/{product_id}/quote`.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ pub enum Denominations {
         #[schema(value_type = Vec<DecimalAmount>)]
         amounts: Vec<TextValue<DecimalAmount>>,
     },
-    /// From `least` to `most`, both included, in steps from `least`.
+    /// From `min` to `max`, both included, in steps from `min`.
     Range {
         /// Smallest.
         #[schema(value_type = DecimalAmount)]

@@ -1,5 +1,5 @@
-//! People on the wire: `POST /v1/identity-checks`, `GET /v1/identity-checks/{reference}`, `POST /v1/card-accounts`,
-//! `GET /v1/card-accounts/{address}`, `GET /v1/card-accounts/{address}/deposits/{transaction}`.
+//! People on the wire: `POST /v1/identity-checks`, `GET /v1/identity-checks/{reference}`, `POST /v1/issuer-accounts`,
+//! `GET /v1/issuer-accounts/{address}`, `GET /v1/issuer-accounts/{address}/deposits/{transaction}`.
 
 use purser_actors::port::{CheckStatus, IssuerAccountResult, StartedCheck, Verdict};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! What becomes of payouts, on the wire: answers of `POST /v1/payouts`, `GET /v1/payout-orders/{key}`,
-//! `POST /v1/payouts/{payout_id}/recall` and `GET /v1/payout-reports`.
+//! `POST /v1/payouts/{payout_id}/recall` and `GET /v1/payout-events`.
 
 use purser_actors::id::PayoutId;
 use purser_actors::port;

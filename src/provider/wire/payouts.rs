@@ -1,4 +1,4 @@
-//! Orders of payouts on the wire: `POST /v1/payouts`, `POST /v1/debit-card-country`.
+//! Orders of payouts on the wire: `POST /v1/payouts`, `POST /v1/debit-card-countries`.
 
 use purser_actors::id::PayoutId;
 use purser_actors::product::{AppPayee, Country, Currency, Platform, ProductLine};

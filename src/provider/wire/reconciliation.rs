@@ -1,4 +1,4 @@
-//! What was ever ordered, on the wire: `GET /v1/entries/{list}`.
+//! What was ever ordered, on the wire: `GET /v1/reconciliation-entries/{list}`.
 
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
@@ -261,8 +261,8 @@ mod tests {
             after: Some("b"),
             key: None,
         };
-        let entry = json!({"key": format!("eff_{:032x}", 1), "product": "card", "amount": "5", "currency": "USD",
-            "returned_transfer_id": null, "status": "done", "at_ms": 1});
+        let entry = json!({"key": format!("job_{:032x}", 1), "product": "card", "amount": "5", "currency": "USD",
+            "returned_transfer_id": null, "status": "completed", "at_ms": 1});
         let page = json!({"list": "cards", "after": "b", "key": null, "entries": [entry], "next": "c"});
         let read = |page: Value| {
             serde_json::from_value::<ReconciliationPage>(page)

@@ -1,4 +1,4 @@
-//! What is only read: `GET /v1/rates`, `GET /v1/merchants`.
+//! What is only read: `GET /v1/exchange-rates`, `GET /v1/merchants`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Reloadable cards on the wire: `POST /v1/reloadable-cards`, `POST /v1/reloadable-cards/{reference}/wishes`,
-//! `GET /v1/reloadable-cards/{reference}`, `GET /v1/reloadable-cards/{reference}/cvv`, `GET /v1/card-words`.
+//! Reloadable cards on the wire: `POST /v1/reloadable-cards`, `POST /v1/reloadable-cards/{reference}/actions`,
+//! `GET /v1/reloadable-cards/{reference}`, `GET /v1/reloadable-cards/{reference}/cvv`, `GET /v1/card-events`.
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;

@@ -1,4 +1,4 @@
-//! The records of one provider: those in memory and, behind them, those that only the log has.
+//! The records of one provider: those in memory, and older ones that only the log has.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::ArchiveRecord;
 use super::index::{Index, IndexSnapshot};
 
-/// Records in the order in which they came. Guarded by its owner's lock.
+/// Records in order of arrival. Guarded by its owner's lock.
 #[derive(Debug)]
 pub(crate) struct RecordBuffer<T> {
     filling: RecordBatch<T>,
-    /// On its way to the index.
+    /// Being written to the index.
     flushing: Option<RecordBatch<T>>,
-    /// How often a batch has been sent to the index since the start.
+    /// Batches sent to the index since the start.
     flushes: u64,
     counted: u64,
-    /// Names put on the shelf since they were last taken.
+    /// Names added since they were last taken.
     names: Vec<u64>,
     index: Option<Arc<Index>>,
 }
@@ -61,7 +61,8 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
         self.names.extend(names);
     }
 
-    /// Everything that may have this name, oldest first. What else lay near it is among it: look twice.
+    /// All records that may have this name, oldest first. The result includes other records of the same frames, so the
+    /// caller must check each.
     pub(crate) fn find(&self, name: u64) -> Vec<T> {
         let mut found = Vec::new();
         let view = self.view();
@@ -77,7 +78,7 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
         found
     }
 
-    /// Shows the records that count from this number on (the first is 0), in order, while `visit` wants more.
+    /// Visits the counted records from this number on (the first is 0), in order, until `visit` returns false.
     pub(crate) fn scan(&self, from: u64, mut visit: impl FnMut(u64, &T) -> bool) {
         let mut number = 0;
         let mut show = |number: &mut u64, items: &[T]| {
@@ -119,18 +120,18 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
             .chain([&self.filling])
     }
 
-    /// How many records that count there are.
+    /// Number of counted records.
     pub(crate) const fn counted(&self) -> u64 {
         self.counted
     }
 
-    /// How many records are in memory.
+    /// Number of records in memory.
     #[cfg(test)]
     pub(crate) fn resident(&self) -> usize {
         self.filling.items.len() + self.flushing.as_ref().map_or(0, |batch| batch.items.len())
     }
 
-    /// Waits until the index has every batch that was set aside.
+    /// Waits until the index has every flushed batch.
     #[cfg(test)]
     pub(crate) fn evict(&self) {
         assert!(self.index.as_ref().is_some_and(|index| index.wait_for(self.flushes)));
@@ -148,8 +149,8 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
         std::mem::take(&mut self.names)
     }
 
-    /// Sets the batch aside for the index if it has `at` records and the one before is gone, which is waited for when
-    /// there are `most`.
+    /// Starts to flush a batch to the index if it has `at` records and the previous flush is done. With `most` records,
+    /// waits for the previous flush.
     pub(super) fn start_flush(&mut self, at: usize, most: usize) -> bool {
         let Some(index) = &self.index else { return false };
         let full = self.filling.items.len() >= most;

@@ -1,6 +1,6 @@
-//! The index beside a log: runs of names with their places, and a head that says which runs count, up to which place
-//! of the log they go, and what the provider's state was there. The head is replaced whole, so a kill leaves the old one
-//! or the new one. It can be deleted at any time while nobody has the log open.
+//! The index beside a log: sorted runs of names with their offsets, and a header. The header lists the valid runs, the
+//! log position they cover, and the provider's state there. The header is replaced atomically, so a kill leaves the old
+//! one or the new one. The index can be deleted at any time while no process has the log open.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use super::ArchiveRecord;
 use super::run::{RunHeader, SortedRun, entries};
 use crate::sandbox::record_log::{FlushedRange, IndexKey, LogFile, LogPosition, LogSnapshot, frame_in};
 
-/// The second: gift cards were not numbered in the first.
+/// Version 2: version 1 did not number gift cards.
 const MAGIC: [u8; 8] = *b"SBXIDX02";
 
-/// What is on disk, for readers.
+/// The index on disk, for readers.
 #[derive(Debug)]
 pub(crate) struct Index {
     log: File,
@@ -31,19 +31,19 @@ pub(crate) struct Index {
 #[derive(Debug, Default)]
 pub(super) struct IndexSnapshot {
     runs: Vec<Arc<SortedRun>>,
-    /// Where each spill began: the number of the next record that counts, and its place; the last is the end of all.
+    /// Start of each flush: the number of the next counted record and its offset; the last entry is the end of all.
     steps: Vec<(u64, u64)>,
-    /// Spills taken since the start.
+    /// Flushes taken since the start.
     pub(super) flushes: u64,
 }
 
 impl IndexSnapshot {
-    /// Where the log is not indexed any more.
+    /// Log offset up to which records are indexed.
     pub(super) fn upto(&self) -> u64 {
         self.steps.last().map_or(0, |(_, place)| *place)
     }
 
-    /// Where to begin to look for a number.
+    /// Where to start searching for a number.
     pub(super) fn step_before(&self, number: u64) -> (u64, u64) {
         let after = self.steps.partition_point(|(first, _)| *first <= number);
         self.steps.get(after.saturating_sub(1)).copied().unwrap_or_default()
@@ -55,7 +55,7 @@ impl Index {
         Arc::clone(&self.view.lock())
     }
 
-    /// Waits until so many spills are taken; false when that will not be.
+    /// Waits until this many flushes are taken; false if that cannot happen.
     pub(super) fn wait_for(&self, spills: u64) -> bool {
         let mut view = self.view.lock();
         while view.flushes < spills {
@@ -71,21 +71,21 @@ impl Index {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// From now on nothing is answered: a record that is not found could be there all the same.
+    /// From now on lookups fail: a record that is not found could still exist.
     pub(super) fn fail(&self, error: &io::Error) {
         tracing::error!(%error, "a sandbox index has failed");
         self.failed.store(true, Ordering::Release);
         self.close();
     }
 
-    /// Nothing more will be taken.
+    /// No more flushes will be taken.
     pub(super) fn close(&self) {
         let _view = self.view.lock();
         self.closed.store(true, Ordering::Release);
         self.changed.notify_all();
     }
 
-    /// The frames that may hold something of this name, in order.
+    /// The frames that may contain something with this name, in order.
     pub(super) fn frames_of(&self, view: &IndexSnapshot, name: u64) -> Vec<u64> {
         let mut places = Vec::new();
         for run in &view.runs {
@@ -98,7 +98,7 @@ impl Index {
         places
     }
 
-    /// Everything in a frame, and where the next one begins.
+    /// Everything in a frame, and the offset of the next one.
     pub(super) fn read<T: ArchiveRecord>(&self, at: u64) -> (Vec<T>, u64) {
         let bad = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         let read = || {
@@ -124,7 +124,7 @@ struct IndexHeader {
     snapshot: LogSnapshot,
 }
 
-/// Writes the index; there is one.
+/// The single writer of the index.
 #[derive(Debug)]
 pub(super) struct IndexWriter {
     pub(super) index: Arc<Index>,
@@ -134,7 +134,8 @@ pub(super) struct IndexWriter {
 }
 
 impl IndexWriter {
-    /// Opens the index of this log, if there is a good one, and tells what it knows; else begins a new one.
+    /// Opens the index of this log, if there is a valid one, and returns its position and state; otherwise creates a
+    /// new one.
     ///
     /// # Errors
     /// When the disk fails.
@@ -166,7 +167,7 @@ impl IndexWriter {
         }
     }
 
-    /// Throws the index away.
+    /// Deletes the index's contents.
     pub(super) fn reset(&mut self) -> io::Result<()> {
         match std::fs::remove_dir_all(&self.dir) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -197,7 +198,7 @@ impl IndexWriter {
         }
         let mut runs = Vec::new();
         for run in &head.runs {
-            // A missing run is damage; a missing head is a log from before there were indexes.
+            // A missing run is corruption; a missing header is a log from before there were indexes.
             let open = SortedRun::open(&self.path_of(run.id), *run).map_err(|e| bad(&e.to_string()))?;
             runs.push(Arc::new(open));
             self.next_run = self.next_run.max(run.id + 1);
@@ -222,7 +223,7 @@ impl IndexWriter {
         self.dir.join(format!("{id}.run"))
     }
 
-    /// Takes what lies between two marks; readers find it there from now on.
+    /// Adds the range between two marks; readers find it from now on.
     ///
     /// # Errors
     /// When the disk fails.
@@ -277,8 +278,8 @@ impl IndexWriter {
         Ok(head)
     }
 
-    /// Makes one run of the newest, as long as an older one is no longer than they are: their number grows with the
-    /// logarithm of the entries, and an entry is copied as often.
+    /// Merges the newest runs while an older one is no longer than they are. The number of runs, and the copies of each
+    /// entry, grow with the logarithm of the entries.
     fn merge(&mut self, head: IndexHeader) -> io::Result<()> {
         let view = self.index.view();
         let (mut first, mut sum) = (view.runs.len(), 0);

@@ -1,4 +1,4 @@
-//! A sorted file of names and places, written once: what the index is made of.
+//! A sorted file of names and offsets, written once: the index consists of these.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -8,16 +8,16 @@ use std::path::Path;
 use crate::sandbox::record_log::IndexKey;
 
 const ENTRY: usize = 16;
-/// Entries that one read brings in; the first name of each is in memory.
+/// Entries per read; the first name of each page is in memory.
 const PAGE: usize = 256;
-/// Bits of the filter for each entry, while there are not too many of them.
+/// Bits of the filter per entry, up to the maximum size.
 const FILTER_BITS: u64 = 16;
-/// A filter takes 8 MiB at most; above four million entries it lets more through.
+/// A filter takes 8 MiB at most; above four million entries it has more false positives.
 const MAX_FILTER_BITS: u64 = 1 << 26;
-/// Bits that one cache line holds.
+/// Bits of one cache line.
 const LINE: u64 = 512;
 
-/// A run as the index's head names it.
+/// The entry of a run in the index header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct RunHeader {
     pub(super) id: u64,
@@ -25,7 +25,6 @@ pub(super) struct RunHeader {
     pub(super) crc: u32,
 }
 
-/// An open run.
 #[derive(Debug)]
 pub(super) struct SortedRun {
     pub(super) head: RunHeader,
@@ -35,7 +34,7 @@ pub(super) struct SortedRun {
 }
 
 impl SortedRun {
-    /// Writes a run of `most` entries or less, which come in order; durable when it returns.
+    /// Writes a run of at most `most` sorted entries; durable when it returns.
     pub(super) fn write(
         path: &Path,
         id: u64,
@@ -54,7 +53,7 @@ impl SortedRun {
         Ok(shape.run(id, File::open(path)?))
     }
 
-    /// Opens a run and reads all of it once: 16 bytes an entry.
+    /// Opens a run and reads all of it once: 16 bytes per entry.
     pub(super) fn open(path: &Path, head: RunHeader) -> io::Result<Self> {
         let mut shape = RunStats::new(head.entries);
         for entry in entries(path)? {
@@ -72,12 +71,12 @@ impl SortedRun {
         }
     }
 
-    /// Adds the places of a name.
+    /// Adds the offsets of a name.
     pub(super) fn find(&self, name: u64, places: &mut Vec<u64>) -> io::Result<()> {
         if !self.filter.may_have(name) {
             return Ok(());
         }
-        // A name that begins a page may end the one before.
+        // A name that begins a page may also end the previous one.
         let first = self.fences.partition_point(|fence| *fence < name).saturating_sub(1);
         let mut page = [0; PAGE * ENTRY];
         for (number, fence) in (first as u64..).zip(&self.fences[first..]) {
@@ -122,7 +121,7 @@ fn entry_of(bytes: &[u8]) -> Option<IndexKey> {
     ))
 }
 
-/// What is known of a run after all its entries have passed by.
+/// Facts about a run, collected while all its entries are read.
 struct RunStats {
     entries: u64,
     crc: u32,
@@ -160,8 +159,8 @@ impl RunStats {
     }
 }
 
-/// A Bloom filter: whoever pays anew is in no run, and should not have to read one to know it. Names are hashes, so
-/// their bits are taken as they are: some for a line, four times nine for bits in it.
+/// A Bloom filter: a new payer is in no run, and a lookup should not have to read one to find that out. Names are
+/// hashes, so their bits are used directly: some select a line, four times nine select bits in it.
 #[derive(Debug)]
 struct BloomFilter(Vec<u64>);
 

@@ -26,7 +26,7 @@ fn named(number: u64) -> u64 {
     name(&[b"number", &number.to_le_bytes()])
 }
 
-/// Adds up what it is given.
+/// Sums its items.
 #[derive(Default)]
 struct Sum {
     buffer: RecordBuffer<u64>,
@@ -100,7 +100,7 @@ impl Harness {
         dir
     }
 
-    /// Exactly these numbers are here, each once, in order, by name and by place; no other is.
+    /// Exactly these numbers are found, each once, in order, by name and by offset.
     fn check(&self, count: u64) {
         assert_eq!(self.state.sum, (0..count).sum::<u64>());
         assert_eq!(self.state.buffer.counted(), count);
@@ -142,7 +142,7 @@ fn copy(log: &Path, index: Option<&Path>) -> TempDir {
     dir
 }
 
-// Aim: however much is put in, what is in memory stays under the bound, and all of it is found.
+// Checks: memory stays under its bound for any number of records, and all of them are found.
 #[test]
 fn memory_holds_no_more_than_the_bound() {
     let mut house = Harness::with(0..0);
@@ -155,7 +155,7 @@ fn memory_holds_no_more_than_the_bound() {
     house.check(500);
 }
 
-// Aim: a start replays the tail only, and goes on where the last life ended.
+// Checks: a start replays the tail only, and continues where the last process ended.
 #[test]
 fn a_start_replays_only_the_tail() {
     let mut house = Harness::with(0..301);
@@ -171,7 +171,7 @@ fn a_start_replays_only_the_tail() {
     }
 }
 
-// Aim: a kill between log and index loses nothing, whichever state of the index the kill leaves.
+// Checks: a kill between log and index loses nothing, in any state of the index.
 #[test]
 fn an_index_behind_its_log_catches_up() {
     let early = Harness::with(0..0).closed();
@@ -188,7 +188,7 @@ fn an_index_behind_its_log_catches_up() {
     }
 }
 
-// Aim: a log from before there were indexes, and one whose index was deleted, is read once, in bounded memory.
+// Checks: a log from before there were indexes, and one whose index was deleted, is read once, in bounded memory.
 #[test]
 fn a_log_without_an_index_is_read_whole_once() {
     let whole = Harness::with(0..200).closed();
@@ -201,7 +201,7 @@ fn a_log_without_an_index_is_read_whole_once() {
     again.check(200);
 }
 
-// Aim: no bit of the index can be wrong unnoticed: it is made anew, and nothing is lost or found twice.
+// Checks: a wrong bit in the index is always noticed: the index is rebuilt, and nothing is lost or found twice.
 #[test]
 fn a_damaged_index_is_made_anew() {
     let whole = Harness::with(0..90).closed();
@@ -225,7 +225,7 @@ fn a_damaged_index_is_made_anew() {
     }
 }
 
-// Aim: an index that knows more than its log, or another log's, is not believed.
+// Checks: an index that is ahead of its log, or belongs to another log, is rebuilt.
 #[test]
 fn an_index_ahead_of_its_log_is_made_anew() {
     let whole = Harness::with(0..120).closed();
@@ -244,7 +244,7 @@ fn an_index_ahead_of_its_log_is_made_anew() {
     assert_eq!(house.state.sum, (1000..1120).sum::<u64>());
 }
 
-// Aim: an old record that cannot be read any more is no record that is not there: from then on nothing is answered.
+// Checks: an old record that cannot be read is an error, not a missing record: all later lookups fail.
 #[tokio::test]
 async fn a_damaged_old_record_ends_all_answers() {
     let dir = Harness::with(0..90).closed();

@@ -255,7 +255,7 @@ impl CatalogControl {
     pub async fn set_merchant_fault(&self, request: &MerchantFaultRequest) -> Result<SandboxCatalogView, ControlError> {
         let ms = delay(request.delay_ms)?;
         if request.delay_ms.is_some() && request.fault != MerchantFaultParam::Slow {
-            return Err(invalid("ms", "only for slow"));
+            return Err(invalid("delay_ms", "only for slow"));
         }
         if self.merchants.state().rules.len() >= MAX_RULES && request.fault != MerchantFaultParam::Clear {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
@@ -283,7 +283,7 @@ impl CatalogControl {
         let ms = delay(request.delay_ms)?;
         let of_product = matches!(request.fault, Stock | Price);
         for (param, given, belongs) in [
-            ("ms", request.delay_ms.is_some(), request.fault == Slow),
+            ("delay_ms", request.delay_ms.is_some(), request.fault == Slow),
             ("product_id", request.product_id.is_some(), of_product),
             ("stock", request.stock.is_some(), request.fault == Stock),
             ("fee_rate", request.fee_rate.is_some(), request.fault == Price),

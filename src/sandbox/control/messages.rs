@@ -79,12 +79,12 @@ pub struct ChainFaultRequest {
     /// Fault to inject.
     #[schema(inline)]
     pub fault: ChainFaultParam,
-    /// Number of calls that fail, counted per chain: without `network` and `wallet`, 1 means once on each. 1 if
-    /// absent. 0 lasts until `clear`.
+    /// Number of calls that fail, counted per chain: without `network` and `wallet`, 1 means once on each. 1 if absent.
+    /// 0 lasts until `clear`.
     pub times: Option<u32>,
     /// For `decline`: the `errorReason`; `invalid_transaction_state` if absent.
     pub reason: Option<String>,
-    /// For `slow`, `fail_then_land`, `drop` and `drop_final`: milliseconds; 3,000 if absent.
+    /// For `slow`, `fail_then_land`, `reorg` and `drop_final`: milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
 }
 
@@ -114,8 +114,8 @@ pub enum ChainFaultParam {
     Hold,
     /// Resume executions.
     Resume,
-    /// Execute all transfers in one shared transaction, until cleared. On Solana this only affects transfers
-    /// out of `POST /sandbox/faucet`: a payment there is a transaction that its payer has signed.
+    /// Execute all transfers in one shared transaction, until cleared. On Solana this only affects transfers out of
+    /// `POST /sandbox/faucet`: a payment there is a transaction that its payer has signed.
     Together,
     /// Remove all faults and resume executions.
     Clear,
@@ -160,8 +160,7 @@ pub struct FaucetRequest {
     pub wallet: String,
     /// Amount in USDC as decimal text with at most 2 decimals, at most one billion.
     pub amount: String,
-    /// Send from this wallet of the same network, by a plain transfer that is not a payment. New test money if
-    /// absent.
+    /// Send from this wallet of the same network, by a plain transfer that is not a payment. New test money if absent.
     pub from: Option<String>,
 }
 

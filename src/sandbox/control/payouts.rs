@@ -1,5 +1,5 @@
-//! Sandbox control of payouts: faults and events of the rails, and registration of bank destinations, which
-//! have no other route yet.
+//! Sandbox control of payouts: faults and events of the rails, and registration of bank destinations, which have no
+//! other route yet.
 
 use std::sync::Arc;
 
@@ -210,7 +210,7 @@ impl PayoutControl {
         match (request.fault, request.event) {
             (Some(name), None) => self.fault(name, request).await?,
             (None, Some(word)) => self.emit_event(word, request).await?,
-            _ => return Err(invalid("fault", "either a fault or a word to say")),
+            _ => return Err(invalid("fault", "either a fault or an event")),
         }
         self.state().await
     }
@@ -218,10 +218,10 @@ impl PayoutControl {
     async fn fault(&self, name: PayoutFaultParam, request: &PayoutControlRequest) -> Result<(), ControlError> {
         let ms = delay(request.delay_ms)?;
         if request.delay_ms.is_some() && name != PayoutFaultParam::Slow {
-            return Err(invalid("ms", "only for slow"));
+            return Err(invalid("delay_ms", "only for slow"));
         }
         if request.payout_id.is_some() || request.sequence.is_some() {
-            return Err(invalid("payout_id", "only with a word to say"));
+            return Err(invalid("payout_id", "only with an event"));
         }
         let fault = match name {
             PayoutFaultParam::Unreachable => PayoutFault::Unreachable,

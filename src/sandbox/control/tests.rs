@@ -33,7 +33,7 @@ fn chain_request(value: Value) -> ChainFaultRequest {
     serde_json::from_value(value).unwrap()
 }
 
-// A plain transfer takes from one wallet what the other gets, and beside others in one transaction each has its place.
+// A plain transfer moves an amount between two wallets; in a shared transaction each transfer has its own index.
 #[tokio::test]
 async fn plain_transfers_share_a_transaction_when_told_to() {
     let (_dir, desk) = control();
@@ -136,7 +136,7 @@ async fn the_faucet_adds_to_the_grant() {
     assert!(matches!(wrong, Err(ControlError::Invalid { param: "wallet", .. })));
 }
 
-// Steering shows in the state, chain by chain, and clear takes all of it back.
+// Injected faults show in the state, chain by chain, and clear removes all of them.
 #[tokio::test]
 async fn faults_show_and_clear() {
     let (_dir, desk) = control();
@@ -152,7 +152,7 @@ async fn faults_show_and_clear() {
         (state.chains[0].faults.clone(), state.chains[1].faults.len()),
         (vec![expected], 0)
     );
-    let forever = json!({ "fault": "slow", "ms": 5, "times": 0 });
+    let forever = json!({ "fault": "slow", "delay_ms": 5, "times": 0 });
     let state = desk.set_chain_fault(&chain_request(forever)).await.unwrap();
     assert_eq!(state.chains[1].faults[0].remaining, None);
     let held = desk
@@ -160,10 +160,10 @@ async fn faults_show_and_clear() {
         .await
         .unwrap();
     assert_eq!((held.chains[0].held, held.chains[1].held), (false, true));
-    let issuer: IssuerFaultRequest = serde_json::from_value(json!({ "fault": "garbage" })).unwrap();
+    let issuer: IssuerFaultRequest = serde_json::from_value(json!({ "fault": "malformed_response" })).unwrap();
     assert_eq!(
         desk.set_issuer_fault(&issuer).await.unwrap().issuer.faults[0].fault,
-        "garbage"
+        "malformed_response"
     );
     let issuer: IssuerFaultRequest = serde_json::from_value(json!({ "fault": "clear" })).unwrap();
     assert!(desk.set_issuer_fault(&issuer).await.unwrap().issuer.faults.is_empty());
@@ -174,22 +174,22 @@ async fn faults_show_and_clear() {
     assert!(clear.chains.iter().all(|c| c.faults.is_empty() && !c.held));
 }
 
-// A field that is wrong, or of another fault, is refused by name and nothing changes.
+// A field that is invalid, or belongs to another fault, is rejected by name and nothing changes.
 #[tokio::test]
 async fn wrong_steering_changes_nothing() {
     let (_dir, desk) = control();
     let evm = Wallet::Evm([1; 20]).address();
     for (request, expected) in [
-        (json!({ "fault": "slow", "ms": 600_001 }), "ms"),
-        (json!({ "fault": "decline", "ms": 5 }), "ms"),
+        (json!({ "fault": "slow", "delay_ms": 600_001 }), "delay_ms"),
+        (json!({ "fault": "decline", "delay_ms": 5 }), "delay_ms"),
         (json!({ "fault": "slow", "reason": "x" }), "reason"),
         (json!({ "fault": "decline", "reason": "Not a word" }), "reason"),
         (json!({ "fault": "hold", "times": 2 }), "fault"),
         (
-            json!({ "fault": "preempt", "wallet": evm, "network": "solana" }),
+            json!({ "fault": "front_run", "wallet": evm, "network": "solana" }),
             "wallet",
         ),
-        (json!({ "fault": "preempt", "wallet": "0x12" }), "wallet"),
+        (json!({ "fault": "front_run", "wallet": "0x12" }), "wallet"),
     ] {
         match desk.set_chain_fault(&chain_request(request)).await {
             Err(ControlError::Invalid { param, .. }) => assert_eq!(param, expected),
@@ -216,7 +216,7 @@ async fn wrong_steering_changes_nothing() {
     ));
 }
 
-// The table of magic amounts names each amount once for each thing it applies to.
+// The table of magic amounts names each amount once per target.
 #[test]
 fn magic_amounts_are_listed_once() {
     let (_dir, desk) = control();

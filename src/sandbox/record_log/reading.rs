@@ -1,4 +1,4 @@
-//! A log's file as it is found: its frames in order, one frame by its place, its torn tail.
+//! Reads an existing log file: its frames in order, one frame by its offset, its torn tail.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use super::{FRAME_HEADER, FRAME_LIMIT, FRAME_MAGIC, LogError, LogPosition, LogTail};
 
-/// What the reader takes from the disk at once.
+/// Bytes read from disk at once.
 const READ_AHEAD: usize = 256 << 10;
 
-/// A log that nobody writes yet, held against other processes.
+/// The log file, locked against other processes and not yet written.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     file: File,
     path: PathBuf,
-    /// Where the first frame is.
+    /// Offset of the first frame.
     pub(crate) first: u64,
 }
 
-/// A good frame of the file.
+/// A valid frame of the file.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) point: LogPosition,
@@ -30,7 +30,7 @@ impl Frame {
     /// Its records in order.
     ///
     /// # Errors
-    /// When their lengths do not add up.
+    /// When their lengths do not match the frame.
     pub(crate) fn records(&self) -> Result<Vec<&[u8]>, String> {
         let (mut rest, mut records) = (self.payload.as_slice(), Vec::new());
         while !rest.is_empty() {
@@ -43,7 +43,7 @@ impl Frame {
 }
 
 impl LogFile {
-    /// Opens or makes the file.
+    /// Opens or creates the file.
     ///
     /// # Errors
     /// When the disk fails, another process has the file, or the file is of another kind.
@@ -94,15 +94,15 @@ impl LogFile {
         }
     }
 
-    /// Whether this very frame is where the point says.
+    /// Whether this exact frame is at the given position.
     pub(crate) fn has(&self, point: &LogPosition) -> bool {
         frame_in(&self.file, point.frame).is_ok_and(|frame| frame.point == *point)
     }
 
-    /// Hands every frame from `from` on to `replay`, in order, and cuts a torn tail off.
+    /// Passes every frame from `from` on to `replay`, in order, and cuts a torn tail off.
     ///
     /// # Errors
-    /// When the disk fails, `replay` does, or the file is damaged before its tail.
+    /// When the disk fails, `replay` does, or the file is corrupt before its tail.
     pub(crate) fn replay(
         &mut self,
         from: u64,
@@ -137,7 +137,7 @@ impl LogFile {
         Ok(at)
     }
 
-    /// A bad frame with a good one behind it is damage; else it is the tail of a write that was cut short.
+    /// A bad frame followed by a good one is corruption; otherwise it is the tail of a torn write.
     fn check_torn(&self, at: u64) -> Result<(), LogError> {
         let (mut file, mut rest) = (&self.file, Vec::new());
         file.seek(SeekFrom::Start(at))
@@ -150,7 +150,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// The file to write on and to read old frames from, and the name of both for messages.
+    /// The file for appending and for reading old frames, and its name for messages.
     ///
     /// # Errors
     /// When the disk fails.
@@ -160,10 +160,10 @@ impl LogFile {
     }
 }
 
-/// The frame at a place where one was written.
+/// The frame at an offset where one was written.
 ///
 /// # Errors
-/// When the disk fails or the frame is damaged.
+/// When the disk fails or the frame is corrupt.
 pub(crate) fn frame_in(file: &File, at: u64) -> io::Result<Frame> {
     let mut header = [0; FRAME_HEADER];
     file.read_exact_at(&mut header, at)?;
@@ -174,7 +174,7 @@ pub(crate) fn frame_in(file: &File, at: u64) -> io::Result<Frame> {
     frame(payload, crc, at).ok_or_else(bad)
 }
 
-/// The frame that the reader is at; `None` for what is none.
+/// The frame at the reader's position; `None` if there is no valid one.
 fn next_frame(reader: &mut impl Read, at: u64, file_length: u64) -> io::Result<Option<Frame>> {
     let room = file_length - at;
     if room < FRAME_HEADER as u64 {

@@ -31,7 +31,7 @@ async fn three_frames(path: &Path) {
     }
 }
 
-// case_65, case_66: whatever length the file is cut to, what comes back is a prefix of what was written.
+// case_65, case_66: for every length the file is cut to, reading returns a prefix of what was written.
 #[tokio::test]
 async fn case_66_every_torn_tail_leaves_a_prefix() {
     let dir = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ async fn case_66_every_torn_tail_leaves_a_prefix() {
     assert_eq!(most, 3);
 }
 
-// case_65: a flipped bit before the last frame is named with its place; in the last frame it is a torn tail.
+// case_65: a flipped bit before the last frame is reported with its offset; in the last frame it is a torn tail.
 #[tokio::test]
 async fn case_65_a_flipped_bit_is_never_read_as_data() {
     let dir = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ async fn case_65_a_flipped_bit_is_never_read_as_data() {
     }
 }
 
-// A second process must not write into the same file.
+// A second process must not write to the same file.
 #[tokio::test]
 async fn the_file_is_held_by_one_process() {
     let dir = tempfile::tempdir().unwrap();
@@ -92,7 +92,7 @@ async fn the_file_is_held_by_one_process() {
     assert!(open(&path).is_ok());
 }
 
-// Group commit keeps the order of the calls and loses none.
+// Group commit preserves the order of the calls and loses none.
 #[tokio::test]
 async fn many_at_once_keep_their_order() {
     let dir = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ impl FrameSink for FullDisk {
     }
 }
 
-// case_65: after a write has failed nothing is promised any more, neither to its waiter nor to later ones.
+// case_65: after a failed write no record is confirmed any more, for its waiter or for later ones.
 #[tokio::test]
 async fn case_65_a_full_disk_promises_nothing() {
     let log = RecordLog::start(FullDisk, "full".into(), tail(0), channel().0).unwrap();

@@ -1,5 +1,5 @@
-//! Where people and agents come in: login links, the account page with its forms, signups and API keys, and what providers
-//! call back with.
+//! Access routes for people and agents: login links, the account page with its forms, signups and API keys, and
+//! provider callbacks.
 
 use std::sync::Arc;
 

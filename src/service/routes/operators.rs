@@ -1,4 +1,4 @@
-//! The operator's side of the edge.
+//! The operator API's routes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,11 @@ use crate::http::rate_limit::RateLimiter;
 use crate::metrics::Metrics;
 use crate::service::copies::LiveCopies;
 
-/// How long a copy of a large store may take until it is sent.
+/// Time limit for copying a large store and sending it.
 const COPYING: Duration = Duration::from_secs(3_600);
 
-/// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
+/// The same server configuration for the operator's routes, with a separate request limit: heavy public load does not
+/// lock operators out.
 pub(super) fn front(house: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {

@@ -1,4 +1,4 @@
-//! The sandbox's desk: every route under `/sandbox`.
+//! The sandbox control routes: everything under `/sandbox`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use crate::sandbox::control::catalogs::CatalogControl;
 use crate::sandbox::control::payouts::PayoutControl;
 use crate::service::chains::SandboxHandles;
 
-/// All of them.
 pub(super) fn router(house: &AppState, own: &SandboxHandles) -> Router {
     let routes = sandbox_routes(house, own)
         .merge(catalog_control(house, own))
@@ -20,7 +19,7 @@ pub(super) fn router(house: &AppState, own: &SandboxHandles) -> Router {
     sandbox::remote_guard::reject_if_remote(routes, &house.config.providers)
 }
 
-/// Every room's part of the document.
+/// The OpenAPI documents of all sandbox modules.
 pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
     vec![
         sandbox::ApiDoc::openapi(),
@@ -36,7 +35,7 @@ pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
     ]
 }
 
-/// Time, and what a check comes to.
+/// Controls of the clock and of identity verification results.
 fn clock_control(house: &AppState, own: &SandboxHandles) -> Router {
     let server = &house.config.server;
     let verdicts = sandbox::identity_result::router(Arc::new(sandbox::identity_result::IdentityResultControl {

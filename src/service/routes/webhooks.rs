@@ -1,4 +1,4 @@
-//! The routes of webhooks.
+//! The webhook routes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the built-in bridge needs of both chains, while top-ups go over it.
+//! Requirements of the built-in bridge on both chains, if top-ups use it.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::payment::evm::checksummed;
 use crate::payment::solana::address::base58;
 use crate::settlement::settings::evm_address;
 
-/// Circle's contracts are on Base.
+/// Checks that Circle's contracts are on Base.
 pub struct BaseBridgeCheck {
     deployment: Deployment,
     node: BaseNode,
 }
 
 impl BaseBridgeCheck {
-    /// Over the endpoints of Base.
+    /// Creates the check for the endpoints of Base.
     pub const fn new(deployment: Deployment, base: Arc<RpcPool>) -> Self {
         Self {
             deployment,
@@ -57,11 +57,11 @@ impl ChainCheck for BaseBridgeCheck {
     }
 }
 
-/// Circle's programs are on Solana.
+/// Checks that Circle's programs are on Solana.
 pub struct SolanaBridgeCheck(SolanaNode);
 
 impl SolanaBridgeCheck {
-    /// Over the endpoints of Solana.
+    /// Creates the check for the endpoints of Solana.
     pub const fn new(solana: Arc<RpcPool>) -> Self {
         Self(SolanaNode::new(solana))
     }

@@ -1,19 +1,19 @@
-//! What the checks of a start have found, and what of it ends the start.
+//! Results of the checks at start, and which of them prevent the start.
 
 use super::rejected;
 use crate::config::{ConfigError, InvalidSetting};
 
-/// Of one chain, each with its setting.
+/// Findings for one chain, each with its setting.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// The chain does not fit the settings.
+    /// The chain does not match the settings.
     pub mismatches: Vec<ConfigError>,
-    /// No endpoint said it.
+    /// No endpoint responded.
     pub unreachable: Vec<ConfigError>,
 }
 
 impl Findings {
-    /// None of this was read.
+    /// A finding that could not be read.
     pub fn from_unreachable(key: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             mismatches: Vec::new(),
@@ -21,7 +21,7 @@ impl Findings {
         }
     }
 
-    /// All of this is wrong.
+    /// Findings that are all mismatches.
     pub const fn from_mismatches(mismatches: Vec<ConfigError>) -> Self {
         let unreachable = Vec::new();
         Self {
@@ -30,7 +30,7 @@ impl Findings {
         }
     }
 
-    /// Both.
+    /// Combines two findings.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.mismatches.extend(other.mismatches);
@@ -38,38 +38,38 @@ impl Findings {
         self
     }
 
-    /// Everything was read and fits.
+    /// Whether everything was read and matches.
     pub fn is_empty(&self) -> bool {
         self.mismatches.is_empty() && self.unreachable.is_empty()
     }
 }
 
-/// What a start has found.
+/// All findings of a start.
 #[derive(Debug, Default)]
 pub struct StartupFindings {
-    /// Of Base.
+    /// Findings for Base.
     pub base: Findings,
-    /// Of Solana.
+    /// Findings for Solana.
     pub solana: Findings,
-    /// Of the facilitators.
+    /// Findings for the facilitators.
     pub facilitators: Findings,
 }
 
-/// The chains that a start begins without.
+/// The chains without which the service starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnreachableChains {
-    /// Base.
+    /// Whether Base did not respond.
     pub base: bool,
-    /// Solana.
+    /// Whether Solana did not respond.
     pub solana: bool,
 }
 
 impl StartupFindings {
-    /// Which chains the service starts without. `knows`: an earlier start on this data directory has checked both chains, so one
-    /// that does not answer is down and no mistake in the settings.
+    /// The chains without which the service starts. `knows`: an earlier start on this data directory has verified both
+    /// chains. A chain that does not respond is then down, and the settings are not wrong.
     ///
     /// # Errors
-    /// Everything that was found, if any of it is wrong, or could not be read at a first start.
+    /// All findings, if there is a mismatch, or if a chain could not be read at a first start.
     pub fn tolerate(self, knows: bool) -> Result<UnreachableChains, InvalidSetting> {
         let all = [self.base, self.solana, self.facilitators];
         let is_wrong = all.iter().any(|found| !found.mismatches.is_empty());

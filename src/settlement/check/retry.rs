@@ -1,4 +1,4 @@
-//! The checks of a chain that did not answer at the start, made again until it fits the settings.
+//! Repeats the checks of a chain that did not respond at the start, until it matches the settings.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use purser_chains::rpc::Clock;
 use super::{ChainCheck, Findings, check_all};
 use crate::settlement::gate::Gate;
 
-/// Between two checks of a chain that does not answer.
+/// Interval between checks of a chain that does not respond.
 pub const UNREACHABLE_RETRY: Duration = Duration::from_secs(5);
-/// Between two checks of a chain that does not fit the settings.
+/// Interval between checks of a chain that does not match the settings.
 pub const MISMATCH_RETRY: Duration = Duration::from_secs(15);
 
-/// Opens the gate once everything was read and fits. Nothing of the chain is used before.
+/// Opens the gate once everything was read and matches. The chain is not used before.
 pub async fn retry_until_valid(checks: &[Box<dyn ChainCheck>], network: Network, gate: &Gate, timer: &dyn Clock) {
     let network = network.name();
     let mut pause = UNREACHABLE_RETRY;
@@ -35,13 +35,13 @@ pub async fn retry_until_valid(checks: &[Box<dyn ChainCheck>], network: Network,
     }
 }
 
-/// Why the gate stays closed. Whether the chain does not fit the settings.
+/// Logs why the gate stays closed. Returns whether the chain contradicts the settings.
 fn log_findings(found: &Findings, network: &str, gate: &Gate) -> bool {
     if found.mismatches.is_empty() {
         gate.mark_unreachable();
         return false;
     }
-    // Names of settings alone: everybody can read this. The log has the rest.
+    // Only names of settings: this text is public. The log has the details.
     let settings: Vec<&str> = found.mismatches.iter().filter_map(|wrong| wrong.key()).collect();
     let why = format!(
         "the chain behind the endpoints does not fit the settings: {}; the log says why",

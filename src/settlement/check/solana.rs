@@ -1,4 +1,4 @@
-//! What must hold of Solana before anything starts.
+//! Checks of Solana at start.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
 use crate::settlement::settings::SolanaConfig;
 
-/// Solana: genesis hash, token accounts, fee payers.
+/// Checks genesis hash, token accounts and fee payers.
 pub struct SolanaCheck {
     chain: SolanaChain,
     treasury: Pubkey,
-    /// In the order of the settings.
+    /// Fee payers in the order of the settings.
     fee_payers: Vec<Pubkey>,
     is_facilitated: bool,
     floor: u64,
@@ -27,7 +27,7 @@ pub struct SolanaCheck {
 }
 
 impl SolanaCheck {
-    /// Over these endpoints.
+    /// Creates the check for these endpoints.
     pub fn new(parts: &SolanaConfig, pool: Arc<RpcPool>) -> Self {
         Self {
             chain: parts.chain,

@@ -20,7 +20,7 @@ use crate::settlement::settings::{BridgeConfig, SolanaConfig};
 
 mod restarts;
 
-/// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
+/// Scripted nodes: the result of a method by host and parameters. `None` means no response.
 struct Nodes(Mutex<Answers>);
 
 type Answers = Box<dyn FnMut(&str, &str, &Value) -> Option<Value> + Send>;
@@ -115,12 +115,12 @@ fn account(owner: &Pubkey, lamports: u64, data: &[u8]) -> Value {
         "data": [STANDARD.encode(data), "base64"]})
 }
 
-/// The treasury's token account, of this owner.
+/// The treasury's token account with this owner.
 fn token_account(owner: &Pubkey) -> Value {
     token_account_in(1, owner)
 }
 
-/// In this state: 1 is made, 2 is frozen.
+/// A token account in this state: 1 is initialized, 2 is frozen.
 fn token_account_in(state: u8, owner: &Pubkey) -> Value {
     let mut data = vec![0; 165];
     data[..32].copy_from_slice(&SolanaChain::MAINNET.mint);
@@ -131,12 +131,12 @@ fn token_account_in(state: u8, owner: &Pubkey) -> Value {
 
 fn mint(decimals: u8) -> Value {
     let mut data = vec![0; 82];
-    // Decimals, and made.
+    // Decimals, and the initialized flag.
     (data[44], data[45]) = (decimals, 1);
     account(&TOKEN, 1, &data)
 }
 
-/// What good nodes say.
+/// The responses of valid nodes.
 fn valid_response(method: &str, params: &Value) -> Value {
     let treasury = chains().solana.treasury.address();
     match method {
@@ -161,7 +161,7 @@ fn valid_response(method: &str, params: &Value) -> Value {
     }
 }
 
-/// The settings that are rejected if nodes answer otherwise than good ones. `Some(None)` is no answer.
+/// The settings rejected when nodes differ from valid ones in these responses. `Some(None)` means no response.
 async fn rejected_with(
     otherwise: impl Fn(&str, &str, &Value) -> Option<Option<Value>> + Send + 'static,
     chains: RealChains,
@@ -187,7 +187,7 @@ async fn rejected(otherwise: impl Fn(&str, &str, &Value) -> Option<Option<Value>
 
 #[tokio::test]
 async fn chains_as_the_settings_say_are_taken() {
-    // Aim: good nodes pass, also if one of two does not answer.
+    // Checks: valid nodes pass, also if one of two does not respond.
     assert_eq!(rejected(|_, _, _| None).await, Vec::<String>::new());
     assert_eq!(
         rejected(|host, _, _| (host == "two").then_some(None)).await,
@@ -197,7 +197,7 @@ async fn chains_as_the_settings_say_are_taken() {
 
 #[tokio::test]
 async fn another_chain_is_refused_by_its_endpoint() {
-    // Aim: a wrong chain id or genesis hash names the endpoint that has it, and nothing that rests on it.
+    // Checks: a wrong chain id or genesis hash is reported for its endpoint. Checks that depend on it are not reported.
     let id = |host: &str, method: &str| (host == "two" && method == "eth_chainId").then(|| Some(json!("0x14a34")));
     assert_eq!(
         rejected(move |host, method, _| id(host, method)).await,
@@ -221,7 +221,7 @@ async fn another_chain_is_refused_by_its_endpoint() {
 
 #[tokio::test]
 async fn endpoints_that_disagree_are_refused() {
-    // Aim: two chains of one id are two chains; an endpoint that is behind is none.
+    // Checks: two chains with one id count as two chains; an endpoint that lags does not.
     let fork = |host: &str, method: &str, params: &Value| {
         let at = params[0].as_str().unwrap_or_default();
         let other = host == "two" && method == "eth_getBlockByNumber" && at != "finalized";
@@ -237,7 +237,7 @@ async fn endpoints_that_disagree_are_refused() {
 
 #[tokio::test]
 async fn silent_chains_are_refused() {
-    // Aim: the start fails if no endpoint of a chain answers.
+    // Checks: the start fails if no endpoint of a chain responds.
     let silent = rejected(|_, method, _| method.starts_with("eth_").then_some(None)).await;
     assert_eq!(silent, ["chains.base.endpoints"]);
     let silent = rejected(|_, method, _| method.starts_with("get").then_some(None)).await;
@@ -246,8 +246,8 @@ async fn silent_chains_are_refused() {
 
 #[tokio::test]
 async fn contracts_are_what_the_settings_say() {
-    // Aim: USDC or Multicall3 without code and another EIP-712 domain are rejected by their settings. With a facilitator and no
-    // gas keys, Multicall3 is not needed.
+    // Checks: USDC or Multicall3 without code and a different EIP-712 domain are rejected by setting. With a
+    // facilitator and no gas keys, Multicall3 is not needed.
     let none_at = |address: Address| {
         let text = address.to_string().to_lowercase();
         move |_: &str, method: &str, params: &Value| {
@@ -271,7 +271,7 @@ async fn contracts_are_what_the_settings_say() {
     assert_eq!(rejected(domain).await, ["chains.base.usdc_name"]);
 }
 
-/// One wei or lamport is missing of two keys that pay for transactions, and one has no account.
+/// Two keys that pay for transactions are one wei or lamport short, and one has no account.
 fn underfunded_keys(_: &str, method: &str, params: &Value) -> Option<Option<Value>> {
     let poor = chains().base.gas_keys[1].address().to_string().to_lowercase();
     match method {
@@ -290,13 +290,13 @@ fn underfunded_keys(_: &str, method: &str, params: &Value) -> Option<Option<Valu
 
 #[tokio::test]
 async fn whoever_pays_for_transactions_can() {
-    // Aim: one wei or lamport below the floor is rejected by the key's index in the settings; the floor itself is enough. With a
-    // facilitator on that network the key is only logged: payments are settled all the same.
+    // Checks: a balance one wei or lamport below the floor is rejected by the key's index in the settings; the floor
+    // itself is enough. With a facilitator on that network the key is only logged: payments are settled all the same.
     let base = "chains.base.gas_keys[1]";
     let solana = ["chains.solana.fee_payers[0]", "chains.solana.fee_payers[1]"];
     assert_eq!(rejected(underfunded_keys).await, [base, solana[0], solana[1]]);
     let facilitator = || FacilitatorSettings {
-        // Nobody listens there: the start does not need its answer.
+        // No server listens there: the start does not need its response.
         url: reqwest::Url::parse("http://127.0.0.1:1").unwrap(),
         auth: Auth::None,
         timeout: Duration::from_secs(1),
@@ -311,7 +311,8 @@ async fn whoever_pays_for_transactions_can() {
 
 #[tokio::test]
 async fn the_treasury_can_be_paid_on_solana() {
-    // Aim: the start fails without a token account, with another owner's or a frozen one, and if the mint is not one.
+    // Checks: the start fails without a token account, if its owner is different or it is frozen, and if the mint is
+    // not a mint.
     let replying = |index: usize, what: Value| {
         move |_: &str, method: &str, params: &Value| {
             (method == "getMultipleAccounts").then(|| {
@@ -332,7 +333,7 @@ async fn the_treasury_can_be_paid_on_solana() {
     assert_eq!(rejected(replying(0, mint(9))).await, usdc);
 }
 
-/// Both chains with Circle's programs, for the check of the bridge; everything else as good nodes say it.
+/// Both chains with Circle's programs, for the check of the bridge; all other responses are those of valid nodes.
 fn bridged(method: &str, params: &Value) -> Option<Option<Value>> {
     let programs = params[0].as_array().is_some_and(|addresses| addresses.len() == 2);
     (method == "getMultipleAccounts" && programs).then(|| {
@@ -344,7 +345,7 @@ fn bridged(method: &str, params: &Value) -> Option<Option<Value>> {
 
 #[tokio::test]
 async fn the_bridge_needs_its_contracts_while_it_is_used() {
-    // Checks: a contract without code and a missing program are rejected by their settings, and only where top-ups go over the
+    // Checks: a contract without code and a missing program are rejected by setting, but only if top-ups use the
     // bridge.
     let used = || RealChains {
         bridge: bridge(true),

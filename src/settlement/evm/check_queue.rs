@@ -1,4 +1,4 @@
-//! Joins the checks of payments that come together: one request and one call for all of them. Endpoints count their calls.
+//! Combines the checks of concurrent payments into one request and one call. Endpoints count their calls.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use super::checking::Verdict;
 use super::core::Core;
 use super::job::Job;
 
-/// From one check to the next, in milliseconds: what comes in between waits and is checked together. A payment that comes later
-/// than this after the last check is checked at once. At 500 payments a second ten share two calls, and one waits 10 ms on
-/// average, beside the 50 to 200 ms in which an endpoint on the internet answers.
+/// Interval between checks, in milliseconds: payments that arrive in between are checked together. A payment that
+/// arrives later than this after the last check is checked at once. At 500 payments a second, ten share two calls, and
+/// one waits 10 ms on average. A response of an internet endpoint takes 50 to 200 ms.
 const JOIN_MS: u64 = 20;
 
 type CheckRequest = (Arc<Job>, oneshot::Sender<Result<Verdict, String>>);
@@ -22,13 +22,13 @@ type CheckRequest = (Arc<Job>, oneshot::Sender<Result<Verdict, String>>);
 #[derive(Default)]
 struct QueueState {
     requests: VecDeque<CheckRequest>,
-    /// A task checks what is asked.
+    /// Whether a task is running the checks.
     is_running: bool,
-    /// From when on the next check may be made.
+    /// Earliest time of the next check.
     next_ms: u64,
 }
 
-/// See the module.
+/// The queue of checks; see the module.
 #[derive(Default)]
 pub(super) struct CheckQueue {
     queue: Mutex<QueueState>,
@@ -41,7 +41,7 @@ enum Next {
 }
 
 impl QueueState {
-    /// Whoever has gone meanwhile is not checked for.
+    /// Requests whose caller is gone are not checked.
     fn next(&mut self, now_ms: u64) -> Next {
         self.requests.retain(|(_, told)| !told.is_closed());
         if self.requests.is_empty() {
@@ -62,7 +62,7 @@ impl CheckQueue {
     /// Whether a payment would settle now.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// Why the result is unknown.
     pub(super) async fn submit(self: &Arc<Self>, core: &Arc<Core>, payment: Arc<Job>) -> Result<Verdict, String> {
         let (told, verdict) = oneshot::channel();
         let begin = {
@@ -123,7 +123,7 @@ mod tests {
         verdict
     }
 
-    /// How many are checked now, or for how long they wait.
+    /// The number of checks to run now, or the time to wait.
     fn next(queue: &mut QueueState, now_ms: u64) -> Result<usize, u64> {
         match queue.next(now_ms) {
             Next::Check(asked) => Ok(asked.len()),
@@ -132,8 +132,9 @@ mod tests {
         }
     }
 
-    // Checks: a sole payment is checked at once, also just when the time of the last check is over; those that come sooner wait for the
-    // rest of it and go together; a full check waits for nobody; who has gone is not checked for.
+    // Checks: a single payment is checked at once, also just after the interval of the last check. Earlier ones wait
+    // for the rest of the interval and go together. A full check does not wait. A request whose caller is gone is not
+    // checked.
     #[test]
     fn payments_wait_for_others_only_behind_a_check() {
         let mut queue = QueueState::default();

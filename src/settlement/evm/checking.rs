@@ -1,4 +1,4 @@
-//! Whether payments would settle now: asked before anything is sent, so that what must fail costs no gas.
+//! Checks whether payments would settle now, before anything is sent: a payment that must fail then costs no gas.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,12 +15,13 @@ use super::core::{Core, decline};
 use super::job::{Job, Mint};
 use super::rows::Payment;
 
-/// What a check found of a payment.
+/// Result of a payment's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Its payer has code now (ERC-1271, or a delegation of EIP-7702): it never shares a transaction.
+    /// Whether the payer has code now (ERC-1271, or a delegation of EIP-7702). Such a payment never shares a
+    /// transaction.
     pub(super) has_code: bool,
-    /// What its payer holds; `None` if the endpoint does not say, or was not asked.
+    /// The payer's balance; `None` if the endpoint does not report it, or was not queried.
     pub(super) balance: Option<BalanceAt>,
     /// Why it would fail.
     pub(super) failure: Option<Failure>,
@@ -28,13 +29,13 @@ pub(super) struct Verdict {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The token has its nonce already: it may have landed, or its payer has cancelled it.
+    /// The token has already used the nonce: the payment may have settled, or its payer has cancelled it.
     Used,
-    /// As things stand the token refuses it.
+    /// The token declines the payment in the current state.
     Declined(Decline),
 }
 
-/// In the words that clients branch on, by the token's own.
+/// Converts the token's error text to the codes that clients branch on.
 fn failure(text: &str) -> Failure {
     const WORDS: [(&str, &str); 6] = [
         ("exceeds balance", "insufficient_funds"),
@@ -53,7 +54,7 @@ fn failure(text: &str) -> Failure {
     Failure::Declined(decline(reason, text))
 }
 
-/// Of a mint, by the transmitter's own words.
+/// The same for a mint, from the transmitter's error text.
 fn mint_failure(text: &str) -> Failure {
     match text.contains(NONCE_USED) {
         true => Failure::Used,
@@ -66,7 +67,7 @@ fn reverted(data: &[u8], text: &str) -> Failure {
 }
 
 impl Core {
-    /// Where a transaction of these payments goes, and what it calls.
+    /// Target and calldata of a transaction with these payments.
     pub(super) fn call_of(&self, jobs: &[Arc<Job>]) -> Option<(Address, Bytes)> {
         match jobs {
             [] => None,
@@ -90,8 +91,8 @@ impl Core {
         }
     }
 
-    /// The wallet's deployment by a listed factory and the transfer, in one transaction. If the wallet is already deployed, the
-    /// first call fails alone.
+    /// Deployment of the wallet by an allowed factory and the transfer, in one transaction. If the wallet is already
+    /// deployed, only the first call fails.
     fn deploying_call(&self, payment: &Payment) -> Option<(Address, Bytes)> {
         let Undeployed { factory, call, .. } = Undeployed::unwrap(&payment.signature)?;
         if !self.settings.erc6492_factories.contains(&factory) {
@@ -108,11 +109,11 @@ impl Core {
         Some((MULTICALL3, multicall::encode(&[deployment, transfer]).ok()?.into()))
     }
 
-    /// One request of two calls for a sole payment. For several one call for the payers' code and balances, one for all without code,
-    /// and one for each with code. In the order of the payments.
+    /// One request of two calls for a single payment. Several payments take one call for the payers' code and balances,
+    /// one for all payers without code, and one for each with code. Results are in the order of the payments.
     ///
     /// # Errors
-    /// When no endpoint answers: then nothing is known of any of them.
+    /// When no endpoint responds: then no result is known for any of them.
     pub(super) async fn check(&self, payments: &[Arc<Job>]) -> Result<Vec<Verdict>, NodeError> {
         if let [job] = payments {
             return Ok(vec![self.check_one(job).await?]);
@@ -133,7 +134,8 @@ impl Core {
             .collect())
     }
 
-    /// What a transaction of a payer with code costs cannot be known before: while such payments have cost too much, none is taken.
+    /// The gas of a payer with code cannot be known in advance. None is accepted while such payments have cost too
+    /// much.
     fn within_budget(&self, job: &Job, verdict: Verdict) -> Verdict {
         let is_refused =
             verdict.has_code && verdict.failure.is_none() && !job.is_mint() && self.exceed_total_loss_limit();
@@ -149,14 +151,14 @@ impl Core {
         }
     }
 
-    /// Whether it takes money of the treasury or of a managed wallet to somebody else.
+    /// Whether the payment moves funds of the treasury or a managed wallet to an external wallet.
     pub(super) fn is_outgoing(&self, payment: &Payment) -> bool {
         let (from, treasury) = (Address::from(payment.from), self.settings.treasury.address());
         Address::from(payment.to) != treasury && (from == treasury || self.wallets.contains(&from))
     }
 
-    /// Why a transfer of ours would fail. It is simulated without its signature: an endpoint could send what it is shown and answer that
-    /// it fails, before it is durable that it was signed.
+    /// Why our own transfer would fail. It is simulated without its signature. Otherwise an endpoint could send it and
+    /// report a failure before the signature is durable.
     pub(super) async fn would_fail(&self, payment: &Payment) -> Result<Option<Decline>, NodeError> {
         let data = usdc::plain_transfer_call(payment.to.into(), U256::from(payment.value.atomic()));
         let request = CallRequest {
@@ -175,7 +177,7 @@ impl Core {
         }
     }
 
-    /// The same for one payment, in one request.
+    /// The same check for one payment, in one request.
     pub(super) async fn check_one(&self, job: &Job) -> Result<Verdict, NodeError> {
         let Some((to, data)) = self.single_call(job) else {
             let has_code = self.node.have_code(&[job.payer()]).await?;
@@ -196,7 +198,7 @@ impl Core {
         Ok(self.within_budget(job, verdict))
     }
 
-    /// The same without asking for code and balances.
+    /// The same check without requesting code and balances.
     pub(super) async fn simulate(&self, payments: &[Arc<Job>], codes: &[bool]) -> Result<Vec<Verdict>, NodeError> {
         let verdict = |has_code: &bool| Verdict {
             has_code: *has_code,
@@ -204,7 +206,7 @@ impl Core {
             failure: None,
         };
         let mut verdicts: Vec<Verdict> = codes.iter().map(verdict).collect();
-        // Without a gas key there is no Multicall3 to rely on.
+        // Without a gas key, Multicall3 is not available.
         let single = self.settings.gas_keys.is_empty();
         let (alone, together): (Vec<usize>, Vec<usize>) = (0..payments.len()).partition(|n| single || codes[*n]);
         let alone: Vec<Vec<usize>> = alone.into_iter().map(|n| vec![n]).collect();
@@ -223,7 +225,7 @@ impl Core {
         Ok(verdicts)
     }
 
-    /// Of one transaction.
+    /// Simulates one transaction.
     async fn simulate_one(&self, payments: &[Arc<Job>], code: bool) -> Result<Vec<Option<Failure>>, NodeError> {
         if let [payment] = payments {
             let gas = &self.settings.gas;
@@ -239,7 +241,7 @@ impl Core {
                 let results = multicall::decode(&returned, payments.len()).map_err(malformed)?;
                 self.explain_failures(payments, results).await
             }
-            // One of them takes all others with it: each for itself tells which.
+            // One failing payment reverts all others: single calls show which one.
             Err(CallError::Reverted { .. }) => self.explain_failures(payments, empty_failures(payments.len())).await,
             Err(CallError::Node(error)) => Err(error),
         }
@@ -261,7 +263,8 @@ impl Core {
         )
     }
 
-    /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.
+    /// A call that fails in a batch without a reason may have run out of gas because of another. It is simulated on its
+    /// own.
     async fn explain_failures(
         &self,
         payments: &[Arc<Job>],
@@ -278,7 +281,7 @@ impl Core {
     }
 }
 
-/// Results that tell nothing.
+/// Failures without a reason.
 fn empty_failures(calls: usize) -> Vec<multicall::CallResult> {
     let silent = multicall::CallResult {
         success: false,
@@ -287,7 +290,7 @@ fn empty_failures(calls: usize) -> Vec<multicall::CallResult> {
     vec![silent; calls]
 }
 
-/// The payment fits in no transaction.
+/// The payment does not fit into any transaction.
 fn unsendable() -> Failure {
     let why = "the signature is too long, or of a wallet whose factory is not listed";
     Failure::Declined(decline("invalid_exact_evm_signature", why))
@@ -312,7 +315,7 @@ fn outcome(job: &Job, returned: Result<Bytes, CallError>) -> Result<Option<Failu
     }
 }
 
-/// The signature for the token: without the wrapping of ERC-6492.
+/// The signature as the token expects it, without the ERC-6492 wrapper.
 pub(super) fn signature_of(payment: &Payment) -> Cow<'_, [u8]> {
     match Undeployed::unwrap(&payment.signature) {
         Some(wallet) => Cow::Owned(wallet.signature.to_vec()),
@@ -329,7 +332,8 @@ fn calldata(payment: &Payment) -> Option<Bytes> {
 mod tests {
     use super::*;
 
-    // Aim: each text of the token becomes the code that clients branch on, and a used authorization is no refusal.
+    // Checks: each error text of the token becomes the code that clients branch on, and a used authorization is not a
+    // decline.
     #[test]
     fn the_tokens_words_become_codes() {
         let table = [

@@ -31,7 +31,7 @@ use crate::settlement::gate::Gate;
 /// The outcome of a submitted payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// A transfer that uses its authorization is on the chain: the rows say which.
+    /// A transfer that uses its authorization is on the chain and in the rows.
     Settled,
     /// The payment will not be sent in the current state.
     Declined(Decline),

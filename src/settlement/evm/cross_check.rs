@@ -1,5 +1,5 @@
-//! What two endpoints show alike. The follower reads each block from one endpoint; a block counts as final once two have given
-//! the same header and the same logs of it, so that no endpoint alone can invent a transfer or leave one out.
+//! Cross-check between endpoints. The follower reads each block from one endpoint. A block counts as final once two
+//! endpoints have shown the same header and the same logs. No single endpoint can then invent a transfer or omit one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,18 +16,18 @@ use super::core::Counters;
 use super::follower::{FollowerActor, FollowerState, Message};
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
-/// Blocks that are asked for in one round.
+/// Maximum number of blocks requested in one round.
 const BLOCKS_PER_ROUND: u64 = 32;
-/// Without progress for so long, while there are blocks to check, payments do not become final.
+/// Without progress for this time while there are blocks to check, payments do not become final. In milliseconds.
 const STALLED_MS: u64 = 60_000;
 
-/// Blocks that are read ahead of the cross-check: few enough that all of them can be replaced if they are of another chain.
+/// Maximum number of blocks read ahead of the cross-check. All of them can be replaced if they belong to another chain.
 pub(super) const MAX_LEAD_BLOCKS: u64 = 48;
 
-/// Endpoints that a cross-check needs.
+/// Number of endpoints that a cross-check needs.
 pub(super) const MIN_ENDPOINTS: usize = 2;
 
-/// The height up to which two endpoints have shown the same.
+/// The height up to which two endpoints agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CrossCheckedRow(u64);
 
@@ -50,23 +50,23 @@ impl CrossCheckedRow {
     }
 }
 
-/// What to ask the endpoints for.
+/// The request for a cross-check.
 pub(super) struct CrossCheckRequest {
-    /// Heights and hashes of blocks that are stored, the lowest first.
+    /// Heights and hashes of stored blocks, lowest first.
     pub(super) blocks: Vec<(u64, B256)>,
     pub(super) filter: LogFilter,
 }
 
-/// What two endpoints have answered alike.
+/// What two endpoints agree on.
 pub(super) struct CrossCheckResult {
-    /// What each endpoint names, the highest first: all but the first are what two have reached.
+    /// The header that each endpoint reports, highest first: all but the first have been reached by two.
     pub(super) safe: Vec<(String, Header)>,
     pub(super) finalized: Vec<(String, Header)>,
-    /// Without a gap from the first that was asked for.
+    /// Blocks without a gap from the first requested one.
     pub(super) blocks: Vec<BlockLogs>,
-    /// The first block that no two gave alike, and what each endpoint said.
+    /// The first block for which no two endpoints agree, and what each reported.
     pub(super) disagreement: Option<String>,
-    /// Endpoints that have another chain than two others.
+    /// Endpoints on a different chain than two others.
     pub(super) outvoted: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ impl CrossCheckRequest {
         Ok(Self { blocks, filter })
     }
 
-    /// Waits for endpoints that do not answer no longer than their own time limits.
+    /// Sends the requests. Waits for endpoints that do not respond no longer than their own timeouts.
     pub(super) async fn send(self, node: &Node) -> CrossCheckResult {
         let levels = async {
             tokio::join!(
@@ -122,22 +122,23 @@ impl CrossCheckRequest {
 pub(super) struct Progress {
     clock: Arc<dyn Clock>,
     since_ms: u64,
-    /// Whether two endpoints have said lately what is safe and what is finalized.
+    /// Whether two endpoints have recently reported the safe and finalized levels.
     pub(super) has_levels: bool,
     safe: LevelGap,
     finalized: LevelGap,
 }
 
-/// One endpoint alone has reached a level of the chain, and no other one has.
+/// One endpoint alone has reached a level of the chain.
 #[derive(Default)]
 struct LevelGap {
-    /// What two have reached, and since when they have reached no more.
+    /// The level that two have reached, and since when it has not advanced.
     shared: Option<(u64, u64)>,
     is_reported: bool,
 }
 
 impl LevelGap {
-    /// What an operator is told once: the others have stood still for a minute, so that what the first has reached is not final.
+    /// The alarm for an operator, returned once: the other endpoints have not advanced for a minute, so the first one's
+    /// level is not final.
     fn compare(&mut self, level: &str, claims: &[(String, Header)], now_ms: u64) -> Option<String> {
         let [(_, highest), (_, second), ..] = claims else {
             return None;
@@ -175,14 +176,14 @@ impl Progress {
         }
     }
 
-    /// A block was checked, or there is none to check.
+    /// Records that a block was checked, or that there is none to check.
     pub(super) fn record(&mut self) {
         if self.has_levels {
             self.since_ms = self.clock.now_ms();
         }
     }
 
-    /// What an operator is to be told of the levels that the endpoints name.
+    /// The alarms for an operator about the reported levels.
     fn level_gaps(&mut self, shown: &CrossCheckResult) -> [Option<String>; 2] {
         let now_ms = self.clock.now_ms();
         [
@@ -197,7 +198,8 @@ impl Progress {
 }
 
 impl FollowerActor {
-    /// Has the endpoints asked for what was not cross-checked yet, beside the reading: one that hangs does not hold it up.
+    /// Requests the cross-check of unchecked blocks in parallel with reading: an endpoint that hangs does not delay
+    /// reading.
     pub(super) async fn request_cross_check(
         &self,
         myself: &ActorRef<Message>,
@@ -226,7 +228,7 @@ impl FollowerActor {
         Ok(())
     }
 
-    /// Holds what two endpoints show against the rows.
+    /// Compares what two endpoints show with the rows.
     pub(super) async fn apply_cross_check(
         &self,
         reading: &mut FollowerState,
@@ -264,8 +266,8 @@ impl FollowerActor {
         Ok(())
     }
 
-    /// Whether the block is the next one and still stored; then it is checked, and read again from what two endpoints show if its
-    /// rows were others.
+    /// If the block is the next one and still stored, it is checked. If its rows differ, it is replaced by what two
+    /// endpoints show. Returns whether it was the next one.
     async fn cross_check(&self, reading: &mut FollowerState, found: &BlockLogs) -> Result<bool, RowError> {
         let number = found.header.number;
         let row: Option<BlockRow> = rows::read(&*self.0.store, &rows::block(number)).await?;
@@ -284,7 +286,7 @@ impl FollowerActor {
         for place in row.first..row.end {
             stored.extend(rows::read::<MovementRow>(&*self.0.store, &rows::movement(place)).await?);
         }
-        // One endpoint may show another time beside the same hash.
+        // One endpoint may show a different time with the same hash.
         reading.view.correct(found.header);
         reading.view.cross_check(number);
         if stored != block.rows || row.header() != found.header {

@@ -1,4 +1,4 @@
-//! The port as facilitators need it: it judges, signs and finds payments that somebody else sends.
+//! The parts of the port that facilitators need: checking, signing and finding payments that a facilitator sends.
 
 use purser_actors::id::Wallet;
 use purser_actors::port::{

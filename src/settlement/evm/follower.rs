@@ -1,4 +1,4 @@
-//! Reads each block once, into rows: one batch a change of the chain, so that a stop in between loses nothing.
+//! Reads each block once, into rows. Each change of the chain is one batch, so that a stop in between loses nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,25 +18,25 @@ use super::cross_check::{self, CrossCheckResult, CrossCheckedRow, Progress};
 use super::rollback::{NextMovementRow, RollBackError, RollBackResult};
 use super::rows::{self, BlockRow, LevelsRow, RowError};
 
-/// The actor.
+/// Actor that follows the blocks.
 pub(super) struct FollowerActor(pub(super) Arc<Core>);
 
 pub(super) enum Message {
-    /// Look for a new block.
+    /// Check for a new block.
     Poll,
-    /// What two endpoints show of the blocks that are stored.
+    /// The result of a cross-check of stored blocks.
     CrossChecked(Box<CrossCheckResult>),
-    /// Take the chain that the endpoints show beyond what was final; or say what that would do.
+    /// Accept the chain that the endpoints show beyond the final blocks, or preview that.
     RollBack {
         apply: bool,
         reply: oneshot::Sender<Result<RollBackResult, RollBackError>>,
     },
 }
 
-/// What is durable, and the chain as it follows from it.
+/// The durable state, and the view of the chain derived from it.
 pub(super) struct FollowerState {
     pub(super) view: View,
-    /// Of the next movement.
+    /// Position of the next transfer.
     pub(super) next_movement: u64,
     /// Height of the lowest block row.
     pub(super) oldest: u64,
@@ -44,18 +44,18 @@ pub(super) struct FollowerState {
     pub(super) start: u64,
     /// The newest block when `safe` and `finalized` were last asked for.
     pub(super) leveled: Option<B256>,
-    /// What kind of error an operator was told last.
+    /// Kind of the last error reported to an operator.
     pub(super) alarmed: Option<std::mem::Discriminant<FollowError>>,
-    /// The chain has replaced what was final, or more than is followed, by what one endpoint showed last.
+    /// The chain has replaced final blocks, or more than are followed, according to the last endpoint read.
     pub(super) has_final_reorg: bool,
     pub(super) progress: Progress,
-    /// The endpoints are being asked for a cross-check.
+    /// A cross-check is in progress.
     pub(super) is_cross_checking: bool,
-    /// What an operator was told last about cross-checks that make no progress.
+    /// The last disagreement reported to an operator when cross-checks made no progress.
     pub(super) disagreement: Option<String>,
 }
 
-/// Why the chain was not read further; it is tried again.
+/// Why reading stopped; it is attempted again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FollowError {
     #[error(transparent)]
@@ -74,7 +74,7 @@ pub(super) enum FollowError {
 }
 
 impl FollowError {
-    /// Whether the chain has replaced what was final, or more than is followed.
+    /// Whether the chain has replaced final blocks, or more than are followed.
     const fn is_final_reorg(&self) -> bool {
         use purser_chains::evm::blocks::FollowError;
         matches!(
@@ -85,7 +85,8 @@ impl FollowError {
 }
 
 impl FollowerState {
-    /// From the rows. `start`: where reading begins if nothing was read yet. `endpoints`: how many there are.
+    /// Loads the state from the rows. `start` is the first block to read on an empty store; `endpoints` is their
+    /// number.
     pub(super) async fn load(
         store: &dyn purser_storage::Store,
         clock: Arc<dyn Clock>,
@@ -107,13 +108,14 @@ impl FollowerState {
         }
         let oldest = blocks.first().map_or(start, |block| block.header().number);
         if endpoints >= cross_check::MIN_ENDPOINTS {
-            // A data directory of before has no row: what is still stored is checked, what is older was final long ago.
+            // Data directories of earlier versions have no row. Blocks still stored are checked; older ones were final
+            // long ago.
             let checked = CrossCheckedRow::read(store).await?;
             let lowest = oldest.saturating_sub(1);
             view.require_cross_check(checked.unwrap_or(lowest).max(lowest));
         }
         Ok(Self {
-            // A block that was read again has later places than those above it.
+            // A block that was read again has higher positions than the blocks above it.
             next_movement: blocks.iter().map(|block| block.end).max().unwrap_or(0).max(places),
             oldest,
             view,
@@ -131,7 +133,7 @@ impl FollowerState {
         self.view.clone()
     }
 
-    /// How far reading and its checks have come.
+    /// The positions of reading and of the cross-check.
     pub(super) fn cursor(&self) -> Vec<Write> {
         use purser_chains::evm::blocks::Finality;
         let row = |finality| {
@@ -148,7 +150,7 @@ impl FollowerState {
         checked.into_iter().chain([levels]).collect()
     }
 
-    /// Takes the levels that two endpoints show, as far as they are of this chain. Whether there is one of each.
+    /// Applies the levels that two endpoints show, if they belong to this chain. Returns whether both levels are known.
     pub(super) fn observe(&mut self, shown: &CrossCheckResult) -> bool {
         let ours = |view: &View, levels: &[(String, Header)]| {
             let by_two = levels.iter().skip(1).map(|(_, level)| *level);
@@ -159,8 +161,8 @@ impl FollowerState {
         safe.is_some() && finalized.is_some()
     }
 
-    /// Whether reading waits for the cross-check: an endpoint alone must not lead so far along a chain of its own that there is no way
-    /// back.
+    /// Whether reading waits for the cross-check: a single endpoint must not lead so far along a wrong chain that it
+    /// cannot be undone.
     fn is_far_ahead(&self) -> bool {
         let tip = self.view.tip().map_or(0, |tip| tip.number);
         let checked = self.view.cross_checked();
@@ -200,7 +202,7 @@ impl Actor for FollowerActor {
         match message {
             Message::Poll => self.poll(&myself, reading).await?,
             Message::CrossChecked(shown) => self.apply_cross_check(reading, *shown).await?,
-            // Nobody waits any more for what is not told.
+            // A dropped receiver is ignored.
             Message::RollBack {
                 apply: is_wanted,
                 reply: told,
@@ -218,7 +220,7 @@ impl FollowerActor {
                 reading.has_final_reorg = false;
                 self.0.has_final_reorg.store(false, Ordering::Release);
             }
-            // The endpoints' failures are logged by the pool.
+            // The pool logs the endpoints' failures.
             Err(error @ FollowError::Node(NodeError::Rpc(_))) => {
                 tracing::debug!(%error, "the blocks of Base could not be read");
             }
@@ -252,7 +254,7 @@ impl FollowerActor {
         }
     }
 
-    /// Up to the newest block. Rows that cannot be written end the actor: it begins again from what is durable.
+    /// Reads up to the newest block. If rows cannot be written, the actor ends and restarts from its durable state.
     async fn read_to_tip(&self, reading: &mut FollowerState) -> Result<Result<(), FollowError>, RowError> {
         let node = &self.0.node;
         let head = match node.header(BlockTag::Latest).await {
@@ -266,14 +268,14 @@ impl FollowerActor {
             return Ok(Err(FollowError::FarBehind { head: head.number, tip }));
         }
         if reading.view.next(&head).is_none() && is_leveled {
-            // An endpoint that is behind does not show what the chain has.
+            // A lagging endpoint does not show the whole chain.
             if head.number >= tip {
                 self.0.mark_read();
             }
             return Ok(Ok(()));
         }
         let levels = match reading.view.cross_checked() {
-            // Two endpoints are asked for the levels, in the cross-check.
+            // The levels are read from two endpoints, in the cross-check.
             Some(_) => None,
             None => match tokio::join!(node.header(BlockTag::Safe), node.header(BlockTag::Finalized)) {
                 (Ok(safe), Ok(finalized)) => Some((safe, finalized)),
@@ -283,14 +285,14 @@ impl FollowerActor {
         while let Some(next) = reading.view.next(&head) {
             let found = match node.block(next, &[self.filter()]).await {
                 Ok(Some(found)) => found,
-                // No endpoint knows it any more.
+                // No endpoint has this block any more.
                 Ok(None) => {
                     reading.view.abandon_branch();
                     return Ok(Ok(()));
                 }
                 Err(error) => return Ok(Err(error.into())),
             };
-            // A block of another branch than ours is taken: it leads back.
+            // A block of another branch is accepted: it leads back to the fork.
             if reading.is_far_ahead() && reading.view.tip().is_some_and(|tip| tip.hash == found.header.parent) {
                 return Ok(Ok(()));
             }

@@ -1,5 +1,5 @@
-//! One actor a gas key: it alone hands out the key's nonces. It waits for the store and for nothing else; whatever is asked of
-//! the chain is asked beside it, and comes back as a message.
+//! One actor per gas key, the only one that assigns the key's nonces. It only waits for the store. Chain queries run in
+//! parallel and return as messages.
 
 mod actions;
 mod loading;
@@ -27,87 +27,87 @@ use super::rows::{Key, RowError};
 
 pub(super) use self::loading::transaction_jobs;
 
-/// The actor of one key: its place in the settings.
+/// The actor of one key, identified by its index in the settings.
 pub(super) struct GasKeyActor {
     pub(super) core: Arc<Core>,
     pub(super) index: usize,
 }
 
-/// What it is told.
+/// Messages of the actor.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// Send this payment or mint, unless it is on its way.
+    /// Send this payment or mint, unless it is already in flight.
     Submit(Arc<Job>),
-    /// Send what waits by now.
+    /// Send the waiting payments.
     Plan,
-    /// Look at the chain.
+    /// Check the chain.
     Tick,
-    /// What the chain has of the key, and what a transaction costs; `None` where no endpoint answered.
+    /// The key's transaction counts on the chain, and the current fees; `None` if no endpoint responded.
     Read(Option<Counts>, Option<FeeQuote>),
-    /// What the check of a group found.
+    /// Result of the check of a group.
     Planned(Vec<(Arc<Job>, Verdict)>, Option<Stage>),
-    /// It could not be checked.
+    /// The group could not be checked.
     Unplanned(Vec<Arc<Job>>, Option<Stage>),
-    /// What an endpoint answered.
+    /// Response of an endpoint to a sent transaction.
     Replied(u64, B256, SendReply),
-    /// No endpoint takes the transaction for what is in it.
+    /// No endpoint accepts the transaction because of its content.
     Rejected(u64),
-    /// An attempt has landed in a block that was read.
+    /// An attempt is included in a block that was read.
     Mined(u64, Box<Receipt>),
-    /// Two endpoints show that none of the attempts has landed and that the nonce is used for good.
+    /// Two endpoints show that no attempt was included and that the nonce is used permanently.
     Absent(u64),
-    /// Nothing is proven yet.
+    /// The search has proven nothing yet.
     Searched(u64),
-    /// How a group that failed is sent again.
+    /// How to send a failed group again.
     Split(Vec<Group<Key>>),
     /// Blocks from this one on were replaced.
     Reorganized(u64),
 }
 
-/// How a row is stored.
+/// Storage form of a row.
 pub(super) struct NonceRecord {
-    /// What it was made for, in the order of the calls.
+    /// Keys of its payments, in the order of the calls.
     keys: Vec<Key>,
-    /// Bytes of them.
+    /// Size of the content in bytes.
     content_bytes: u32,
-    /// Bytes of the attempts that are stored.
+    /// Sizes of the stored attempts in bytes.
     lengths: Vec<u32>,
-    /// How often its payments had failed together.
+    /// Number of times that its payments had failed together.
     stage: Stage,
     gas_limit: u64,
-    /// What it cost was counted.
+    /// Whether its cost was counted.
     counted: bool,
-    /// What it cost for payments that it did not settle, in wei.
+    /// Gas spent on payments that it did not settle, in wei.
     lost_gas: U256,
 }
 
-/// What the actor knows once it has read its rows and the chain.
+/// State of the actor once it has read its rows and the chain.
 pub(super) struct GasKeyState {
     manager: NonceManager<Key>,
-    /// Payments that wait, or whose transaction has not landed.
+    /// Payments that wait, or whose transaction is not included yet.
     payments: HashMap<Key, Arc<Job>>,
     waiting: VecDeque<Key>,
     retry: VecDeque<Group<Key>>,
-    /// Those that wait with a row of their own.
+    /// Payments that wait with their own row.
     durable: HashSet<Key>,
-    /// In which row a payment is.
+    /// The row of each payment, by nonce.
     nonces: HashMap<Key, u64>,
     records: HashMap<u64, NonceRecord>,
-    /// A group is being checked.
+    /// Whether a group is being checked.
     busy: bool,
-    /// What waits is sent once those are taken that were submitted with it.
+    /// Whether a `Plan` message is queued: payments submitted together are then sent together.
     due: bool,
     quote: FeeQuote,
-    /// Not yet in the store.
+    /// Writes that are not in the store yet.
     writes: Vec<Write>,
     searching: HashSet<u64>,
     /// Payments of payers with code that are in a row.
     with_code: HashSet<Key>,
-    /// Payments of payers with code that wait until one of those has landed.
+    /// Payments of payers with code that wait until one of those is included.
     waiting_with_code: VecDeque<Key>,
 }
 
-/// Before the chain has answered, only what was submitted.
+/// Before the chain has responded, the state contains only submitted payments.
 pub(super) enum State {
     Starting(Vec<Arc<Job>>),
     Running(Box<GasKeyState>),
@@ -150,7 +150,7 @@ impl Actor for GasKeyActor {
         };
         if let Message::Submit(payment) = message {
             keeper.enqueue(payment);
-            // Behind everything that was submitted by now.
+            // Queued after everything that was submitted until now.
             if !std::mem::replace(&mut keeper.due, true) {
                 drop(myself.cast(Message::Plan));
             }
@@ -216,7 +216,7 @@ impl GasKeyActor {
             Message::Unplanned(payments, stage) => {
                 keeper.busy = false;
                 keeper.requeue(payments.iter().map(|payment| payment.key()).collect(), stage);
-                // Tried again at the next message; a tick is one.
+                // The next message attempts it again, at the latest the next tick.
                 return Ok(());
             }
             Message::Replied(nonce, hash, reply) => keeper.manager.replied(nonce, hash, reply, now_ms),
@@ -242,7 +242,7 @@ impl GasKeyActor {
         self.execute(myself, keeper, actions).await
     }
 
-    /// Asks the chain what it has of the key.
+    /// Queries the chain's state of the key.
     fn query_chain(&self, myself: &ActorRef<Message>) {
         let (core, address, myself) = (self.core.clone(), self.address(), myself.clone());
         tokio::spawn(async move {
@@ -262,7 +262,7 @@ impl GasKeyActor {
 }
 
 impl GasKeyState {
-    /// A payment is sent once, however often it is submitted.
+    /// Queues a payment. It is sent once, however often it is submitted.
     fn enqueue(&mut self, payment: Arc<Job>) {
         let key = payment.key();
         if !self.nonces.contains_key(&key) && !self.payments.contains_key(&key) {
@@ -300,6 +300,6 @@ impl GasKeyState {
 }
 
 impl Load {
-    /// For how long a key that could not pay for gas is asked last, in milliseconds.
+    /// How long a key that could not pay for gas is used last, in milliseconds.
     pub(super) const STARVED_MS: u64 = 60_000;
 }

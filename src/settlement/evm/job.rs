@@ -1,23 +1,23 @@
-//! What a gas key sends: a payment, or a message that the bridge's transmitter takes. Both have a row before they are sent.
+//! What a gas key sends: a payment, or a message for the bridge's transmitter. Both have a row before they are sent.
 
 use purser_chains::evm::Address;
 use purser_storage::codec::{self, DecodeError, Stored};
 
 use super::rows::{Key, Payment, TransactionPayments, WaitingPayment};
 
-/// A message of the bridge with its attestation, as it is sent. Alone in its transaction.
+/// A bridge message with its attestation, ready to send. It is alone in its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct Mint {
-    /// MessageTransmitterV2.
+    /// Address of MessageTransmitterV2.
     pub(super) contract: [u8; 20],
-    /// Of the message: the transmitter takes each once.
+    /// Nonce of the message: the transmitter accepts each once.
     pub(super) nonce: [u8; 32],
     /// Calldata of `receiveMessage`.
     pub(super) call: Vec<u8>,
 }
 
 impl Mint {
-    /// Whether `receiveMessage` has returned `true`. A contract that is not there returns nothing.
+    /// Whether `receiveMessage` returned `true`. A missing contract returns nothing.
     pub(super) fn is_accepted(returned: &[u8]) -> bool {
         let is_true = |word: &[u8; 32]| word[31] == 1 && word[..31].iter().all(|byte| *byte == 0);
         <&[u8; 32]>::try_from(returned).is_ok_and(is_true)
@@ -31,7 +31,7 @@ impl Mint {
     }
 }
 
-/// A mint whose transaction is stored: [`Carried`] of a mint.
+/// Storage form of a mint in a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct CarriedMint(Mint);
 
@@ -39,7 +39,7 @@ impl Stored for CarriedMint {
     const SCHEMA: u16 = 506;
 }
 
-/// A mint that was taken out of a transaction and waits for another one: [`Waiting`] of a mint.
+/// Storage form of a mint that was removed from a transaction and waits for another one.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct WaitingMint(Mint);
 
@@ -47,7 +47,7 @@ impl Stored for WaitingMint {
     const SCHEMA: u16 = 507;
 }
 
-/// See the module.
+/// A payment or a mint; see the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Payment(Payment),
@@ -55,7 +55,8 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// No payer is a contract's address with the nonce of one of its messages: the keys of both kinds never meet.
+    /// Keys of payments and mints never collide: no payer is a contract's address with the nonce of one of its
+    /// messages.
     pub(super) fn key(&self) -> Key {
         match self {
             Self::Payment(payment) => payment.key(),
@@ -63,7 +64,8 @@ impl Job {
         }
     }
 
-    /// Whose code decides whether it may share a transaction: of a mint the contract itself, so that it never does.
+    /// The address whose code decides whether it may share a transaction. For a mint this is the contract itself, so it
+    /// never does.
     pub(super) fn payer(&self) -> Address {
         self.key().from
     }
@@ -80,7 +82,7 @@ impl Job {
         matches!(self, Self::Mint(_))
     }
 
-    /// Whether it shares no transaction, whatever an endpoint says of its payer's code.
+    /// Whether it never shares a transaction, even if an endpoint reports no code for its payer.
     pub(super) fn is_sent_alone(&self) -> bool {
         match self {
             Self::Payment(payment) => payment.deploys(),
@@ -88,13 +90,13 @@ impl Job {
         }
     }
 
-    /// The row of what a transaction was made for.
+    /// Encodes the row for the jobs of a transaction.
     pub(super) fn encode_carried<'a>(jobs: impl Iterator<Item = &'a Self>) -> Vec<u8> {
         let mut payments = Vec::new();
         for job in jobs {
             match job {
                 Self::Payment(payment) => payments.push(payment.clone()),
-                // It is alone.
+                // A mint is alone in its transaction.
                 Self::Mint(mint) => return codec::encode(&CarriedMint(mint.clone())),
             }
         }
@@ -112,7 +114,7 @@ impl Job {
         }
     }
 
-    /// The row of what waits for another transaction.
+    /// Encodes the row of a job that waits for another transaction.
     pub(super) fn encode_waiting(&self) -> Vec<u8> {
         match self {
             Self::Payment(payment) => codec::encode(&WaitingPayment(payment.clone())),
@@ -159,8 +161,8 @@ mod tests {
         }
     }
 
-    // Checks: rows of payments have the bytes that they had before there were mints; rows of mints read back as such; no row of
-    // one kind is taken for the other.
+    // Checks: rows of payments have the same bytes as before mints were added, and rows of mints round-trip. A row of
+    // one kind never decodes as the other.
     #[test]
     fn rows_of_both_kinds_read_back() {
         let payments = [payment(1), payment(2)];

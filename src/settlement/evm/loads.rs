@@ -1,4 +1,4 @@
-//! How much each gas key has to do, and which of them can send.
+//! Load of each gas key, and which keys can send.
 
 use purser_chains::evm::{Address, U256};
 
@@ -9,14 +9,14 @@ use super::rows::Key;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Load {
     pub(super) payments: usize,
-    /// Its next nonce is known. Until two endpoints have shown it, or the only one, it sends nothing.
+    /// Its next nonce is known. Without confirmation by two endpoints, or the only one, it sends nothing.
     pub(super) is_ready: bool,
     pub(super) starved_until_ms: u64,
-    /// It has less than `gas_floor`, and others send payments too: it sends none until it has more.
+    /// Its balance is below `gas_floor`, and facilitators can send: it sends nothing until it has more.
     pub(super) is_paused: bool,
-    /// It could not pay for a transaction, and has had less than `gas_floor` since.
+    /// It could not pay for a transaction, and its balance has been below `gas_floor` since.
     pub(super) is_empty: bool,
-    /// The chain has contradicted the count of its transactions that was final for a while: it sends nothing new.
+    /// The chain has contradicted its final transaction count for a while: it sends nothing new.
     pub(super) has_nonce_conflict: bool,
 }
 
@@ -35,7 +35,7 @@ impl Core {
         self.loads.get(gas_key).map_or_else(Load::default, |load| *load)
     }
 
-    /// Whether a gas key has gas to send with, and knows its nonce.
+    /// Whether a gas key has gas and knows its nonce.
     pub(super) fn can_send(&self) -> bool {
         let now_ms = self.clock.now_ms();
         let mut keys = self.settings.gas_keys.iter();
@@ -48,26 +48,26 @@ impl Core {
         keys.any(|key| self.load_of(&key.address()).is_ready)
     }
 
-    /// Why no gas key sends anything, whatever gas it has, where nobody else sends.
+    /// Why no gas key sends, regardless of gas. Only relevant without facilitators.
     pub(super) fn missing_nonce_reason(&self) -> Option<&'static str> {
         let can = self.settings.is_facilitated || self.is_any_ready();
         (!can).then_some("the next nonce of no gas key is known: two endpoints must show it")
     }
 
-    /// Why no payment is sent now, where nobody else sends any.
+    /// Why no payment is sent now. Only relevant without facilitators.
     pub(super) fn send_blocked_reason(&self) -> Option<&'static str> {
         let can = self.settings.is_facilitated || self.can_send();
         (!can).then(|| self.missing_nonce_reason().unwrap_or("no gas key has gas"))
     }
 
-    /// A gas key that has less than the floor sends nothing while others can, until it has more.
+    /// Pauses a gas key with a balance below the floor while facilitators can send, until it has more.
     pub(super) fn pause_gas_key(&self, gas_key: Address) {
         if self.settings.is_facilitated {
             self.loads.entry(gas_key).or_default().is_paused = true;
         }
     }
 
-    /// Whether its balance is to be looked at.
+    /// Whether the key's balance must be checked.
     pub(super) fn needs_balance_check(&self, gas_key: &Address) -> bool {
         let load = self.loads.get(gas_key);
         load.is_some_and(|load| load.is_paused || load.is_empty)
@@ -84,7 +84,7 @@ impl Core {
         keys.all(|key| is_empty(&key.address()))
     }
 
-    /// Whether no gas key can send, and some of them only because the chain contradicts its count.
+    /// Whether no gas key can send, and some of them only because the chain contradicts their count.
     pub(super) fn have_all_nonce_conflicts(&self) -> bool {
         let keys = self.settings.gas_keys.iter();
         let loads: Vec<Load> = keys
@@ -96,7 +96,7 @@ impl Core {
             && loads.iter().any(|load| load.has_nonce_conflict)
     }
 
-    /// What a gas key has that could not pay for gas: from the floor on it sends again.
+    /// Records the balance of a gas key that could not pay for gas: from the floor on it sends again.
     pub(super) fn record_balance(&self, gas_key: Address, wei: U256) {
         if wei >= self.settings.gas_floor
             && let Some(mut load) = self.loads.get_mut(&gas_key)
@@ -107,7 +107,7 @@ impl Core {
         }
     }
 
-    /// The gas key that has least to do among those with gas; it keeps the payment.
+    /// The gas key with the lowest load among those with gas; the payment stays with it.
     pub(super) fn assign_gas_key(&self, key: Key) -> Option<Address> {
         let now_ms = self.clock.now_ms();
         let load = |address: &Address| {

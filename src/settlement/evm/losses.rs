@@ -1,5 +1,5 @@
-//! Gas that payers have cost without a payment of theirs settling: counted for an hour, by the chain's clock, and durable, so that
-//! no restart forgets who is refused for it.
+//! Gas spent for payers whose payment did not settle. It counts for an hour by the chain's clock, and is durable, so
+//! that a restart does not forget which payers are declined.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use purser_storage::{Batch, RowKey, Write};
 use super::core::Core;
 use super::rows::{self, RowError};
 
-/// How long it counts, in seconds.
+/// How long a loss counts, in seconds.
 const WINDOW_S: u64 = 3_600;
 
-/// Since when a payer's transactions have cost gas without settling, and how much.
+/// Start of a payer's losses, and their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct LostGas {
     /// By the chain's clock, in seconds.
@@ -50,7 +50,7 @@ impl Core {
         self.view().tip().map_or(0, |tip| tip.timestamp)
     }
 
-    /// What was counted before the port was opened.
+    /// Losses counted before the port was opened.
     pub(super) async fn load_losses(&self) -> Result<(), RowError> {
         let mut known = HashMap::new();
         for (key, value) in rows::scan_all(&*self.store, &prefix()).await? {
@@ -63,7 +63,7 @@ impl Core {
         Ok(())
     }
 
-    /// Gas was used for these payers and nothing settled.
+    /// Records gas that was used for these payers without a settlement.
     pub(super) fn record_loss(&self, payers: &[Address], cost: U256) {
         let now_s = self.chain_s();
         let share = cost / U256::from(payers.len().max(1));
@@ -85,7 +85,7 @@ impl Core {
             sum.wei = sum.wei().saturating_add(share).to_be_bytes();
             writes.push(rows::put(row_key(payer), codec::encode(sum)));
         }
-        // In the order in which it was counted.
+        // Written in the order of counting.
         let batch = Batch {
             writes,
             ..Batch::default()
@@ -98,8 +98,8 @@ impl Core {
         self.store.commit(batch, Box::new(told));
     }
 
-    /// Whether all payers together have cost too much gas within the last hour: a wallet with code costs its owner next to nothing,
-    /// so that a limit for each payer alone does not bound what is lost.
+    /// Whether all payers together have cost too much gas within the last hour. A wallet with code is almost free to
+    /// create, so a limit per payer alone does not limit the losses.
     pub(super) fn exceed_total_loss_limit(&self) -> bool {
         const LOST_BY_ALL: u64 = 5;
         let now_s = self.chain_s();

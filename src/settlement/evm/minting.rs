@@ -1,4 +1,4 @@
-//! Messages of the bridge on Base: sent by a gas key, and found by the nonce that the transmitter has used.
+//! Bridge messages on Base: sent by a gas key, and found by the nonce that the transmitter has used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,56 +16,57 @@ use super::cross_check;
 use super::job::{Job, Mint};
 use super::rows::Key;
 
-/// Blocks that are looked through at once.
+/// Number of blocks searched at once.
 const WINDOW: u64 = 5_000;
-/// Such windows at most: some two weeks on Base.
+/// Maximum number of such windows: about two weeks on Base.
 const WINDOWS: usize = 120;
 
-/// A message that the transmitter can take.
+/// A message for the transmitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BridgeMessage {
-    /// MessageTransmitterV2.
+    /// Address of MessageTransmitterV2.
     pub contract: Address,
-    /// Of the message.
+    /// Nonce of the message.
     pub nonce: B256,
     /// Calldata of `receiveMessage`.
     pub call: Vec<u8>,
-    /// What it mints: decides from which depth it counts.
+    /// The minted amount, which decides the required finality depth.
     pub amount: Usdc,
 }
 
-/// The transaction by which the transmitter took a message.
+/// The transaction in which the transmitter received a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedMessage {
-    /// Its hash.
+    /// Transaction hash.
     pub transaction: String,
-    /// Whether its block is as deep as the amount asks.
+    /// Whether its block is at the depth required for the amount.
     pub finality: Finality,
 }
 
-/// What became of a message that was sent.
+/// The outcome of a message that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentMessage {
-    /// The transmitter took it, final by now.
+    /// The transmitter received it, and this is final.
     Received {
         /// Hash of the transaction.
         transaction: String,
     },
-    /// It had been taken before: nothing was sent.
+    /// It had been received before: nothing was sent.
     AlreadyReceived,
-    /// As things are the transmitter would not take it, or has not.
+    /// The transmitter does not accept it in the current state, or has not received it.
     Declined(Decline),
 }
 
 impl BaseSettlement {
-    /// Sends a message with one of the gas keys, unless it is on its way, and waits until it is taken for good. Its transaction
-    /// is durable before it is sent and is sent again until its end is final, also when this future is dropped.
+    /// Sends a message with one of the gas keys, unless it is in flight, and waits until its receipt is final. The
+    /// transaction is persisted before it is sent. It is sent again until its outcome is final, even if this future is
+    /// dropped.
     ///
     /// # Errors
-    /// `Temporary` before anything was sent, else `Unknown`.
+    /// `Temporary` before anything was sent, otherwise `Unknown`.
     pub async fn send_message(&self, message: &BridgeMessage) -> Result<SentMessage, PortError> {
         let key = message.key();
-        // Before the chain is read, so that no answer comes in between.
+        // Subscribe before the chain is read, so that no outcome is missed.
         let outcome = self.core.subscribe_outcome(key);
         let answer = self.send_and_wait(message, outcome).await;
         self.core.unsubscribe_outcome(&key);
@@ -96,7 +97,7 @@ impl BaseSettlement {
                     return Ok(SentMessage::Received { transaction });
                 }
                 (Ok(None), Outcome::Declined(decline)) => return Ok(SentMessage::Declined(decline.clone())),
-                // Not deep enough, not readable now, or taken back by a reorganisation: then it is sent again.
+                // Not deep enough, not readable now, or removed by a reorg: it is sent again.
                 _ => {}
             }
             let pause = Duration::from_millis(self.core.settings.poll_ms.max(1));
@@ -104,10 +105,11 @@ impl BaseSettlement {
         }
     }
 
-    /// The transaction by which the transmitter took the message with this nonce, whoever sent it; `None` if it has not.
+    /// The transaction in which the transmitter received the message with this nonce, whichever key sent it; `None` if
+    /// it has not.
     ///
     /// # Errors
-    /// `Temporary` when that cannot be read.
+    /// `Temporary` when it cannot be read.
     pub async fn find_message(
         &self,
         contract: Address,
@@ -124,7 +126,7 @@ impl BaseSettlement {
             .find_received_log(&key)
             .await
             .map_err(|error| temporary(FIND, &error))?;
-        // An endpoint may be behind the one that has the nonce as used.
+        // An endpoint may lag behind the one that shows the nonce as used.
         let log = log.ok_or_else(|| temporary(FIND, &"no endpoint lists the transaction of a used nonce"))?;
         let view = self.core.view();
         let canonical = view.is_canonical(log.block_number, log.block_hash);
@@ -140,10 +142,10 @@ impl BaseSettlement {
         }))
     }
 
-    /// Whether these addresses have code.
+    /// Whether each of these addresses has code.
     ///
     /// # Errors
-    /// `Temporary` when no endpoint answers.
+    /// `Temporary` when no endpoint responds.
     pub async fn have_code(&self, addresses: &[Address]) -> Result<Vec<bool>, PortError> {
         let code = self.core.node.have_code(addresses).await;
         code.map_err(|error| temporary("have code", &error))
@@ -160,7 +162,7 @@ impl BridgeMessage {
 }
 
 impl Core {
-    /// Whether the transmitter has used a nonce, by the newest block of one endpoint.
+    /// Whether the transmitter has used a nonce, at the newest block of one endpoint.
     async fn is_received(&self, key: &Key, operation: &'static str) -> Result<bool, PortError> {
         let request = CallRequest {
             from: self.settings.treasury.address(),
@@ -173,7 +175,7 @@ impl Core {
         is_used(&returned).ok_or_else(|| temporary(operation, &"the transmitter does not say whether a nonce was used"))
     }
 
-    /// The log by which the transmitter reports a message as taken, searched from the newest block back.
+    /// The transmitter's log of a received message, searched backwards from the newest block.
     async fn find_received_log(&self, key: &Key) -> Result<Option<Log>, String> {
         let told = |error: purser_chains::evm::node::NodeError| error.to_string();
         let head = self.node.header(BlockTag::Latest).await.map_err(told)?;
@@ -193,8 +195,8 @@ impl Core {
         Ok(None)
     }
 
-    /// Whether two endpoints have this log in its block. The follower's cross-check is of the token's logs alone. With one endpoint
-    /// its word is all there is.
+    /// Whether two endpoints have this log in its block. The follower only cross-checks the token's logs. A single
+    /// configured endpoint is trusted.
     async fn is_in_two_endpoints(&self, key: &Key, log: &Log) -> bool {
         if self.node.pool().len() < cross_check::MIN_ENDPOINTS {
             return true;

@@ -1,4 +1,4 @@
-//! Which movements of a block are kept as rows.
+//! Selects the transfers of a block that are stored as rows.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,7 @@ use super::follower::FollowerActor;
 use super::rows::{Key, MovementRow};
 
 impl FollowerActor {
-    /// The movements that are kept: of the treasury, of our wallets, of payments that are ours to follow, and what payers
-    /// have cancelled.
+    /// Transfers to store: those of the treasury, of our wallets and of tracked payments, and cancellations by payers.
     pub(super) fn relevant_movements(
         &self,
         found: &BlockLogs,

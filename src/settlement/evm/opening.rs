@@ -1,4 +1,4 @@
-//! Opens the port: nothing begins before the chain is the one that the settings mean.
+//! Opens the port. Nothing starts before the chain is verified to be the one in the settings.
 
 use std::sync::Arc;
 
@@ -20,51 +20,51 @@ use super::settings::{BaseSettings, SettingError};
 use super::supervisor::Supervisor;
 use crate::settlement::gate::Gate;
 
-/// Why the port does not open: the setting that is wrong comes first.
+/// Why the port does not open. Invalid settings are reported first.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// By itself.
+    /// A setting is invalid regardless of the chain.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The list of endpoints.
+    /// The list of endpoints is invalid.
     #[error("`endpoints`: {0}")]
     Endpoints(#[from] SettingsError),
-    /// An endpoint is of another chain.
+    /// An endpoint serves another chain.
     #[error("`chain_id`: the endpoint {host} is of chain {found}, not {expected}")]
     ChainId {
-        /// Of the endpoint.
+        /// Host of the endpoint.
         host: String,
-        /// Its chain.
+        /// Chain id of the endpoint.
         found: u64,
-        /// In the settings.
+        /// Chain id in the settings.
         expected: u64,
     },
-    /// There is no contract.
+    /// There is no contract at the address.
     #[error("`{setting}`: there is no contract at {address}")]
     NoCode {
-        /// `token`, or `chain_id` for Multicall3, which is at the same address everywhere.
+        /// `token`, or `chain_id` for Multicall3, which has the same address on every chain.
         setting: &'static str,
-        /// Where it should be.
+        /// Expected address of the contract.
         address: Address,
     },
-    /// The token signs otherwise than the settings say.
+    /// The token's EIP-712 domain differs from the settings.
     #[error("`token`: the EIP-712 domain of {address} is not that of its name, version and chain id in the settings")]
     Domain {
-        /// Of the token.
+        /// Address of the token.
         address: Address,
     },
-    /// A gas key has too little ether, and nobody else sends.
+    /// A gas key has too little ether, and no facilitator sends.
     #[error("`gas_keys`: {address} has {wei} wei, less than `gas_floor`")]
     NoGas {
-        /// Of the key.
+        /// Address of the gas key.
         address: Address,
-        /// What it has.
+        /// Balance of the gas key in wei.
         wei: U256,
     },
-    /// No endpoint gave an answer.
+    /// No endpoint responded.
     #[error("`endpoints`: {0}")]
     Node(#[from] NodeError),
-    /// Without an answer there is no block to go on from.
+    /// No endpoint responded, and there is no stored block to continue from.
     #[error("`endpoints`: none answers, and no block of the chain was ever read")]
     NothingStored,
     /// The rows of an earlier process cannot be read.
@@ -81,7 +81,7 @@ impl From<RowError> for OpenError {
     }
 }
 
-/// Wei of each gas key.
+/// Balance of each gas key in wei.
 pub(super) async fn gas(node: &Node, settings: &BaseSettings) -> Result<Vec<(Address, U256)>, NodeError> {
     let mut found = Vec::new();
     for key in &settings.gas_keys {
@@ -91,7 +91,7 @@ pub(super) async fn gas(node: &Node, settings: &BaseSettings) -> Result<Vec<(Add
     Ok(found)
 }
 
-/// Every endpoint is of this chain. One that does not answer is no reason to stay closed, if another does.
+/// Verifies that every endpoint serves this chain. An endpoint that does not respond is ignored if another one does.
 async fn check_chain(node: &Node, settings: &BaseSettings) -> Result<(), OpenError> {
     let mut failed = None;
     let mut answered = false;
@@ -119,7 +119,7 @@ async fn check_chain(node: &Node, settings: &BaseSettings) -> Result<(), OpenErr
 async fn check_contracts(core: &Core) -> Result<(), OpenError> {
     let (node, token) = (&core.node, core.token.address());
     let code = node.have_code(&[token, MULTICALL3]).await?;
-    // Without a gas key no batches are sent.
+    // Batches are only sent with a gas key.
     let batches = !core.settings.gas_keys.is_empty();
     let needed = [("token", token, true), ("chain_id", MULTICALL3, batches)];
     for (found, (setting, address, needed)) in code.into_iter().zip(needed) {
@@ -142,7 +142,8 @@ async fn check_contracts(core: &Core) -> Result<(), OpenError> {
     }
 }
 
-/// Which gas key has which payment, from the rows: a key that is not in the settings any more keeps what it has signed.
+/// Reads from the rows which gas key has which payment. A key that was removed from the settings retains the payments
+/// that it has signed.
 async fn load_owners(core: &Core) -> Result<(), RowError> {
     let store = &*core.store;
     let damaged = || RowError("the key of a nonce".into());
@@ -171,7 +172,7 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
     Ok(())
 }
 
-/// Goes on where the rows end, or at the newest block.
+/// The first block to read: after the stored rows, or the newest block.
 async fn first_block(node: &Node, settings: &BaseSettings) -> Result<u64, NodeError> {
     match settings.start_block {
         Some(start) => Ok(start),
@@ -183,7 +184,7 @@ async fn first_block(node: &Node, settings: &BaseSettings) -> Result<u64, NodeEr
 }
 
 impl BaseSettlement {
-    /// Checks the settings against the chain, reads the rows and begins. `clock` never goes back.
+    /// Verifies the settings against the chain, reads the rows and starts the actors. `clock` never goes back.
     ///
     /// # Errors
     /// See [`OpenError`]. Nothing was sent then.
@@ -213,11 +214,11 @@ impl BaseSettlement {
         Self::start(core).await
     }
 
-    /// Begins from the rows, without asking the chain: nothing is sent to its endpoints before somebody has checked it and opened the
-    /// gate.
+    /// Starts from the rows without querying the chain. Nothing is sent to its endpoints until the chain was verified
+    /// and the gate opened.
     ///
     /// # Errors
-    /// See [`OpenError`]; [`OpenError::NothingRead`] if there are no rows.
+    /// See [`OpenError`]; [`OpenError::NothingStored`] if there are no rows.
     pub async fn reopen(
         settings: BaseSettings,
         store: Arc<dyn Store>,
@@ -232,7 +233,8 @@ impl BaseSettlement {
         let reading = FollowerState::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
         let node = Node::new(Arc::new(pool));
         let core = Core::new(settings, node, (store, clock), reading.view(), gate);
-        // What they have is not known: others send until it is. Where there are none, the check of the chain has seen to it.
+        // Their balances are unknown: facilitators send until they are known. Without facilitators, the check of the
+        // chain has verified them.
         for key in &core.settings.gas_keys {
             core.pause_gas_key(key.address());
         }
@@ -257,7 +259,7 @@ impl BaseSettlement {
 }
 
 impl Core {
-    /// What a wallet holds at this level.
+    /// Balance of a wallet at this level.
     pub(super) async fn holds(&self, wallet: Address, tag: BlockTag) -> Result<U256, String> {
         let request = CallRequest {
             from: wallet,

@@ -1,8 +1,8 @@
-//! Whether a payer has the money for one more payment beside its others that are under way ([`takings`]): of several that are
-//! presented together one would settle, and the others cost simulations and gas.
+//! Whether a payer can cover one more payment in addition to its pending ones ([`pending_debits`]). Of several payments
+//! presented together one would settle; the others would cost simulations and gas.
 //!
-//! What a gas key has is read from the durable rows at a start; what was only checked or prepared is not, and needs not be: the
-//! engine submits again what it had prepared, and all else is checked again.
+//! Payments that a gas key has are read from the durable rows at a start. Payments that were only checked or prepared
+//! are not read: the engine submits prepared ones again, and all others are checked again.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,34 +17,34 @@ use super::job::Job;
 use super::rows::{Key, Payment, RowError};
 use crate::settlement::pending_debits;
 
-/// How long a payment that was checked before its claim counts until it is prepared, in milliseconds.
+/// How long a payment checked before its claim counts until it is prepared, in milliseconds.
 pub(super) const CHECKED_TTL_MS: u64 = 2_000;
-/// How long a payment that was prepared counts until it is submitted, in milliseconds: the engine stores it in between.
+/// How long a prepared payment counts until it is submitted, in milliseconds: the engine stores it in between.
 pub(super) const PREPARED_TTL_MS: u64 = 10_000;
-/// How long a payment waits until the block was read whose balance was asked for, in milliseconds.
+/// How long a payment waits until the block of the requested balance was read, in milliseconds.
 const BLOCK_READ_TIMEOUT_MS: u64 = 1_000;
 
 type PaymentDebit = pending_debits::Debit<Address, Key>;
 
-/// A payment that a gas key has.
+/// A payment owned by a gas key.
 #[derive(Clone, Copy, Debug)]
 struct InFlightPayment {
     key: Key,
     atomic: u64,
-    /// The second from which the token refuses it.
+    /// The token rejects the payment from this second on.
     valid_before: u64,
 }
 
-/// By payer.
+/// Pending debits by payer.
 #[derive(Debug, Default)]
 pub(super) struct PayerDebits(Mutex<pending_debits::PendingDebits<Address, Key, InFlightPayment>>);
 
-/// Of one payment.
+/// A check whether one payment is covered.
 #[derive(Clone, Copy, Debug)]
 struct FundsRequest {
     debit: PaymentDebit,
     atomic: u64,
-    /// Of the newest block that was read, in seconds.
+    /// Time of the newest block that was read, in seconds.
     chain_s: u64,
     now_ms: u64,
     ttl_ms: u64,
@@ -58,7 +58,7 @@ const fn debit_for(payment: &Payment, key: Key) -> PaymentDebit {
     }
 }
 
-/// Of a payer that has enough for this payment, and not for those too that are under way.
+/// The decline of a payer that can cover this payment, but not together with its pending ones.
 pub(super) fn insufficient_with_pending() -> Decline {
     let why = "the payer holds less than this amount and what its other payments take that are under way";
     decline("insufficient_funds", why)
@@ -81,7 +81,7 @@ impl PayerDebits {
         self.0.lock().remove_in_flight(&key.from, |other| other.key == *key);
     }
 
-    /// Payments of the same payer that may still take something.
+    /// Other payments of the same payer that may still be debited.
     fn other_pending(&self, asked: &FundsRequest) -> Vec<Key> {
         let takings = self.0.lock();
         let open = takings.in_flight(&asked.debit.source).iter();
@@ -90,12 +90,13 @@ impl PayerDebits {
             .collect()
     }
 
-    /// Whether it fits beside all others but those whose amounts the balance does not contain any more. Then it counts from now on.
+    /// Whether the payment is covered after all others, except those already debited from the balance. If so, it is
+    /// reserved from now on.
     fn try_reserve(&self, asked: &FundsRequest, gone: &HashSet<Key>) -> bool {
         let (taking, now_ms) = (&asked.debit, asked.now_ms);
         let mut takings = self.0.lock();
         let under_way = takings.in_flight(&taking.source);
-        // It counts as it is.
+        // The payment already counts.
         if under_way.iter().any(|other| other.key == taking.payment) {
             return true;
         }
@@ -118,7 +119,7 @@ impl InFlightPayment {
 }
 
 impl Core {
-    /// A gas key has it from now on.
+    /// Counts a payment that a gas key now has.
     pub(super) fn track_payment(&self, job: &Job) {
         if let Job::Payment(payment) = job
             && payment.from != self.treasury()
@@ -127,17 +128,18 @@ impl Core {
         }
     }
 
-    /// No gas key has it any more.
+    /// Removes a payment that no gas key has any more.
     pub(super) fn release_payment(&self, key: &Key) {
         self.owners.remove(key);
         self.payer_debits.remove(key);
     }
 
-    /// Whether the payer has the money for this payment beside its others that are under way; then it counts for so many
-    /// milliseconds, or until it is submitted. `held` is what the payer had when it was checked. Asks no endpoint: whether others have
-    /// landed by that block is in the rows once it was read.
+    /// Whether the payer can cover this payment in addition to its pending ones. If so, the payment counts for this
+    /// number of milliseconds, or until it is submitted. `held` is the payer's balance when it was checked. Makes no
+    /// queries: once that block was read, the rows show which other payments settled by then.
     ///
-    /// What the treasury pays is weighed by the books. What others send costs us no gas, and they do not say when it has failed.
+    /// The ledger checks payments of the treasury. Payments sent by facilitators cost us no gas, and facilitators do
+    /// not report when they have failed.
     ///
     /// # Errors
     /// When the rows cannot be read.
@@ -152,7 +154,7 @@ impl Core {
         }
         let mut asked = FundsRequest {
             debit: debit_for(payment, payment.key()),
-            // An endpoint that does not say: then nothing more than the simulation is asked for.
+            // The endpoint does not report a balance: the simulation is then the only check.
             atomic: held.map_or(u64::MAX, |held| held.atomic),
             chain_s: 0,
             now_ms: self.clock.now_ms(),
@@ -166,12 +168,12 @@ impl Core {
             return Ok(true);
         }
         let read = self.wait_until_read(held.block);
-        // By then they count as they are known.
+        // After that, payments count as the rows show them.
         let _ = tokio::time::timeout(Duration::from_millis(BLOCK_READ_TIMEOUT_MS), read).await;
         self.has_funds_by_rows(&mut asked, held.block).await
     }
 
-    /// The same without what has landed up to this block, or has run out, as far as the chain was read.
+    /// Repeats the check without payments that settled up to this block or have expired, as far as the chain was read.
     async fn has_funds_by_rows(&self, asked: &mut FundsRequest, block: u64) -> Result<bool, RowError> {
         asked.chain_s = self.view().tip().map_or(0, |tip| tip.timestamp);
         let mut gone = HashSet::new();
@@ -184,9 +186,9 @@ impl Core {
         Ok(self.payer_debits.try_reserve(asked, &gone))
     }
 
-    /// Whether a block up to this height has what used the authorization.
+    /// Whether a transfer in a block up to this height used the authorization.
     async fn was_used_by(&self, key: &Key, block: u64) -> Result<bool, RowError> {
-        // Before the row, as in `seen`.
+        // Read the view before the row: its height is then at most what the rows support.
         let view = self.view();
         let row = self.used(key).await?;
         let is_there = |row: &super::rows::MovementRow| {
@@ -224,8 +226,9 @@ mod tests {
         }
     }
 
-    // Checks: a payment of 5 beside one of 7 that a gas key has: by what the payer holds, by whether the other has landed in that state,
-    // has run out, or is under way no more; never against itself; and from its check on it counts against a third.
+    // Checks: a payment of 5 beside a pending one of 7. Cases: the payer's balance; whether the other has settled in that
+    // state, has expired, or is no longer pending. A payment never counts against itself. From its check on it counts
+    // against a third one.
     #[test]
     fn what_a_gas_key_has_counts_until_the_balance_shows_it() {
         let (first, second, third) = (payment(1, 7), payment(2, 5), payment(3, 1));
@@ -269,7 +272,7 @@ mod tests {
         assert!(room.try_reserve(&funds_request(&second, 5, 0), &none), "it has ended");
     }
 
-    // Checks: payments that have run out, and only those, need no look at the rows.
+    // Checks: only payments that have expired need no look at the rows.
     #[test]
     fn payments_that_can_settle_are_looked_for() {
         let room = PayerDebits::default();

@@ -1,4 +1,4 @@
-//! The settlement port: payments and transfers of ours, in the engine's words.
+//! Implementation of the settlement port: payments and our own transfers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,17 +23,17 @@ use super::job::Job;
 use super::payer_funds::{PREPARED_TTL_MS, insufficient_with_pending};
 use super::rows::{MovementRow, Payment};
 
-/// What was found of a payment in the rows.
+/// Status of a payment, from the rows.
 pub(super) enum PaymentStatus {
     /// It is on the chain.
     Confirmed { transaction: String, finality: Finality },
-    /// Its authorization was cancelled, or moved money elsewhere; whether that is beyond doubt.
+    /// Its authorization was cancelled, or used for another transfer; `is_final` if that cannot be reverted.
     Used { is_final: bool },
-    /// No block that was read has it.
+    /// No block that was read contains it.
     NotFound,
 }
 
-/// The payment of an authorization that is for this chain.
+/// The payment of an authorization for this chain.
 pub(super) fn payment(operation: &'static str, authorization: &Authorization) -> Result<Payment, PortError> {
     match authorization {
         Authorization::Evm(signed) => Ok(Payment {
@@ -54,13 +54,13 @@ pub(super) fn payment(operation: &'static str, authorization: &Authorization) ->
 }
 
 impl Core {
-    /// From the rows alone.
+    /// Status from the rows alone.
     pub(super) async fn payment_status(
         &self,
         operation: &'static str,
         payment: &Payment,
     ) -> Result<PaymentStatus, PortError> {
-        // Before the row: a depth may be understated, never overstated.
+        // Taken before the row is read: a depth may be understated, never overstated.
         let view = self.view();
         let row = self
             .used(&payment.key())
@@ -124,7 +124,8 @@ impl BaseSettlement {
             let failure = failure.map_err(|error| temporary("prepare", &error))?;
             return Ok(failure.map_or_else(ready, Preparation::Declined));
         }
-        // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
+        // Checked some seconds ago, before the claim. The result is used once: a payment that is prepared again is
+        // checked again.
         if let Some((good, at_ms)) = self.core.prechecks.take_passed(&payment, self.core.clock.now_ms())
             && self.has_funds(&payment, good.balance).await?
         {
@@ -146,7 +147,7 @@ impl BaseSettlement {
                 Ok(ready())
             }
             Some(Failure::Declined(decline)) => Ok(Preparation::Declined(decline)),
-            // Somebody else may have sent it in one of the newest blocks.
+            // Another party may have sent it in one of the newest blocks.
             Some(Failure::Used) => {
                 let known = self.core.read_and_check_used(&key).await;
                 known.map_err(|error| temporary("prepare", &error))?;
@@ -158,7 +159,7 @@ impl BaseSettlement {
         }
     }
 
-    /// See [`Core::has_room`].
+    /// See [`Core::has_funds`].
     async fn has_funds(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, PortError> {
         let room = self.core.has_funds(payment, held, PREPARED_TTL_MS).await;
         room.map_err(|error| temporary("prepare", &error))
@@ -167,7 +168,7 @@ impl BaseSettlement {
     async fn submit_payment(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
         let payment = payment("submit", authorization)?;
         let key = payment.key();
-        // Before the rows are read, so that no block comes in between.
+        // Subscribe before the rows are read, so that no block is missed in between.
         let outcome = self.core.subscribe_outcome(key);
         let answer = match self.core.payment_status("submit", &payment).await {
             Ok(PaymentStatus::NotFound) => {
@@ -186,7 +187,8 @@ impl BaseSettlement {
         answer
     }
 
-    /// To the gas key that has it, or to the one with the least to do. One that begins or begins again is waited for.
+    /// Assigns the payment to the gas key that already has it, or to the one with the lowest load. Waits for a key that
+    /// is starting or restarting.
     pub(super) async fn assign_to_gas_key(&self, payment: Arc<Job>) -> Result<(), PortError> {
         const PAUSE: Duration = Duration::from_millis(50);
         let owner = self.core.assign_gas_key(payment.key());
@@ -242,13 +244,13 @@ impl BaseSettlement {
         Ok(Authorization::Evm(signed))
     }
 
-    /// Of the newest block that was read; what is signed by it is signed for a chain that was checked.
+    /// Time of the newest block that was read. Signatures that use it require a verified chain.
     pub(in crate::settlement) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
         self.core.gate.if_open(operation)?;
         self.tip_time(operation)
     }
 
-    /// Of the newest block that was read.
+    /// Time of the newest block that was read.
     pub(super) fn tip_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
         let view = self.core.view();
         let tip = view
@@ -268,7 +270,7 @@ impl BaseSettlement {
                 transaction: found,
                 finality,
             } if found == transaction => Ok(finality.into()),
-            // What was not read lately may be there.
+            // It may be in a block that was not read yet.
             _ if !self.core.is_up_to_date() => Err(temporary("standing", &"the newest blocks were not read")),
             _ => Ok(ChainTransactionStatus::NotFound),
         }
@@ -285,7 +287,7 @@ fn submitted(seen: PaymentStatus) -> Result<SubmitResult, PortError> {
                 why,
             )))
         }
-        // A reorganisation took it back in the same moment.
+        // A reorg removed it at the same moment.
         PaymentStatus::NotFound => Err(unknown("submit", "the block of the payment was replaced")),
     }
 }
@@ -329,7 +331,7 @@ impl Settlement for BaseSettlement {
     }
 
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
-        // The token refuses the zero address; what is sent to the token itself is lost.
+        // The token rejects the zero address; USDC sent to the token contract is lost.
         let can = match to {
             Wallet::Evm(to) => *to != [0; 20] && Address::from(*to) != self.core.token.address(),
             Wallet::Solana(_) => false,
@@ -345,7 +347,7 @@ impl Settlement for BaseSettlement {
             let treasury = self.treasury();
             let tag = self.core.proof_tag();
             let tag = tag.ok_or_else(|| temporary("treasury holds", &"no block was read yet"))?;
-            // What has come is counted when it stays, what has left at once.
+            // Incoming transfers count when they are durable, outgoing ones immediately.
             let (durable, newest) = tokio::join!(
                 self.core.holds(treasury, tag),
                 self.core.holds(treasury, BlockTag::Latest)

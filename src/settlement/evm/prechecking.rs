@@ -1,5 +1,5 @@
-//! Checks of a payment before its claim: the payer's balance, and a signature that only the payer's contract can verify. The
-//! results are cached for some seconds, so that preparing the payment needs no further read.
+//! Checks of a payment before its claim: the payer's balance, and a signature that only the payer's contract can
+//! verify. The results are cached for some seconds, so that preparation needs no further read.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::settlement::chain::{Acceptance, ContractWallets};
 use crate::settlement::precheck_counters::{PrecheckCounters, Unavailable};
 use crate::settlement::read_limits::{DEADLINE, ReadLimiter, RecentCache};
 
-/// Payments that wait for a check at the same time. Concurrent payments are checked together.
+/// Maximum number of payments that wait for a check. Concurrent payments are checked together.
 const MAX_CONCURRENT_CHECKS: usize = 256;
-/// The same for contract wallets. Each is a separate request, which any client can cause.
+/// The same limit for contract wallets. Each is a separate request, which any client can cause.
 const MAX_CONCURRENT_CONTRACT_READS: usize = 16;
-/// How long a check replaces that of preparing, in milliseconds.
+/// How long a check also counts for preparation, in milliseconds.
 const PASSED_TTL_MS: u64 = 5_000;
 /// How long a low balance and an address without code are cached, in milliseconds.
 const CACHE_TTL_MS: u64 = 2_000;
-/// Entries of each cache.
+/// Maximum number of entries of each cache.
 const MAX_CACHED: usize = 10_000;
 
-/// What was found of the payer of a payment that would settle.
+/// Result for the payer of a payment that would settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PassedCheck {
     pub(super) has_code: bool,
@@ -38,9 +38,9 @@ pub(super) struct PassedCheck {
 
 /// Results of the last seconds, and the limits of reads.
 pub(super) struct Prechecks {
-    /// Payments that would settle, and what was found of their payers.
+    /// Payments that would settle, and the results for their payers.
     passed: RecentCache<Key, (Arc<Payment>, PassedCheck)>,
-    /// Payments that exceeded the balance. No other payment is declined for that: it may be on the chain already.
+    /// Payments that exceeded the balance. Other payments are not declined for that: they may already be on the chain.
     insufficient: RecentCache<Key, Arc<Payment>>,
     /// Payers without code.
     plain: RecentCache<Address, ()>,
@@ -62,11 +62,12 @@ impl Default for Prechecks {
     }
 }
 
-/// The reason of a balance that is too low.
+/// Decline reason of a balance that is too low.
 const INSUFFICIENT_FUNDS: &str = "insufficient_funds";
 
-/// Whether a signature that the payer's key has not made is valid, by a check of the payment. `None` if the nonce is used: then the
-/// token does not verify the signature. `deploys`: the transaction of the payment deploys the payer's contract.
+/// Whether a signature not made by the payer's key is valid, according to a check of the payment. `None` if the nonce
+/// is used: then the token does not verify the signature. `deploys`: the payment's transaction deploys the payer's
+/// contract.
 fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
     if !verdict.has_code && !deploys {
         return Some(Acceptance::NotAContract);
@@ -83,7 +84,7 @@ fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
     }
 }
 
-/// Why a payment that was checked is not claimed. One whose nonce is used may be on the chain: its settlement finds it there.
+/// Why a checked payment is not claimed. One whose nonce is used may be on the chain: its settlement finds it there.
 fn verdict_decline(verdict: &Verdict) -> Option<Decline> {
     match &verdict.failure {
         Some(Failure::Declined(decline)) => Some(decline.clone()),
@@ -122,7 +123,7 @@ impl Prechecks {
         short.is_some_and(|(short, _)| *short == *payment)
     }
 
-    /// Takes the result for exactly this payment if it would have settled, and the time of the check.
+    /// Removes and returns the result for exactly this payment if it would have settled, and the time of the check.
     pub(super) fn take_passed(&self, payment: &Payment, now_ms: u64) -> Option<(PassedCheck, u64)> {
         let ((checked, good), at_ms) = self.passed.take(&payment.key(), now_ms)?;
         (*checked == *payment).then_some((good, at_ms))
@@ -155,7 +156,7 @@ impl Core {
 impl BaseSettlement {
     pub(super) async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
         let payment = Arc::new(payment("precheck", authorization).ok()?);
-        // With what it waits for beside its read.
+        // Includes the time spent waiting for the read.
         let answer = tokio::time::timeout(DEADLINE, self.check_before_claim(&payment)).await;
         self.core
             .prechecks
@@ -205,7 +206,7 @@ impl BaseSettlement {
             .unwrap_or(Err(Unavailable))
     }
 
-    /// See [`Core::has_room`].
+    /// See [`Core::has_funds`].
     async fn has_funds_before_claim(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, Unavailable> {
         self.core
             .has_funds(payment, held, CHECKED_TTL_MS)
@@ -238,7 +239,7 @@ impl BaseSettlement {
         let read = prechecks.contract_read_limiter.run(core.check_one(&job)).await;
         let verdict = read.ok_or_else(late)?.map_err(failed)?;
         if let Some(acceptance) = acceptance(&verdict, deploys) {
-            // A rejected signature is not the payer's, so nothing is cached for the payer.
+            // The payer has not made a rejected signature, so nothing is cached for the payer.
             if acceptance != Acceptance::NotAccepted {
                 prechecks.cache(&payment, &verdict, core.clock.now_ms());
             }

@@ -1,4 +1,4 @@
-//! That a payment can never land: from rows of final blocks, or by two endpoints that are past the point in question.
+//! Proofs that a payment can never settle: from rows of final blocks, or from two endpoints past the relevant block.
 
 use purser_actors::port::{Authorization, ChainStatus, PortError};
 use purser_chains::evm::blocks::NextBlock;
@@ -13,11 +13,11 @@ use super::core::{Core, temporary};
 use super::paying::{PaymentStatus, payment};
 use super::rows::{Key, Payment};
 
-/// A proof is not asked for again within this, per payment, in milliseconds.
+/// Minimum interval between proof requests of one payment, in milliseconds.
 const PROOF_INTERVAL_MS: u64 = 10_000;
-/// Blocks that are looked through at once.
+/// Number of blocks searched at once.
 const WINDOW: u64 = 5_000;
-/// Such windows at most: some two weeks on Base.
+/// Maximum number of such windows: about two weeks on Base.
 const WINDOWS: usize = 120;
 
 impl BaseSettlement {
@@ -36,7 +36,7 @@ impl BaseSettlement {
             return Ok(ChainStatus::Pending);
         }
         let never = self.core.can_never_settle(&payment).await;
-        // What was read meanwhile decides.
+        // Blocks that were read meanwhile decide.
         match (never, self.core.payment_status("lookup", &payment).await?) {
             (_, PaymentStatus::Confirmed { transaction, finality }) => {
                 Ok(ChainStatus::Confirmed { transaction, finality })
@@ -51,8 +51,8 @@ impl BaseSettlement {
 }
 
 impl Core {
-    /// Whether it is time to ask: the authorization has run out in a block that proofs rest on, everything up to now was
-    /// read, and nobody has asked a moment ago.
+    /// Whether a proof may be requested. The authorization has expired in a block on which proofs rest, the newest
+    /// block was read, and there was no recent request.
     fn may_prove(&self, payment: &Payment) -> bool {
         let final_header = self.view().final_header(self.settings.proof);
         let ran_out = final_header.is_some_and(|header| header.timestamp >= payment.valid_before);
@@ -68,7 +68,7 @@ impl Core {
         due
     }
 
-    /// Whether two endpoints show that the payment never lands. No block that was read has it.
+    /// Whether two endpoints show that the payment never settles. No block that was read contains it.
     async fn can_never_settle(&self, payment: &Payment) -> Result<bool, NodeError> {
         let Some(tag) = self.proof_tag() else { return Ok(false) };
         let Key { from, nonce } = payment.key();
@@ -95,8 +95,8 @@ impl Core {
         }
     }
 
-    /// Whether two endpoints list the same block in which this authorization was cancelled or moved money elsewhere. It was
-    /// before anybody told us of the payment: no row has it.
+    /// Whether two endpoints list the same block in which this authorization was cancelled or used for another
+    /// transfer. That was before the payment was known here: no row has it.
     async fn is_used_otherwise(&self, payment: &Payment, height: u64) -> Result<bool, NodeError> {
         let Key { from, nonce } = payment.key();
         let mut blocks = Vec::new();

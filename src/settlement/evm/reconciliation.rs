@@ -1,4 +1,4 @@
-//! What the rows show of the treasury and of other wallets: nothing here asks the chain.
+//! Transfers of the treasury and of other wallets, from the rows. The chain is not queried here.
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
@@ -11,34 +11,34 @@ use super::BaseSettlement;
 use super::core::temporary;
 use super::rows::{self, Key, MovementRow, RowError};
 
-/// Rows that are read at once.
+/// Maximum number of rows per read.
 const READ_PAGE_ROWS: usize = 1_000;
 
-/// A transfer that the follower keeps.
+/// A transfer that the follower has stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTransfer {
-    /// Its place in the list, from 1. It never changes: what a reorganisation puts back has another.
+    /// Position in the list, from 1. It never changes: a transfer that a reorg restores gets another one.
     pub position: u64,
-    /// The transaction.
+    /// Transaction hash.
     pub transaction: String,
-    /// See [`Movement::index`].
+    /// See [`ChainMovement::index`].
     pub index: u32,
-    /// Who paid.
+    /// Paying address.
     pub from: [u8; 20],
-    /// Who received.
+    /// Receiving address.
     pub to: [u8; 20],
-    /// How much.
+    /// Amount of the transfer.
     pub amount: Usdc,
-    /// When, by the chain's clock.
+    /// Time by the chain's clock.
     pub at: Timestamp,
-    /// A reorganisation removed it.
+    /// Whether a reorg removed the transfer.
     pub reorged: bool,
-    /// See [`Movement::mark`].
+    /// See [`ChainMovement::fingerprint`].
     pub mark: [u8; 32],
 }
 
 impl BaseSettlement {
-    /// Transfers of the treasury and of the wallets that are kept, behind a position (0 is the beginning), at most `limit`.
+    /// Transfers of the treasury and of the tracked wallets after a position (0 is the beginning), at most `limit`.
     ///
     /// # Errors
     /// `Temporary` when the store cannot be read.
@@ -59,7 +59,7 @@ impl BaseSettlement {
         Ok(kept)
     }
 
-    /// Movements from a place on, at most so many, with their places.
+    /// Transfers from a position on, at most `limit`, with their positions.
     async fn read_movements(&self, place: u64, limit: usize) -> Result<Vec<(u64, MovementRow)>, RowError> {
         let after = place.checked_sub(1).map(rows::movement);
         let prefix = rows::movements();
@@ -72,7 +72,7 @@ impl BaseSettlement {
         Ok(read)
     }
 
-    /// What left a wallet in a span of time and stayed.
+    /// Outgoing transfers of a wallet in a span of time, without those removed by a reorg.
     pub(super) async fn outgoing_from(
         &self,
         from: [u8; 20],
@@ -90,7 +90,7 @@ impl BaseSettlement {
             });
             left.extend(own.map(MovementRow::outgoing_transfer));
         }
-        // What a reorganisation put back stands behind what came later.
+        // A transfer restored by a reorg has a higher position than later ones.
         left.sort_by_key(|departure| departure.at);
         Ok(left)
     }
@@ -230,7 +230,7 @@ impl TreasuryList for BaseSettlement {
             let Some(transaction) = hash_of(&moved.transaction) else {
                 return Ok(Finality::Confirmed);
             };
-            // Before the rows: a depth may be understated, never overstated.
+            // Taken before the rows are read: a depth may be understated, never overstated.
             let view = self.core.view();
             let found = self.of_transaction(transaction).await;
             let found = found.map_err(|error| temporary(MOVEMENT_FINALITY, &error))?;

@@ -1,4 +1,4 @@
-//! Makes what the follower has read durable: blocks on top, and blocks in the place of others.
+//! Persists what the follower has read: blocks on top, and replaced blocks.
 
 use purser_chains::evm::blocks::{Block, Change, Header};
 use purser_storage::{Write, codec};
@@ -23,7 +23,7 @@ impl FollowerActor {
         }
     }
 
-    /// Makes a change durable, then tells whoever waits for it. `removed`: newest first; `added`: oldest first.
+    /// Persists a change, then notifies the waiting callers. `removed`: newest first; `added`: oldest first.
     pub(super) async fn replace(
         &self,
         reading: &mut FollowerState,
@@ -77,7 +77,8 @@ impl FollowerActor {
         Ok(())
     }
 
-    /// Marks what stood in a block as removed. Its place is not used again, so that a reader of the list misses nothing.
+    /// Marks the transfers of a block as removed. Their positions are not used again, so that readers of the list miss
+    /// nothing.
     async fn remove(&self, header: &Header, writes: &mut Vec<Write>) -> Result<(), RowError> {
         let store = &*self.0.store;
         let block: Option<BlockRow> = rows::read(store, &rows::block(header.number)).await?;
@@ -96,7 +97,7 @@ impl FollowerActor {
     }
 }
 
-/// Marks a movement as removed, under its place.
+/// Marks the transfer at this position as removed.
 pub(super) fn mark_reorged(place: u64, row: MovementRow) -> Vec<Write> {
     let mut writes = vec![Write::Delete {
         key: rows::named(&row.reference()),

@@ -1,5 +1,5 @@
-//! The way out of a reorganisation beyond what was final, which the follower does not take by itself: an operator says that the
-//! endpoints' chain is the chain.
+//! Recovery from a reorg deeper than the final blocks. The follower does not do this automatically: an operator must
+//! accept the endpoints' chain.
 
 use std::collections::BTreeMap;
 
@@ -15,37 +15,37 @@ use super::follower::{FollowerActor, FollowerState, Message};
 use super::replacing::mark_reorged;
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
-/// Blocks of the past that are looked at, those of movements alone once they are older than what is followed.
+/// Maximum number of past blocks to examine. Among blocks older than those followed, only blocks with transfers count.
 const CANDIDATES: usize = 50_000;
-/// Movements that are read, and dropped by one batch.
+/// Maximum number of transfers read and dropped by one batch.
 const PAGE: usize = 500;
 
-/// What was rolled back, or would be.
+/// The result of a rollback or of its preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RollBackResult {
-    /// The lowest block that is read again.
+    /// Lowest block that is read again.
     pub from: u64,
-    /// The newest block that had been read.
+    /// Newest block that had been read.
     pub to: u64,
     /// Transfers and cancelled authorizations that are dropped until they are read again.
     pub movements: u64,
 }
 
-/// Why nothing was rolled back.
+/// Why there was no rollback.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RollBackError {
-    /// The blocks that were read are those of the endpoints, or are followed without this.
+    /// The blocks that were read match the endpoints, or are followed without a rollback.
     #[error("the endpoints show no other chain than the one that was read")]
     NotNeeded,
-    /// No two endpoints show the same.
+    /// No two endpoints agree on a block.
     #[error("no two endpoints show the same block {number}: {answers}")]
     Disagreement {
-        /// Its height.
+        /// Height of that block.
         number: u64,
-        /// What each endpoint said.
+        /// The responses of the endpoints.
         answers: String,
     },
-    /// The store, or the port is stopping.
+    /// The store failed, or the port is stopping.
     #[error("it could not be done now: {0}")]
     Failed(String),
 }
@@ -56,7 +56,8 @@ impl From<RowError> for RollBackError {
     }
 }
 
-/// The place of the next movement. Those of dropped movements are not used again, though no block row has them any more.
+/// Position of the next transfer. Positions of dropped transfers are not used again, although no block row contains
+/// them any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct NextMovementRow(u64);
 
@@ -69,18 +70,18 @@ impl NextMovementRow {
         rows::key(&[b"p"])
     }
 
-    /// 0 where nothing was ever rolled back.
+    /// 0 if there was never a rollback.
     pub(super) async fn read(store: &dyn Store) -> Result<u64, RowError> {
         let row: Option<Self> = rows::read(store, &Self::key()).await?;
         Ok(row.map_or(0, |row| row.0))
     }
 }
 
-/// Where the endpoints' chain leaves ours.
+/// The fork between the endpoints' chain and ours.
 struct Fork {
-    /// The highest block that both have; `None`: of all that are known, none.
+    /// The highest block that both have; `None` if they share no known block.
     shared: Option<Header>,
-    /// The lowest known block that the endpoints' chain does not have.
+    /// The lowest known block that is missing in the endpoints' chain.
     lowest: u64,
 }
 
@@ -100,8 +101,8 @@ impl Core {
 }
 
 impl FollowerActor {
-    /// Whether the chain itself has replaced the newest block that was read, by two endpoints. One endpoint that alone has another
-    /// than two others is used last.
+    /// Whether two endpoints show that the chain has replaced the newest block that was read. An endpoint that differs
+    /// from two others is used last.
     pub(super) async fn is_replaced(&self, reading: &FollowerState) -> bool {
         let (node, tip) = (&self.0.node, reading.view.tip());
         let Some(tip) = tip else { return false };
@@ -117,7 +118,7 @@ impl FollowerActor {
         reading: &mut FollowerState,
         is_wanted: bool,
     ) -> Result<RollBackResult, RollBackError> {
-        // What is followed by itself is left to that.
+        // A reorg that the follower handles is left to it.
         let tip = reading.view.tip().filter(|_| reading.has_final_reorg);
         let tip = tip.copied().ok_or(RollBackError::NotNeeded)?;
         let fork = self.fork().await?;
@@ -162,7 +163,7 @@ impl FollowerActor {
         self.0
             .has_final_reorg
             .store(false, std::sync::atomic::Ordering::Release);
-        // How often a gas key was used for good is not what it was: each begins again from its rows and the chain's count.
+        // The final transaction count of a gas key may be lower now: each restarts from its rows and the chain's count.
         for actor in self.0.actors.iter() {
             actor.stop(Some("blocks that were final are read again".to_owned()));
         }
@@ -177,7 +178,7 @@ impl FollowerActor {
         Ok(done)
     }
 
-    /// Looks for the highest known block that two endpoints have: from some block on, their chain is another.
+    /// Finds the highest known block that two endpoints have. Above it their chain differs.
     async fn fork(&self) -> Result<Fork, RollBackError> {
         let known: Vec<(u64, B256)> = self.known_blocks().await?.into_iter().collect();
         let (mut low, mut high) = (0, known.len());
@@ -203,12 +204,12 @@ impl FollowerActor {
         }
         match first_other {
             Some((lowest, true)) => Ok(Fork { shared, lowest }),
-            // Endpoints that are behind show no other chain.
+            // Lagging endpoints do not show a different chain.
             Some((_, false)) | None => Err(RollBackError::NotNeeded),
         }
     }
 
-    /// Heights and hashes of the blocks that are stored, and of those with movements before.
+    /// Heights and hashes of the stored blocks, and of earlier blocks with transfers.
     async fn known_blocks(&self) -> Result<BTreeMap<u64, B256>, RowError> {
         let mut known = BTreeMap::new();
         let mut after = None;
@@ -230,7 +231,7 @@ impl FollowerActor {
         Ok(known)
     }
 
-    /// Drops all that moved in blocks from this one on, or only counts it.
+    /// Drops all transfers in blocks from this one on, or only counts them.
     async fn reorg_above(&self, lowest: u64, is_wanted: bool) -> Result<u64, RowError> {
         let (mut after, mut count) = (None, 0);
         loop {
@@ -261,7 +262,7 @@ impl FollowerActor {
         Ok(read)
     }
 
-    /// The chain as it is then, and the headers that stay.
+    /// The view of the chain after the rollback, and the remaining headers.
     async fn view_of(&self, reading: &FollowerState, fork: &Fork) -> Result<(View, Vec<Header>), RowError> {
         let mut kept = Vec::new();
         for (_, value) in rows::scan_all(&*self.0.store, &rows::blocks()).await? {

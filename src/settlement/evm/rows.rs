@@ -1,4 +1,4 @@
-//! What the port keeps in the engine's store, so that one backup has all of it.
+//! Rows of the port in the engine's store, so that one backup contains all of them.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use purser_chains::evm::{Address, B256, U256};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, RowKey, Store, StoreError, Write};
 
-/// What names a payment on the chain: the token takes each nonce of a payer once.
+/// Identifies a payment on the chain: the token accepts each nonce of a payer once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
     pub(super) from: Address,
     pub(super) nonce: B256,
 }
 
-/// A payment as it is sent.
+/// A payment, ready to send.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct Payment {
     pub(super) from: [u8; 20],
@@ -57,7 +57,7 @@ impl Payment {
     }
 }
 
-/// A payment that was taken out of a transaction and waits for another one.
+/// A payment that was removed from a transaction and waits for another one.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct WaitingPayment(pub(super) Payment);
 
@@ -65,7 +65,7 @@ impl Stored for WaitingPayment {
     const SCHEMA: u16 = 500;
 }
 
-/// What a transaction of a gas key was first made for: written once, in pieces.
+/// The original payments of a gas key's transaction: written once, in pieces.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct TransactionPayments(pub(super) Vec<Payment>);
 
@@ -73,12 +73,12 @@ impl Stored for TransactionPayments {
     const SCHEMA: u16 = 501;
 }
 
-/// A nonce of a gas key. The bytes of the attempts and the payments stand beside it.
+/// A nonce of a gas key. The bytes of the attempts and the payments are in other rows.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct NonceRow {
-    /// Places in [`Carried`] of the payments that the row still has.
+    /// Indexes in [`TransactionPayments`] of the payments that the row still has.
     pub(super) payments: Vec<u16>,
-    /// Bytes of [`Carried`].
+    /// Size of the encoded [`TransactionPayments`] in bytes.
     pub(super) content_bytes: u32,
     pub(super) attempts: Vec<AttemptRow>,
     pub(super) released: bool,
@@ -95,11 +95,11 @@ pub(super) struct AttemptRow {
     pub(super) max_fee: u128,
     pub(super) max_priority_fee: u128,
     pub(super) filler: bool,
-    /// Bytes of the transaction.
+    /// Size of the transaction in bytes.
     pub(super) length: u32,
 }
 
-/// A block that was read, and the places of its movements: from the first, up to but without the last.
+/// A block that was read, and the half-open range of positions of its transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct BlockRow {
     number: u64,
@@ -148,24 +148,24 @@ impl Stored for LevelsRow {
     const SCHEMA: u16 = 504;
 }
 
-/// A movement of USDC that concerns us, or an authorization that was cancelled.
+/// A transfer of USDC that involves us, or an authorization that was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct MovementRow {
     pub(super) transaction: [u8; 32],
     pub(super) log_index: u64,
-    /// Place of its log in the transaction, from the token's first log there: that of the block changes with a reorganisation.
+    /// Index of its log after the token's first log in the transaction: the index in the block changes with a reorg.
     pub(super) index: u32,
     pub(super) block: u64,
     pub(super) block_hash: [u8; 32],
     pub(super) from: [u8; 20],
     pub(super) to: [u8; 20],
     pub(super) value: Usdc,
-    /// Of the authorization that moved it.
+    /// Nonce of the authorization that was used.
     pub(super) nonce: Option<[u8; 32]>,
     /// The payer has cancelled the authorization: nothing moved.
     pub(super) canceled: bool,
     pub(super) at: Timestamp,
-    /// A reorganisation removed it.
+    /// Whether a reorg removed it.
     pub(super) reorged: bool,
 }
 
@@ -178,13 +178,13 @@ impl MovementRow {
         format!("0x{}", hex::encode(self.transaction))
     }
 
-    /// What its authorization is recognised by. A transfer without one has a mark of its own, that no authorization has.
+    /// The mark that identifies its authorization. A transfer without one has a mark that no authorization has.
     pub(super) fn mark(&self) -> [u8; 32] {
         let plain = || ChainMovement::plain_fingerprint(&self.transaction(), self.index);
         self.nonce.unwrap_or_else(plain)
     }
 
-    /// Whether money moved and stayed.
+    /// Whether funds moved and no reorg removed the transfer.
     pub(super) const fn is_effective(&self) -> bool {
         !self.reorged && !self.canceled
     }
@@ -207,7 +207,7 @@ impl MovementRow {
         }
     }
 
-    /// As the treasury sees it; `None` for what moved between others, or to itself.
+    /// The transfer from the treasury's view; `None` if the treasury is on neither side, or on both.
     pub(super) fn movement(&self, treasury: [u8; 20]) -> Option<ChainMovement> {
         let incoming = match (self.from == treasury, self.to == treasury) {
             (true, false) => false,
@@ -226,7 +226,7 @@ impl MovementRow {
     }
 }
 
-/// Bytes of one piece of what is larger than a row.
+/// Size of one piece of a value that is larger than a row, in bytes.
 const PIECE: usize = 12_000;
 
 pub(super) fn key(parts: &[&[u8]]) -> RowKey {
@@ -245,7 +245,7 @@ pub(super) fn levels() -> RowKey {
     key(&[b"l"])
 }
 
-/// Movements by their place, in the order in which they were read: what is read again after a reorganisation has a new one.
+/// Transfers by position, in the order of reading: a transfer read again after a reorg has a new one.
 pub(super) fn movement(place: u64) -> RowKey {
     key(&[b"m", &place.to_be_bytes()])
 }
@@ -254,17 +254,17 @@ pub(super) fn movements() -> RowKey {
     key(&[b"m"])
 }
 
-/// The place of the movement that used an authorization.
+/// Position of the transfer that used an authorization.
 pub(super) fn used(of: &Key) -> RowKey {
     key(&[b"a", of.from.as_slice(), of.nonce.as_slice()])
 }
 
-/// Prefix of the places of a transaction's movements.
+/// Prefix of the positions of a transaction's transfers.
 pub(super) fn of_transaction(transaction: &[u8; 32]) -> RowKey {
     key(&[b"t", transaction])
 }
 
-/// The place of one of them.
+/// Position of one transfer of a transaction.
 pub(super) fn named(reference: &TransferRef) -> RowKey {
     key(&[
         &of_transaction(&reference.transaction.0)[1..],
@@ -296,7 +296,7 @@ pub(super) fn nonce(gas_key: &Address, nonce: u64) -> RowKey {
     key(&[b"n", gas_key.as_slice(), &nonce.to_be_bytes()])
 }
 
-/// Prefix of what a transaction was made for.
+/// Prefix of the payments of a transaction.
 pub(super) fn transaction_payments(gas_key: &Address, nonce: u64) -> RowKey {
     key(&[b"c", gas_key.as_slice(), &nonce.to_be_bytes()])
 }
@@ -314,14 +314,14 @@ pub(super) fn put(key: RowKey, value: Vec<u8>) -> Write {
     }
 }
 
-/// Writes of what may be larger than a row.
+/// Writes for a value that may be larger than a row.
 pub(super) fn put_pieces(prefix: &RowKey, value: &[u8]) -> Vec<Write> {
     let pieces = value.chunks(PIECE).zip(0_u16..);
     let piece = |(bytes, n): (&[u8], u16)| put([prefix, &n.to_be_bytes()[..]].concat().into(), bytes.to_vec());
     pieces.map(piece).collect()
 }
 
-/// Removes them again.
+/// Deletes the pieces of such a value.
 pub(super) fn delete_pieces(prefix: &RowKey, length: u32) -> Vec<Write> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let count = u16::try_from(length.div_ceil(PIECE)).unwrap_or(u16::MAX);
@@ -356,7 +356,7 @@ impl From<CommitError> for RowError {
 
 /// The bytes that [`put_pieces`] wrote; empty if there are none.
 pub(super) async fn read_pieces(store: &dyn Store, prefix: &RowKey) -> Result<Vec<u8>, RowError> {
-    // A batch of 200 payments takes some ten pieces.
+    // A batch of 200 payments takes about ten pieces.
     const MOST: usize = 1_000;
     let rows = store.scan(prefix, None, MOST).await?;
     Ok(rows.iter().flat_map(|(_, row)| row.value.iter().copied()).collect())
@@ -382,7 +382,7 @@ pub(super) async fn scan_all(store: &dyn Store, prefix: &RowKey) -> Result<Vec<(
     }
 }
 
-/// All of these or none, durable when it returns.
+/// Writes all of these or none; durable when this returns.
 pub(super) async fn commit(store: &dyn Store, writes: Vec<Write>) -> Result<(), RowError> {
     let batch = Batch {
         writes,

@@ -1,4 +1,4 @@
-//! What the port for Base is told. The configuration is parsed elsewhere, into this.
+//! Settings of the port for Base. The configuration is parsed in another module, into these types.
 
 use purser_actors::money::Usdc;
 use purser_chains::evm::blocks::{Finality, MAX_REORG};
@@ -9,86 +9,90 @@ use purser_chains::evm::nonces::NonceSettings;
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointSettings;
 
-/// A gwei, in wei.
+/// One gwei, in wei.
 const GWEI: u128 = 1_000_000_000;
 
-/// USDC of one chain: where it is, and what its EIP-712 domain contains.
+/// The USDC contract of one chain, and the content of its EIP-712 domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSettings {
-    /// Of the contract.
+    /// Address of the contract.
     pub address: Address,
-    /// `USD Coin` on Base, `USDC` on Base Sepolia.
+    /// EIP-712 name: `USD Coin` on Base, `USDC` on Base Sepolia.
     pub name: String,
-    /// `2` on both.
+    /// EIP-712 version: `2` on both.
     pub version: String,
 }
 
-/// Up to which amount a payment is final at which depth.
+/// The finality depth up to an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinalityStep {
-    /// The highest amount of this step.
+    /// Highest amount of this step, inclusive.
     pub up_to: Usdc,
-    /// When a payment of it counts as final.
+    /// When a payment up to this amount counts as final.
     pub finality: Finality,
 }
 
-/// Everything that the port is told.
+/// All settings of the port.
 #[derive(Debug)]
 pub struct BaseSettings {
-    /// EIP-155: 8453 on Base, 84532 on Base Sepolia.
+    /// EIP-155 chain id: 8453 on Base, 84532 on Base Sepolia.
     pub chain_id: u64,
-    /// USDC there.
+    /// The USDC contract on this chain.
     pub token: TokenSettings,
-    /// In the order of preference, at least one. A proof that a payment can never land needs two.
+    /// Endpoints in order of preference, at least one. A proof that a payment can never settle needs two.
     pub endpoints: Vec<EndpointSettings>,
-    /// Signs transfers out of the treasury; its address is where payments go. Pays no gas.
+    /// Signs transfers out of the treasury. Its address receives the payments. Pays no gas.
     pub treasury: EvmKey,
-    /// Sign transactions and pay for gas; at least one unless [`Self::by_others`], none of them the treasury's.
+    /// Keys that sign transactions and pay for gas. At least one is needed unless [`Self::is_facilitated`]; none may be
+    /// the treasury's.
     pub gas_keys: Vec<EvmKey>,
-    /// Others, facilitators, may send payments: no gas key is needed then. Default: no.
+    /// Facilitators may send payments: no gas key is needed then. Default: no.
     pub is_facilitated: bool,
     /// The port does not open while a gas key has less than this, in wei. Default 0.0005 ether.
     pub gas_floor: U256,
-    /// Bounds of prices, `max_fee` is the cap. Default: priority fee 0.001 to 1 gwei, at most 5 gwei in all.
+    /// Bounds of gas prices; `max_fee` is the cap. Default: priority fee 0.001 to 1 gwei, at most 5 gwei in total.
     pub fees: FeePolicy,
     /// Gas limits.
     pub gas: GasSettings,
-    /// Nonces of one key that are in use at a time. Default 16.
+    /// Maximum number of nonces of one key in use at a time. Default 16.
     pub max_in_flight: usize,
     /// The same bytes are sent again after this, in milliseconds. Default 4,000.
     pub resend_ms: u64,
-    /// What has not landed is replaced at a price of 12.5 % more after this, in milliseconds. Default 12,000.
+    /// A transaction that is not included is replaced at a price 12.5 % higher after this, in milliseconds. Default
+    /// 12,000.
     pub replace_ms: u64,
     /// A gap of nonces is filled after this, in milliseconds. Default 10,000.
     pub gap_ms: u64,
-    /// As [`NonceSettings::doubt_ms`].
+    /// See [`NonceSettings::conflict_ms`].
     pub nonce_conflict_ms: u64,
-    /// By rising amounts; the last one holds for all above it too. Default: one block on top up to 100 USDC, then `safe`.
+    /// Finality by rising amounts; the last step also applies to all larger amounts. Default: one block on top up to
+    /// 100 USDC, then `safe`.
     pub finality: Vec<FinalityStep>,
-    /// What proofs rest on: a nonce that is used at this level is used for good, an authorization that ran out unused at this
-    /// level never lands. Default `safe`.
+    /// The finality on which proofs rest. A nonce used at this level is used permanently; an authorization that expired
+    /// unused at this level can never settle. Default `safe`.
     pub proof: Finality,
-    /// How often the newest block is asked for, in milliseconds. Default 500.
+    /// How often the newest block is requested, in milliseconds. Default 500.
     pub poll_ms: u64,
-    /// How often each gas key looks at its nonces, in milliseconds. Default 1,000.
+    /// How often each gas key checks its nonces, in milliseconds. Default 1,000.
     pub tick_ms: u64,
-    /// How long a transfer out of the treasury may land after it was signed, in seconds. Default 300.
+    /// Validity of a signed transfer out of the treasury, in seconds. Default 300.
     pub signed_s: u64,
-    /// The first block to read where none was read yet; without it the newest one at the first opening. A payment that landed
-    /// before it is not found.
+    /// First block to read on an empty store. By default the newest block at the first opening. Payments that settled
+    /// before it are not found.
     pub start_block: Option<u64>,
-    /// Wallets beside the treasury whose transfers are kept from the first block that is read: managed wallets. See also
-    /// [`super::BaseSettlement::keep`]. Default: none.
+    /// Wallets other than the treasury whose transfers are recorded from the first block that is read: managed wallets.
+    /// See also [`super::BaseSettlement::track_wallets`]. Default: none.
     pub wallets: Vec<Address>,
-    /// Contracts that may deploy a wallet together with its payment (ERC-6492). Default: none, such payments are declined.
+    /// Contracts that may deploy a wallet together with its payment (ERC-6492). Default: none; such payments are
+    /// declined.
     pub erc6492_factories: Vec<Address>,
-    /// A payer whose transactions have cost this much gas without settling within an hour, in wei, is declined until the hour
-    /// is over. Default 0.0002 ether.
+    /// Gas limit for failed payments of one payer per hour, in wei. A payer above it is declined until the hour is
+    /// over. Default 0.0002 ether.
     pub lost_gas_max: U256,
 }
 
 impl BaseSettings {
-    /// With the defaults.
+    /// Settings with the default values.
     pub fn new(
         chain_id: u64,
         token: TokenSettings,
@@ -137,10 +141,10 @@ impl BaseSettings {
         }
     }
 
-    /// What is wrong with them, by the name of the setting.
+    /// Validates the settings.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first invalid setting, by name.
     pub fn check(&self) -> Result<(), SettingError> {
         let deep = |finality| matches!(finality, Finality::Blocks(depth) if depth > MAX_REORG as u64);
         let gas_keys: Vec<Address> = self.gas_keys.iter().map(EvmKey::address).collect();
@@ -184,14 +188,14 @@ impl BaseSettings {
         }
     }
 
-    /// When a payment of this amount is final.
+    /// The finality required for a payment of this amount.
     pub fn finality_of(&self, amount: Usdc) -> Finality {
         let step = self.finality.iter().find(|step| amount <= step.up_to);
         step.or(self.finality.last())
             .map_or(Finality::Finalized, |step| step.finality)
     }
 
-    /// For the nonces of each gas key.
+    /// Nonce settings of each gas key.
     pub(super) const fn nonces(&self) -> NonceSettings {
         NonceSettings {
             max_in_flight: self.max_in_flight,
@@ -204,12 +208,12 @@ impl BaseSettings {
     }
 }
 
-/// A setting that no port opens with.
+/// A setting with which the port cannot open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{setting}`: {reason}")]
 pub struct SettingError {
-    /// A field of [`BaseSettings`].
+    /// The field of [`BaseSettings`].
     pub setting: &'static str,
-    /// Why.
+    /// Why the value is invalid.
     pub reason: &'static str,
 }

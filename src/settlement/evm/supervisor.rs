@@ -1,4 +1,4 @@
-//! Starts the follower and the gas keys, and puts another in the place of one that ends. Where they go on is in the rows.
+//! Starts the follower and the gas keys, and restarts one that ends. Each continues from its rows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use super::core::Core;
 use super::follower::FollowerActor;
 use super::gas_key::GasKeyActor;
 
-/// Before an actor that failed is replaced, in milliseconds.
+/// Delay before a failed actor is replaced, in milliseconds.
 const RESTART_MS: u64 = 1_000;
 
 pub(super) struct Supervisor(pub(super) Arc<Core>);
 
-/// Whom it watches.
+/// A supervised actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Child {
     Follower,
-    /// By its place in the settings.
+    /// Identified by its index in the settings.
     GasKey(usize),
 }
 
-/// Put one in the place of the one that failed.
+/// Starts a replacement for a failed actor.
 pub(super) struct Replace(pub(super) Child);
 
 impl Supervisor {
@@ -57,7 +57,7 @@ impl Supervisor {
     }
 }
 
-/// Those that live.
+/// The running actors.
 type Children = Vec<(ActorId, Child)>;
 
 impl Actor for Supervisor {

@@ -1,7 +1,9 @@
-//! Authentication at Coinbase's Developer Platform: a JWT for each call, bound to its method, host and path, for 120 s.
+//! Authentication at Coinbase's Developer Platform: a JWT for each call, bound to its method, host and path, valid for
+//! 120 s.
 //!
-//! The key is Ed25519 (base64 of 64 bytes: seed and public key; the JWT's `alg` is `EdDSA`) or P-256 (PEM, `EC PRIVATE KEY` of
-//! RFC 5915 or `PRIVATE KEY` of RFC 5208; `ES256`). The signature of ES256 is r and s, 32 bytes each (RFC 7518, section 3.4).
+//! The key is Ed25519 (base64 of 64 bytes: seed and public key; the JWT's `alg` is `EdDSA`) or P-256 (PEM, `EC PRIVATE
+//! KEY` of RFC 5915 or `PRIVATE KEY` of RFC 5208; `ES256`). An ES256 signature is r and s, 32 bytes each (RFC 7518,
+//! section 3.4).
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +17,10 @@ use zeroize::Zeroizing;
 
 use crate::system::SystemRandom;
 
-/// How long a token is valid, in seconds.
+/// Validity of a token in seconds.
 const TOKEN_TTL_S: u64 = 120;
 
-/// Tags of DER (X.690).
+/// DER tags (X.690).
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 const OCTET_STRING: u8 = 0x04;
@@ -44,16 +46,16 @@ impl fmt::Debug for CdpKey {
     }
 }
 
-/// Why a text is no key. Quotes nothing of it.
+/// Why a text is not a key. Does not quote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no API key of CDP: {0}")]
 pub struct InvalidKey(&'static str);
 
 impl CdpKey {
-    /// Reads a key as CDP's portal gives it. Line breaks of a PEM may be written as `\n`.
+    /// Parses a key in the format of CDP's portal. Line breaks of a PEM may be written as `\n`.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Why the text is not a key.
     pub fn parse(id: &str, secret: &str) -> Result<Self, InvalidKey> {
         let secret = match secret.contains("-----BEGIN") {
             true => p256(secret)?,
@@ -65,10 +67,10 @@ impl CdpKey {
         })
     }
 
-    /// A token for one call. `nonce` is new for each.
+    /// A token for one call. `nonce` must be new for each call.
     ///
     /// # Errors
-    /// When the machine has no randomness.
+    /// When the system provides no randomness.
     pub fn token(
         &self,
         (method, host, path): (&str, &str, &str),
@@ -142,7 +144,7 @@ fn p256(secret: &str) -> Result<Algorithm, InvalidKey> {
         .map_err(|_| InvalidKey("no P-256 key, or its two halves do not belong together"))
 }
 
-/// One element of DER: its tag, its content, and what follows.
+/// Reads one DER element: its tag, its content, and the remaining bytes.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let [tag, first, rest @ ..] = der else { return None };
     let (length, rest) = match (*first, rest) {
@@ -155,7 +157,7 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-/// The content of an element with this tag, and what follows.
+/// The content of an element with this tag, and the remaining bytes.
 fn expect(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (found, content, rest) = element(der)?;
     (found == tag).then_some((content, rest))
@@ -178,7 +180,7 @@ fn ec_private_key(der: &[u8]) -> Option<(&[u8], &[u8])> {
         let (tag, content, after) = element(rest)?;
         if tag == PUBLIC_KEY {
             let (bits, _) = expect(content, BIT_STRING)?;
-            // The first byte counts unused bits: there are none.
+            // The first byte is the number of unused bits, which is 0.
             return bits.split_first().map(|(_, public)| (private, public));
         }
         rest = after;
@@ -209,7 +211,7 @@ mod tests {
         (STANDARD.encode(key.to_keypair_bytes()), key.verifying_key().to_bytes())
     }
 
-    /// Header and claims of a token whose signature is good.
+    /// Header and claims of a token with a valid signature.
     fn verify_token(token: &str, algorithm: &'static dyn VerificationAlgorithm, public: &[u8]) -> (Value, Value) {
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
@@ -222,7 +224,8 @@ mod tests {
 
     const CALL: (&str, &str, &str) = ("POST", "api.cdp.coinbase.com", "/platform/v2/x402/settle");
 
-    // Aim: a token is bound to its call and to 120 s, by both kinds of key, and verifies with the key's public half.
+    // Checks: with both kinds of key, a token is bound to its call and valid for 120 s, and verifies with the public
+    // half.
     #[test]
     fn a_token_is_for_one_call_and_two_minutes() {
         let (secret, public) = ed25519_key();
@@ -254,13 +257,13 @@ mod tests {
         }
     }
 
-    // Aim: what is no key is refused when the settings are read, in words that quote nothing of it.
+    // Checks: an invalid key is rejected when the settings are read, and the error quotes none of it.
     #[test]
     fn what_is_no_key_is_refused() {
         let der = pkcs8_key();
         let sec1 = pkcs8(&der).unwrap();
         let (mut private_of_other, other) = (sec1.to_vec(), pkcs8_key());
-        // Version and tag stand before the 32 bytes of the private half.
+        // Version and tag precede the 32 bytes of the private half.
         private_of_other[7..39].copy_from_slice(&pkcs8(&other).unwrap()[7..39]);
         let mut halves = SigningKey::from_bytes(&[7; 32]).to_keypair_bytes();
         halves[40] ^= 1;

@@ -1,5 +1,5 @@
-//! Facilitators at start: one that answers and does not support what is needed ends the start, by the name of its setting; one
-//! that does not answer is only logged.
+//! Check of the facilitators at start. One that responds but does not support our payments ends the start, with the
+//! name of its setting. One that does not respond is only logged.
 
 use futures_util::future::join_all;
 use purser_actors::port::BoxFuture;
@@ -17,7 +17,7 @@ pub struct FacilitatorCheck {
 }
 
 impl FacilitatorCheck {
-    /// In the order of the settings.
+    /// Creates the check for facilitators in the order of the settings.
     pub const fn new(chain: Chain, settings: Vec<FacilitatorSettings>) -> Self {
         Self { chain, settings }
     }

@@ -1,4 +1,4 @@
-//! One facilitator over HTTP.
+//! HTTP client of one facilitator.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::settings::{Auth, FacilitatorSettings};
 use super::wire::{self, Chain, Support};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Until a connection is there.
+/// Timeout for establishing a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most bytes of a response to `/verify` or `/settle`, and of `/supported`.
+/// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 const MAX_SUPPORTED_BYTES: usize = 1024 * 1024;
 
-/// Asks one facilitator about one chain.
+/// Sends requests about one chain to one facilitator.
 pub(super) struct Client {
     settings: FacilitatorSettings,
     chain: Chain,
@@ -31,27 +31,27 @@ pub(super) struct Client {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub(super) struct NoResponse {
-    /// There was no connection: the facilitator has received nothing.
+    /// No connection was established: the facilitator has received nothing.
     pub(super) unsent: bool,
     reason: String,
 }
 
-/// What is known of `/supported`.
+/// Result of `/supported`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Supported {
-    /// It settles what we need.
+    /// It supports our payments.
     Yes(Support),
-    /// It answers, and does not.
+    /// It responded, and does not support them.
     No(String),
-    /// It does not answer, or not well enough to say.
+    /// There was no valid response.
     Unreachable(String),
 }
 
 impl Client {
-    /// Connects when first used.
+    /// Creates a client, which connects with the first request.
     ///
     /// # Errors
-    /// When the machine has no means for TLS.
+    /// When TLS is not available.
     pub(super) fn new(settings: FacilitatorSettings, chain: Chain) -> Result<Self, String> {
         let http = crate::outbound::client()
             .no_proxy()
@@ -69,7 +69,7 @@ impl Client {
         })
     }
 
-    /// Names it in stored rows and in the log.
+    /// Identifies the facilitator in stored rows and in the log.
     pub(super) fn name(&self) -> &str {
         self.settings.name()
     }
@@ -99,10 +99,10 @@ impl Client {
         supported
     }
 
-    /// `POST /verify`. Moves nothing, but hands the signed payment over.
+    /// `POST /verify`. Moves no funds, but gives the signed payment to the facilitator.
     ///
     /// # Errors
-    /// Without a whole response.
+    /// When there is no complete response.
     pub(super) async fn verify(&self, body: &Value) -> Result<VerifyResult, NoResponse> {
         let mut request = self.counters.start_request(Request::Verify);
         let answer = self.call(Method::POST, "verify", Some(body), MAX_RESPONSE_BYTES).await;
@@ -117,7 +117,7 @@ impl Client {
         verified
     }
 
-    /// `POST /settle`. Without a response the payment may be settled all the same.
+    /// `POST /settle`. Without a response the payment may still be settled.
     pub(super) async fn settle(&self, body: &Value) -> SettleResult {
         let mut request = self.counters.start_request(Request::Settle);
         let (status, answer) = match self.call(Method::POST, "settle", Some(body), MAX_RESPONSE_BYTES).await {
@@ -197,7 +197,7 @@ impl Client {
     }
 }
 
-/// Without the URL: its path may be a secret.
+/// Does not contain the URL: its path may be a secret.
 fn no_response(error: &reqwest::Error) -> NoResponse {
     let why = match (error.is_connect(), error.is_timeout()) {
         (true, _) => "no connection",

@@ -1,4 +1,4 @@
-//! Requests to a facilitator by what came of them, counted since the start for the operator's monitoring.
+//! Requests to a facilitator by outcome, counted since the start for monitoring.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,20 +10,20 @@ pub(super) enum Request {
     Settle,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It supports, would settle or has settled what was asked.
+    /// The facilitator supports, would settle or has settled the payment.
     Succeeded,
-    /// It does not.
+    /// The facilitator declined.
     Declined,
-    /// By its answer the payment is used already.
+    /// The response reports that the payment is already used.
     Used,
-    /// Nothing can be concluded from its answer.
+    /// The response allows no conclusion.
     Unknown,
-    /// No whole answer came.
+    /// No complete response arrived.
     NoResponse,
-    /// The chain has shown the payment before the answer came, or the caller has gone.
+    /// The chain showed the payment before the response arrived, or the caller is gone.
     Abandoned,
 }
 
@@ -46,14 +46,14 @@ impl Outcome {
     ];
 }
 
-/// See the module.
+/// Counters of one facilitator; see the module.
 #[derive(Debug, Default)]
 pub(super) struct FacilitatorCounters {
     requests: [[AtomicU64; 6]; 3],
     payments: AtomicU64,
 }
 
-/// A request that is under way: counted when this is dropped.
+/// A request in progress, counted when this is dropped.
 pub(super) struct RequestInProgress<'a> {
     counters: &'a FacilitatorCounters,
     request: Request,
@@ -61,7 +61,7 @@ pub(super) struct RequestInProgress<'a> {
 }
 
 impl FacilitatorCounters {
-    /// Counts as given up unless [`UnderWay::ended`] says otherwise.
+    /// Starts a request. It counts as abandoned unless [`RequestInProgress::set_outcome`] is called.
     pub(super) const fn start_request(&self, request: Request) -> RequestInProgress<'_> {
         RequestInProgress {
             counters: self,
@@ -70,7 +70,7 @@ impl FacilitatorCounters {
         }
     }
 
-    /// A payment was handed over.
+    /// Counts a payment that was assigned to this facilitator.
     pub(super) fn record_assignment(&self) {
         self.payments.fetch_add(1, Ordering::Relaxed);
     }
@@ -98,22 +98,22 @@ impl Drop for RequestInProgress<'_> {
 pub struct RequestCount {
     /// `supported`, `verify` or `settle`.
     pub request: &'static str,
-    /// What came of them.
+    /// Label of the outcome.
     pub outcome: &'static str,
-    /// How many.
+    /// Number of requests.
     pub count: u64,
 }
 
-/// How a facilitator is.
+/// Status and counters of a facilitator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FacilitatorStats {
-    /// Its URL in the settings.
+    /// URL of the facilitator in the settings.
     pub name: String,
-    /// It has failed a moment ago and is passed over while another has not.
+    /// The facilitator failed a moment ago and is skipped while another has not.
     pub is_paused: bool,
-    /// Payments that were handed to it.
+    /// Payments assigned to it.
     pub payments: u64,
-    /// Each route with each outcome.
+    /// Counts for each route and outcome.
     pub requests: Vec<RequestCount>,
 }
 
@@ -145,7 +145,7 @@ impl FacilitatorCounters {
 mod tests {
     use super::*;
 
-    // Checks: a request is counted once by its end, and one without an end as given up.
+    // Checks: a request is counted once with its outcome, and one without an outcome as abandoned.
     #[test]
     fn a_request_is_counted_by_its_end() {
         let tally = FacilitatorCounters::default();

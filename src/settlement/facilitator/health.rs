@@ -1,11 +1,11 @@
-//! Which facilitator is used next: the first in the operator's order that has not failed a moment ago. Pure.
+//! Selection of the facilitator to use: the first in the operator's order that has not failed recently. No I/O.
 
-/// After the first failure a facilitator is passed over for this, in milliseconds; it doubles with each further one.
+/// Pause after the first failure, in milliseconds; it doubles with each further one.
 const FIRST_PAUSE_MS: u64 = 1_000;
-/// At most for this.
+/// Maximum pause, in milliseconds.
 const MAX_PAUSE_MS: u64 = 60_000;
 
-/// How one facilitator is.
+/// Health of one facilitator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Health {
     failures: u32,
@@ -13,7 +13,7 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// It answered as it should.
+    /// Records a valid response.
     pub(super) const fn record_success(&mut self) {
         *self = Self {
             failures: 0,
@@ -21,20 +21,20 @@ impl Health {
         };
     }
 
-    /// It did not answer, or not as it should.
+    /// Records a missing or invalid response.
     pub(super) fn record_failure(&mut self, now_ms: u64) {
         let pause = FIRST_PAUSE_MS << self.failures.min(6);
         self.failures = self.failures.saturating_add(1);
         self.until_ms = now_ms.saturating_add(pause.min(MAX_PAUSE_MS));
     }
 
-    /// Whether it is passed over now while another one is not.
+    /// Whether the facilitator is skipped now while another one is not.
     pub(super) const fn is_paused(&self, now_ms: u64) -> bool {
         now_ms < self.until_ms
     }
 }
 
-/// The position of the one to use: the first that is not paused, else the one whose pause ends first.
+/// Index of the facilitator to use: the first that is not paused, otherwise the one whose pause ends first.
 pub(super) fn choose(all: &[Health], now_ms: u64) -> Option<usize> {
     let good = all.iter().position(|health| !health.is_paused(now_ms));
     good.or_else(|| {
@@ -47,8 +47,9 @@ pub(super) fn choose(all: &[Health], now_ms: u64) -> Option<usize> {
 mod tests {
     use super::*;
 
-    // Aim: the operator's order decides among those that answer; who fails is passed over for longer and longer, up to a minute,
-    // and comes back with its first good answer; if all fail, the one that may be tried soonest is taken.
+    // Checks: the operator's order decides among those that respond. One that fails is skipped for a growing time up to
+    // a minute, and is used again after its first valid response. If all fail, the one with the earliest end of its
+    // pause is used.
     #[test]
     fn the_first_that_answers_is_used() {
         let mut all = [Health::default(); 2];

@@ -1,4 +1,4 @@
-//! The facilitators of one network, in the operator's order, with how each is and whom it has offered as fee payer.
+//! The facilitators of one network in the operator's order, with the status and the offered fee payers of each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,19 +19,20 @@ use super::rows::{OfferedFeePayer, RowError, Rows};
 use super::settings::FacilitatorSettings;
 use super::wire::Chain;
 
-/// Between two reads of `/supported`, and while a facilitator does not answer it well.
+/// Interval between reads of `/supported`, also after a failed read.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 const FAILING_REFRESH_INTERVAL: Duration = Duration::from_secs(5);
-/// A fee payer is accepted for this after it was offered last, in milliseconds: longer than any payment that names it can land.
+/// A fee payer is accepted for this time after its last offer, in milliseconds. This is longer than any payment that
+/// names it can take to settle.
 const ACCEPTED_TTL_MS: u64 = 3_600_000;
-/// How old the row of a fee payer may become before it is written again, in milliseconds.
+/// Age at which the row of a fee payer is written again, in milliseconds.
 const WRITE_INTERVAL_MS: u64 = 600_000;
-/// Between two looks for old payments, in milliseconds.
+/// Interval between sweeps of old payments, in milliseconds.
 const SWEEP_INTERVAL_MS: u64 = 3_600_000;
-/// Payments are forgotten this long after they can land no more, in milliseconds.
+/// Time after which payments that can no longer settle are deleted, in milliseconds.
 const RETENTION_MS: u64 = 86_400_000;
 
-/// A facilitator, and how it is.
+/// A facilitator and its status.
 pub(super) struct Member {
     pub(super) client: Client,
     state: Mutex<State>,
@@ -41,27 +42,27 @@ pub(super) struct Member {
 struct State {
     health: Health,
     fee_payer: Option<Pubkey>,
-    /// The last complaint, so that it is logged once.
+    /// The last logged problem, so that it is logged once.
     complaint: Option<String>,
 }
 
-/// See the module.
+/// The facilitators of one network; see the module.
 pub struct FacilitatorList {
     pub(super) chain: Chain,
     members: Vec<Member>,
     pub(super) rows: Rows,
     clock: Arc<dyn Clock>,
     timer: Arc<dyn rpc::Clock>,
-    /// Who owns a fee payer.
+    /// Owners of the offered fee payers.
     offered: Mutex<HashMap<Pubkey, OfferedFeePayer>>,
     accepted: RwLock<Arc<[Pubkey]>>,
 }
 
 impl FacilitatorList {
-    /// Reads what is durable. Asks nobody yet: see [`Self::refresh`].
+    /// Opens the list from its durable rows. Sends no request yet: see [`Self::refresh`].
     ///
     /// # Errors
-    /// When the store cannot be read, or the machine has no means for TLS.
+    /// When the store cannot be read, or TLS is not available.
     pub async fn open(
         chain: Chain,
         settings: Vec<FacilitatorSettings>,
@@ -94,14 +95,14 @@ impl FacilitatorList {
         Ok(Arc::new(list))
     }
 
-    /// The one for the next payment.
+    /// The facilitator for the next payment.
     pub(super) fn choose(&self) -> Option<&Member> {
         let now_ms = self.timer.now_ms();
         let all: Vec<Health> = self.members.iter().map(|member| member.state.lock().health).collect();
         choose(&all, now_ms).and_then(|position| self.members.get(position))
     }
 
-    /// Whether each has failed a moment ago.
+    /// Whether every facilitator has failed a moment ago.
     pub fn all_paused(&self) -> bool {
         let now_ms = self.timer.now_ms();
         self.members
@@ -109,18 +110,19 @@ impl FacilitatorList {
             .all(|member| member.state.lock().health.is_paused(now_ms))
     }
 
-    /// By its name in stored rows.
+    /// The facilitator with this name in stored rows.
     pub(super) fn by_name(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.client.name() == name)
     }
 
-    /// Who has offered this fee payer lately.
+    /// The facilitator that recently offered this fee payer.
     pub(super) fn owner_of(&self, fee_payer: &Pubkey) -> Option<&Member> {
         let name = self.offered.lock().get(fee_payer)?.facilitator.clone();
         self.by_name(&name)
     }
 
-    /// The fee payer for the next payment on Solana: of the first facilitator that has one and answers, else of the first.
+    /// The fee payer for the next payment on Solana. Prefers the first facilitator that has one and responds, otherwise
+    /// the first one.
     pub fn fee_payer(&self) -> Option<Pubkey> {
         let now_ms = self.timer.now_ms();
         let of = |member: &Member| {
@@ -128,18 +130,18 @@ impl FacilitatorList {
             state.fee_payer.map(|key| (state.health.is_paused(now_ms), key))
         };
         let known = self.members.iter().filter_map(of).min_by_key(|(paused, _)| *paused);
-        // Nobody answers since the start: what was offered last is still good.
+        // No facilitator has responded since the start: the last offer is still valid.
         known
             .map(|(_, key)| key)
             .or_else(|| self.accepted.read().first().copied())
     }
 
-    /// All fee payers that were offered within the last hour, the newest first.
+    /// All fee payers offered within the last hour, newest first.
     pub fn fee_payers(&self) -> Arc<[Pubkey]> {
         self.accepted.read().clone()
     }
 
-    /// Each of them, for metrics.
+    /// Status of each facilitator, for metrics.
     pub fn stats(&self) -> Vec<FacilitatorStats> {
         let now_ms = self.timer.now_ms();
         let figures = |member: &Member| {
@@ -149,18 +151,18 @@ impl FacilitatorList {
         self.members.iter().map(figures).collect()
     }
 
-    /// It answered as it should.
+    /// Records a valid response.
     pub(super) fn record_success(&self, member: &Member) {
         member.state.lock().health.record_success();
     }
 
-    /// It did not answer, or not as it should.
+    /// Records a missing or invalid response.
     pub(super) fn record_failure(&self, member: &Member, why: &str) {
         member.state.lock().health.record_failure(self.timer.now_ms());
         tracing::warn!(facilitator = member.client.name(), why, "a facilitator fails");
     }
 
-    /// Reads `/supported` of all. True if all answered well.
+    /// Reads `/supported` of all facilitators. Returns whether all responses were valid.
     pub async fn refresh(&self) -> bool {
         let answers = self.members.iter().map(|member| member.client.supported());
         let answers = futures_util::future::join_all(answers).await;
@@ -178,7 +180,7 @@ impl FacilitatorList {
                     if let Some(key) = support.fee_payer
                         && let Err(error) = self.persist_fee_payer(member, key).await
                     {
-                        // Not offered before it is durable: after a restart nobody would know whose it is.
+                        // Not used before it is durable: after a restart its owner would be unknown.
                         member.state.lock().fee_payer = None;
                         tracing::error!(%error, "a fee payer could not be stored and is not offered");
                         well = false;
@@ -237,7 +239,7 @@ impl FacilitatorList {
         Ok(())
     }
 
-    /// Works out which fee payers are accepted now.
+    /// Recomputes the accepted fee payers.
     fn accept(&self) {
         let now = self.clock.now();
         let mut offered = self.offered.lock();
@@ -252,7 +254,7 @@ impl FacilitatorList {
         }
     }
 
-    /// Reads `/supported` again and again, and forgets old payments. Never ends.
+    /// Reads `/supported` periodically, and deletes old payments. Never ends.
     pub async fn tend(&self) {
         let mut swept_ms = None::<u64>;
         loop {
@@ -276,7 +278,7 @@ impl FacilitatorList {
     }
 }
 
-/// A row's time is up to [`WRITTEN_MS`] behind the last offer.
+/// A row's time is up to [`WRITE_INTERVAL_MS`] behind the last offer.
 const fn is_expired(offered: &OfferedFeePayer, now: Timestamp) -> bool {
     now.0.saturating_sub(offered.at.0) > ACCEPTED_TTL_MS + WRITE_INTERVAL_MS
 }

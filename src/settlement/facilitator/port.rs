@@ -1,8 +1,7 @@
-//! The settlement port of a network whose payments facilitators send: everything is answered by the chain's own port, but for
-//! what is sent.
+//! The settlement port of a network with facilitators. The chain's own port implements everything except sending.
 //!
-//! A payment is handed to one facilitator, which is durable before it is. From then on no other one receives it: where that one
-//! does not answer, or answers nonsense, the payment's outcome is unknown until the chain shows it.
+//! A payment is assigned durably to one facilitator before it is sent there. No other facilitator receives it
+//! afterwards. Without a valid response, the outcome is unknown until the chain shows it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,17 +21,17 @@ use super::reader::{ChainReader, LookupDepth};
 use super::rows::{Assignment, Mark, RowError, mark};
 use crate::settlement::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
 
-/// Before the name of the facilitator in [`Prepared::bytes`].
+/// Prefix of the facilitator's name in [`PreparedTransaction::bytes`].
 const TAG: &[u8] = b"facilitator ";
-/// Payments that are known to be with no facilitator; more are not remembered.
+/// Maximum number of stored payments that no facilitator has.
 const MAX_UNSENT: usize = 100_000;
 
 /// Intervals of a submission.
 #[derive(Clone, Copy, Debug)]
 pub struct SubmitIntervals {
-    /// Between two looks at what is known of the chain.
+    /// Interval between checks of the chain's known state.
     pub poll: Duration,
-    /// After an unknown answer the same facilitator is asked again after this, and after twice as long each further time.
+    /// After an unknown response the same facilitator is queried again after this, doubled each further time.
     pub retry: Duration,
 }
 
@@ -45,17 +44,16 @@ impl Default for SubmitIntervals {
     }
 }
 
-/// See the module.
+/// The settlement port; see the module.
 pub struct FacilitatedSettlement<C> {
     pub(super) chain: Arc<C>,
     pub(super) list: Arc<FacilitatorList>,
     clock: Arc<dyn Clock>,
-    /// Shown to no facilitator, or definitely declined, as far as this process knows: a decline of these ends them.
+    /// Payments that this process knows were not sent, or were definitely declined: their decline is definite.
     unsent: Mutex<HashSet<Mark>>,
     pub(super) intervals: SubmitIntervals,
 }
 
-/// A payment and the facilitator that has it.
 pub(super) struct AssignedPayment<'a> {
     pub(super) member: &'a Member,
     pub(super) assignment: Assignment,
@@ -80,7 +78,7 @@ fn row_error(operation: &'static str) -> impl Fn(RowError) -> PortError {
 }
 
 impl<C: ChainReader> FacilitatedSettlement<C> {
-    /// Of a chain's own port and its facilitators.
+    /// Creates the port over a chain's own port and its facilitators.
     pub fn new(chain: Arc<C>, list: Arc<FacilitatorList>, clock: Arc<dyn Clock>, intervals: SubmitIntervals) -> Self {
         Self {
             chain,
@@ -91,7 +89,6 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         }
     }
 
-    /// Remembers that no facilitator may still settle this payment.
     pub(super) fn mark_unsent(&self, mark: Mark) {
         let mut unsent = self.unsent.lock();
         if unsent.len() < MAX_UNSENT {
@@ -99,13 +96,13 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         }
     }
 
-    /// Whether no facilitator may settle this payment yet, as far as this process knows; one may from now on.
+    /// Whether no facilitator can settle this payment yet, as far as this process knows. Afterwards one may.
     pub(super) fn take_unsent(&self, mark: &Mark) -> bool {
         self.unsent.lock().remove(mark)
     }
 
-    /// The facilitator that has the payment, or one that gets it now. Durable when it returns. `preferred` is taken where the
-    /// payment was prepared for that one.
+    /// The facilitator of the payment; assigns one if there is none. Durable when it returns. `preferred` is used if
+    /// the payment was prepared for it.
     pub(super) async fn get_or_assign(
         &self,
         operation: &'static str,
@@ -169,8 +166,8 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         has(handed.ok_or_else(|| temporary(operation, "another call has changed the payment"))?)
     }
 
-    /// Judged by the chain and assigned to a facilitator, which is not asked: whatever it answers, it could settle what it was shown. It
-    /// sees the signature when the caller has made durable that it may be settled.
+    /// Checks the payment on the chain and assigns a facilitator without querying it: a facilitator could settle any
+    /// payment it sees. It receives the signature only after the caller has persisted that the payment may settle.
     async fn prepare_payment(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
         const PREPARE: &str = "prepare";
         let mark = mark(authorization);
@@ -179,7 +176,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
             return self.chain.prepare(authorization).await;
         }
         if let Some(decline) = self.chain.would_decline(authorization).await? {
-            // What the chain shows already is not declined: its submission finds it.
+            // A payment that is already on the chain is not declined: its submission finds it.
             return Ok(match handed.as_ref() {
                 Some(handed) if self.is_confirmed(authorization, handed).await? => prepared_for(handed),
                 _ => Preparation::Declined(decline),
@@ -206,7 +203,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         Ok(matches!(look.await?, ChainStatus::Confirmed { .. }))
     }
 
-    /// As the chain declines it, unless a facilitator has it and the chain shows it or cannot be read.
+    /// The chain's decline, unless a facilitator has the payment and the chain shows it or cannot be read.
     async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
         let decline = self.chain.precheck(authorization).await?;
         let Some(handed) = self.list.rows.assignment(&mark(authorization)).await.ok()? else {
@@ -216,7 +213,6 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         (!landed).then_some(decline)
     }
 
-    /// The transaction that was named for a payment, if any.
     async fn facilitator_by_name(
         &self,
         operation: &'static str,
@@ -248,7 +244,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         Ok(found)
     }
 
-    /// Its row is not needed any more; one that stays is deleted by the sweep.
+    /// Deletes the row, which is no longer needed; the sweep deletes any that remain.
     async fn forget(&self, authorization: &Authorization) {
         let mark = mark(authorization);
         self.take_unsent(&mark);
@@ -258,7 +254,6 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
     }
 }
 
-/// Prepared for the facilitator that has the payment.
 fn prepared_for(handed: &Assignment) -> Preparation {
     Preparation::Ready(PreparedTransaction {
         bytes: [TAG, handed.facilitator.as_bytes()].concat(),
@@ -266,7 +261,6 @@ fn prepared_for(handed: &Assignment) -> Preparation {
     })
 }
 
-/// The facilitator that a payment was prepared for.
 pub(super) fn tagged(prepared: &PreparedTransaction) -> Option<&str> {
     std::str::from_utf8(prepared.bytes.strip_prefix(TAG)?).ok()
 }

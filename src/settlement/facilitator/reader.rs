@@ -1,4 +1,4 @@
-//! What a facilitated payment needs of its chain's own port: nothing here needs a gas key.
+//! What a facilitated payment needs from its chain's own port. None of it needs a gas key.
 
 use purser_actors::port::{
     Authorization, BoxFuture, ChainStatus, Decline, OutgoingTransferRequest, PortError, Timestamp,
@@ -10,29 +10,29 @@ use super::wire::Chain as Presented;
 use crate::settlement::by_network::Chain;
 use crate::settlement::gate::Gate;
 
-/// How far a look at the chain goes.
+/// How far a look-up reads the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupDepth {
-    /// No node is asked.
+    /// Queries no node.
     Known,
-    /// Nodes are asked where nothing else says it.
+    /// Queries nodes if stored state does not answer.
     QueryNodes,
-    /// The same, up to the newest block that there is now.
+    /// Like `QueryNodes`, up to the newest block.
     Newest,
 }
 
-/// A chain that is read, and whose payments somebody else may send.
+/// A chain whose payments facilitators may send.
 pub trait ChainReader: Chain {
-    /// Whether keys of our own can send this payment, or have it already.
+    /// Whether our own keys can send this payment, or already have it.
     fn can_send_with_own_keys(&self, authorization: &Authorization) -> bool;
 
-    /// Whether the chain was found to be the one of the settings: nothing is handed to a facilitator before.
+    /// Whether the chain was verified to be the one in the settings: before that nothing is sent to a facilitator.
     fn gate(&self) -> &Gate;
 
-    /// Whether there is any key of our own to send with.
+    /// Whether we have any key to send with.
     fn has_own_keys(&self) -> bool;
 
-    /// Why the chain would not execute the payment now; `None` where it would, or has. Nothing is spent.
+    /// Why the chain would decline the payment now; `None` if it would execute it, or has. Costs no gas.
     fn would_decline<'a>(
         &'a self,
         authorization: &'a Authorization,
@@ -45,16 +45,16 @@ pub trait ChainReader: Chain {
         chain: &'a Presented,
     ) -> BoxFuture<'a, Result<Value, PortError>>;
 
-    /// Who pays the payment's fee, where the payment itself says so.
+    /// The fee payer of the payment, if the payment names one.
     fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey>;
 
-    /// Whether this transaction can be of this payment.
+    /// Whether this transaction can belong to this payment.
     fn matches_payment(&self, authorization: &Authorization, transaction: &str) -> bool;
 
-    /// When the payment can land no more, by its own fields.
+    /// Time after which the payment can no longer settle, from its own fields.
     fn expires_at(&self, authorization: &Authorization) -> Timestamp;
 
-    /// What the chain shows. `transaction` is one that can be of this payment.
+    /// Status on the chain. `transaction` is one that can belong to the payment.
     fn chain_status<'a>(
         &'a self,
         authorization: &'a Authorization,
@@ -62,14 +62,14 @@ pub trait ChainReader: Chain {
         how: LookupDepth,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
-    /// Signs a transfer out of our treasury so that a facilitator can settle it, with its fee payer where the chain needs one.
+    /// Signs a transfer out of our treasury for a facilitator, with its fee payer if the chain needs one.
     fn sign_for<'a>(
         &'a self,
         transfer: &'a OutgoingTransferRequest,
         fee_payer: Option<Pubkey>,
     ) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
-    /// Whether an address can be sent USDC by a facilitator, which creates no token accounts.
+    /// Whether an address can receive USDC from a facilitator, which creates no token accounts.
     fn can_receive_from_facilitator<'a>(
         &'a self,
         to: &'a purser_actors::id::Wallet,

@@ -1,23 +1,23 @@
-//! A facilitator's reasons in the vocabulary that clients branch on.
+//! Maps a facilitator's reasons to the codes that clients branch on.
 
 use purser_actors::id::Network;
 use purser_actors::port::Decline;
 
 const INSUFFICIENT: &str = "insufficient_funds";
 
-/// What a facilitator's reason means for the payment.
+/// The meaning of a facilitator's reason for the payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReasonClass {
-    /// As things are, the chain would not execute the payment, or the facilitator does not accept it.
+    /// The chain would not execute the payment in its current state, or the facilitator does not accept it.
     Declined(Decline),
-    /// The payment has been used, or is being settled: only the chain shows by whom.
+    /// The payment has been used, or is being settled: only the chain shows by which transaction.
     Used,
-    /// The outcome is not known.
+    /// The outcome is unknown.
     Unknown,
 }
 
-/// Reasons of the x402 specification, of `@x402/core`, `@x402/evm`, `@x402/svm` and of x402-rs, with what they become: `None` is
-/// "used", see [`Meaning::Used`].
+/// Reasons of the x402 specification, `@x402/core`, `@x402/evm`, `@x402/svm` and x402-rs, with the code that each maps
+/// to. `None` means "used", see [`ReasonClass::Used`].
 const KNOWN: [(&str, Option<&str>); 18] = [
     ("insufficient_funds", Some(INSUFFICIENT)),
     ("insufficient_balance", Some(INSUFFICIENT)),
@@ -42,7 +42,7 @@ const KNOWN: [(&str, Option<&str>); 18] = [
     ("invalid_exact_svm_transaction_failed", Some("_transaction_failed")),
 ];
 
-/// Reasons about the request or the facilitator itself: nothing that the payer could change.
+/// Reasons about the request or the facilitator itself: the payer cannot change them.
 const REQUEST_FAULTS: [&str; 4] = [
     "_fee_payer_not_managed_by_facilitator",
     "_missing_eip712_domain",
@@ -50,7 +50,7 @@ const REQUEST_FAULTS: [&str; 4] = [
     "_unsupported_asset",
 ];
 
-/// Reads a reason. What is not in the vocabulary is [`Meaning::Unknown`].
+/// Classifies a reason. Unlisted ones are [`ReasonClass::Unknown`].
 pub(super) fn classify(network: Network, reason: &str, message: &str) -> ReasonClass {
     let family = match network {
         Network::Base => "invalid_exact_evm",
@@ -82,8 +82,8 @@ pub(super) fn classify(network: Network, reason: &str, message: &str) -> ReasonC
 mod tests {
     use super::*;
 
-    // Aim: each spelling of a reason becomes the one that the contract names; "used" is a question to the chain; what is about
-    // the facilitator, or in nobody's vocabulary, is no decline.
+    // Checks: each form of a reason maps to the code in the contract; "used" requires a look at the chain. A reason
+    // about the facilitator, or an unlisted one, is not a decline.
     #[test]
     fn reasons_become_what_clients_branch_on() {
         let base = [

@@ -1,5 +1,5 @@
-//! What a facilitator's HTTP response means: a pure reading of status and body. HTTP 200 does not mean settled, and nothing here
-//! is believed of the money: the chain shows what has moved.
+//! Interprets a facilitator's HTTP response from its status and body. No I/O. HTTP 200 does not mean settled, and no
+//! response proves a transfer: only the chain shows that.
 
 use purser_actors::id::Network;
 use purser_actors::port::Decline;
@@ -13,11 +13,11 @@ use super::reasons::{ReasonClass, classify};
 pub(super) enum VerifyResult {
     /// The facilitator would settle it.
     Valid,
-    /// It would not.
+    /// It would not settle it.
     Declined(Decline),
-    /// The payment is used already, by its response: the chain shows by whom.
+    /// The response reports a used payment: the chain shows by which transaction.
     Used,
-    /// Nothing can be concluded.
+    /// The response allows no conclusion.
     Unknown(String),
 }
 
@@ -28,18 +28,18 @@ pub(super) enum SettleResult {
     Reported(String),
     /// It reports that the payment was not executed.
     Declined(Decline),
-    /// The payment is used already, by its response: the chain shows by whom.
+    /// The response reports a used payment: the chain shows by which transaction.
     Used,
-    /// Nothing can be concluded: the payment may be on the chain, or arrive there.
+    /// The response allows no conclusion: the payment may be on the chain, or get there.
     Unknown {
         /// A transaction that the response names.
         transaction: Option<String>,
-        /// For the log.
+        /// Reason for the log.
         reason: String,
     },
 }
 
-/// Which chain a response must be about.
+/// The chain to which a response must refer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedNetwork {
     pub(super) network: Network,
@@ -47,7 +47,8 @@ pub(super) struct ExpectedNetwork {
 }
 
 impl ExpectedNetwork {
-    /// Whether a text has the form of a transaction's id: 32 bytes in hexadecimal on Base, 64 bytes in base58 on Solana.
+    /// Whether a text has the format of a transaction id: 32 bytes in hexadecimal on Base, 64 bytes in base58 on
+    /// Solana.
     fn is_transaction(self, text: &str) -> bool {
         match self.network {
             Network::Base => text
@@ -73,12 +74,12 @@ const fn is_success(status: u16) -> bool {
     matches!(status, 200..=299)
 }
 
-/// Whether a body of this status may decline: a server error's may be written before or after anything happened.
+/// Whether a body with this status may decline. A server error can occur before or after an effect.
 const fn may_decline(status: u16) -> bool {
     is_success(status) || matches!(status, 400..=499)
 }
 
-/// Reads a response to `/verify`.
+/// Interprets a response to `/verify`.
 pub(super) fn verified(status: u16, body: &[u8], expected: ExpectedNetwork) -> VerifyResult {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return VerifyResult::Unknown(format!("status {status} without JSON"));
@@ -100,7 +101,7 @@ pub(super) fn verified(status: u16, body: &[u8], expected: ExpectedNetwork) -> V
     }
 }
 
-/// Reads a response to `/settle`.
+/// Interprets a response to `/settle`.
 pub(super) fn settled(status: u16, body: &[u8], expected: ExpectedNetwork) -> SettleResult {
     let unknown = |transaction: Option<&str>, why: String| SettleResult::Unknown {
         transaction: transaction.map(str::to_owned),
@@ -135,7 +136,7 @@ pub(super) fn settled(status: u16, body: &[u8], expected: ExpectedNetwork) -> Se
     }
 }
 
-/// For the log: bounded, and without control characters.
+/// External text for the log: bounded, and without control characters.
 pub(super) fn excerpt(text: &str) -> String {
     const MOST: usize = 100;
     let shown: String = text.chars().filter(|letter| !letter.is_control()).take(MOST).collect();

@@ -1,5 +1,6 @@
-//! What is durable about payments that facilitators settle: to which of them each was handed, written before it is. And who owns
-//! which fee payer on Solana, so that a payment that names one is recognised after a restart.
+//! Durable rows of facilitated payments. They contain the facilitator of each payment, written before it receives the
+//! payment. They also contain the owners of fee payers on Solana, so that payments that name one are recognised after a
+//! restart.
 
 use purser_actors::id::Network;
 use purser_actors::kernel::table;
@@ -9,21 +10,21 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Condition, RowKey, Store, Write};
 use tokio::sync::oneshot;
 
-/// Under each port's table: payments, by their mark.
+/// Payments by mark, in the port's table.
 const ASSIGNMENT: u8 = b'h';
-/// Fee payers, by their address.
+/// Fee payers by address.
 const FEE_PAYER: u8 = b'q';
 
 /// A payment that a facilitator may have.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct Assignment {
-    /// Its name: [`super::settings::FacilitatorSettings::name`].
+    /// Name of the facilitator: [`super::settings::FacilitatorSettings::name`].
     pub(super) facilitator: String,
-    /// When it was chosen.
+    /// When the facilitator was chosen.
     pub(super) at: Timestamp,
-    /// After this the payment can land no more, by the payment's own fields.
+    /// Time after which the payment can no longer settle, from the payment's own fields.
     pub(super) expires_at: Timestamp,
-    /// The transaction that the facilitator has named, if that is of this payment.
+    /// The transaction named by the facilitator, if it belongs to this payment.
     pub(super) transaction: Option<String>,
 }
 
@@ -35,7 +36,7 @@ impl Stored for Assignment {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct OfferedFeePayer {
     pub(super) facilitator: String,
-    /// When it was offered last.
+    /// When it was last offered.
     pub(super) at: Timestamp,
 }
 
@@ -43,7 +44,7 @@ impl Stored for OfferedFeePayer {
     const SCHEMA: u16 = 541;
 }
 
-/// A payment's identity on its chain: on Base payer and nonce, on Solana the hash of the message and zeros.
+/// Identity of a payment on its chain: payer and nonce on Base; hash of the message plus zeros on Solana.
 pub(super) type Mark = [u8; 52];
 
 /// The identity of a payment.
@@ -121,26 +122,26 @@ impl Rows {
         self.read(&self.key(ASSIGNMENT, mark)).await
     }
 
-    /// Hands a payment to a facilitator, unless another call has handed it to one in the meantime: false then.
+    /// Assigns a payment to a facilitator. False if another call has assigned it in the meantime.
     pub(super) async fn assign(&self, mark: &Mark, handed: &Assignment) -> Result<bool, RowError> {
         let key = self.key(ASSIGNMENT, mark);
         let write = Self::put(key.clone(), handed);
         self.commit(vec![Condition::Absent(key)], write).await
     }
 
-    /// Replaces what is there.
+    /// Replaces the stored assignment.
     pub(super) async fn update(&self, mark: &Mark, handed: &Assignment) -> Result<(), RowError> {
         let key = self.key(ASSIGNMENT, mark);
         self.commit(Vec::new(), Self::put(key, handed)).await.map(drop)
     }
 
-    /// The payment has its end, or no facilitator has received anything of it.
+    /// Deletes the assignment: the payment has ended, or no facilitator has received any of it.
     pub(super) async fn forget(&self, mark: &Mark) -> Result<(), RowError> {
         let key = self.key(ASSIGNMENT, mark);
         self.commit(Vec::new(), Write::Delete { key }).await.map(drop)
     }
 
-    /// Deletes payments that could land until this time at the latest. At most a thousand a call.
+    /// Deletes payments that could settle until this time at the latest. At most a thousand per call.
     pub(super) async fn sweep(&self, before: Timestamp) -> Result<(), RowError> {
         const MOST: usize = 1_000;
         let prefix = self.key(ASSIGNMENT, &[]);
@@ -165,7 +166,7 @@ impl Rows {
         self.commit(Vec::new(), Self::put(key, offered)).await.map(drop)
     }
 
-    /// All that were offered since then; older ones are deleted.
+    /// Fee payers offered since this time; older ones are deleted.
     pub(super) async fn offered(&self, since: Timestamp) -> Result<Vec<(Pubkey, OfferedFeePayer)>, RowError> {
         const MOST: usize = 10_000;
         let prefix = self.key(FEE_PAYER, &[]);

@@ -1,4 +1,4 @@
-//! A facilitator as the settings name it, with its secret.
+//! Settings of a facilitator, with its secret.
 
 use std::time::Duration;
 
@@ -7,35 +7,35 @@ use reqwest::Url;
 use super::cdp::CdpKey;
 use crate::secret::Secret;
 
-/// One entry of a network's list.
+/// One facilitator of a network's list.
 #[derive(Clone, Debug)]
 pub struct FacilitatorSettings {
-    /// What `/supported`, `/verify` and `/settle` are relative to.
+    /// Base URL of `/supported`, `/verify` and `/settle`.
     pub url: Url,
-    /// How it knows us.
+    /// Authentication of our requests.
     pub auth: Auth,
-    /// After this a response counts as lost.
+    /// Timeout of a request: the outcome is then unknown.
     pub timeout: Duration,
 }
 
-/// How a facilitator knows us.
+/// Authentication of requests to a facilitator.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// It does not.
+    /// No authentication.
     None,
-    /// By a fixed value of `Authorization`.
+    /// A fixed `Authorization` header.
     Header(Secret<String>),
-    /// By a JWT of Coinbase's Developer Platform for each call.
+    /// A JWT of Coinbase's Developer Platform for each call.
     Cdp(CdpKey),
 }
 
 impl FacilitatorSettings {
-    /// What stored rows name it by. Another secret or time-out makes no other facilitator of it.
+    /// Name of the facilitator in stored rows. A different secret or timeout does not change it.
     pub fn name(&self) -> &str {
         self.url.as_str().trim_end_matches('/')
     }
 
-    /// The path of one of its routes, and the whole URL.
+    /// The full URL of a route.
     pub(super) fn route(&self, route: &str) -> Url {
         let mut url = self.url.clone();
         let path = format!("{}/{route}", url.path().trim_end_matches('/'));

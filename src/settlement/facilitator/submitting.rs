@@ -1,4 +1,5 @@
-//! The submission of a payment through its facilitator: its answers move nothing but the next step, the chain decides.
+//! Submission of a payment through its facilitator. The chain decides the outcome; responses only determine the next
+//! step.
 
 use std::time::Duration;
 
@@ -15,11 +16,12 @@ use super::response::{SettleResult, VerifyResult};
 use super::rows::{Assignment, mark};
 
 const OPERATION: &str = "submit";
-/// The longest pause between two settlements of the same payment.
+/// Longest pause between two settlement requests of one payment.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 impl<C: ChainReader> FacilitatedSettlement<C> {
-    /// Ends with what the chain shows, or with a definite decline. What stays unknown is waited for: the caller ends the wait.
+    /// Ends with the status on the chain, or with a definite decline. While the outcome is unknown it waits: the caller
+    /// ends the wait.
     pub(super) async fn submit_payment(
         &self,
         authorization: &Authorization,
@@ -38,7 +40,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
             assignment: mut handed,
             ..
         } = self.get_or_assign(OPERATION, authorization, name).await?;
-        // No earlier request about it is in doubt.
+        // No earlier request has an unknown outcome.
         let mut first = self.take_unsent(&mark);
         let how = lookup_depth(first);
         let look = self
@@ -82,8 +84,8 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         }
     }
 
-    /// Asks `/verify` before the first settlement, and another facilitator where one was never reached. What is not a clear answer is
-    /// unknown: the facilitator may settle what it was shown.
+    /// Queries `/verify` before the first settlement request, and another facilitator if one was never reached. Any
+    /// unclear response is an unknown outcome: the facilitator may settle a payment that it has seen.
     async fn verify<'a>(
         &'a self,
         authorization: &Authorization,
@@ -114,7 +116,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
                     if !lost.unsent {
                         return Ok(Verification::Settle(member, handed, false));
                     }
-                    // It was never reached: another one may get the payment.
+                    // It was never reached: another facilitator may get the payment.
                     self.mark_unsent(mark);
                     let forgotten = self.list.rows.forget(&mark).await;
                     forgotten.map_err(|error| temporary(OPERATION, error))?;
@@ -135,7 +137,8 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         }
     }
 
-    /// What a facilitator's decline ends. Of a first request it is the answer, unless the chain shows the payment or cannot be read.
+    /// The effect of a facilitator's decline. It is the result of a first request, unless the chain shows the payment
+    /// or cannot be read.
     async fn declined(
         &self,
         authorization: &Authorization,
@@ -156,7 +159,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         Some(Ok(SubmitResult::Declined(decline.clone())))
     }
 
-    /// Notes what an answer says: how the facilitator is, and the transaction that it names.
+    /// Records a response: the health of the facilitator, and the transaction that it names.
     async fn apply_response(
         &self,
         member: &Member,
@@ -203,7 +206,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         noted.map_err(|failed| error(ErrorKind::Unknown, OPERATION, failed))
     }
 
-    /// Until the chain shows how the payment has ended.
+    /// Waits until the chain shows the outcome of the payment.
     async fn wait_for_outcome(
         &self,
         authorization: &Authorization,
@@ -221,7 +224,7 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
     }
 }
 
-/// Of a payment that no facilitator has seen.
+/// The decline of a payment that no facilitator has seen.
 fn not_sent_decline(member: &Member, lost: &NoResponse) -> Decline {
     Decline {
         reason: "unexpected_settle_error".into(),
@@ -233,14 +236,14 @@ fn not_sent_decline(member: &Member, lost: &NoResponse) -> Decline {
     }
 }
 
-/// What `/verify` has brought.
+/// Result of `/verify`.
 enum Verification<'a> {
-    /// This facilitator settles it. False: it may have been settled already.
+    /// This facilitator settles it. False: it may already have been settled.
     Settle(&'a Member, Assignment, bool),
     Done(Result<SubmitResult, PortError>),
 }
 
-/// Before a first request there is nothing that nodes could show.
+/// Before a first request, nodes cannot show anything.
 const fn lookup_depth(first: bool) -> LookupDepth {
     match first {
         true => LookupDepth::Known,
@@ -248,7 +251,7 @@ const fn lookup_depth(first: bool) -> LookupDepth {
     }
 }
 
-/// What a look at the chain ends; an error of a look ends nothing.
+/// The result of a look-up if it ends the submission; an error never does.
 fn final_result(look: Result<ChainStatus, PortError>) -> Option<Result<SubmitResult, PortError>> {
     match look.ok()? {
         ChainStatus::Confirmed { transaction, finality } => Some(Ok(SubmitResult::Settled { transaction, finality })),

@@ -41,7 +41,7 @@ struct Harness {
     _folder: TempDir,
 }
 
-/// Pauses of facilitators last for as long as a test does.
+/// A clock that never advances: pauses of facilitators last for the whole test.
 struct Frozen;
 
 impl Clock for Frozen {
@@ -89,7 +89,7 @@ impl Harness {
         }
     }
 
-    /// Opened on what is stored, with the facilitators in this order.
+    /// Opens the port on the stored rows, with the facilitators in this order.
     async fn open(&self, order: &[usize]) -> Port {
         let settings = order.iter().map(|n| settings(&self.servers[*n])).collect();
         self.open_with(settings).await
@@ -110,7 +110,7 @@ impl Harness {
         ))
     }
 
-    /// The fee payer that a facilitator offers on Solana from now on.
+    /// Sets the fee payer that a facilitator offers on Solana.
     fn offers(&self, facilitator: usize, fee_payer: [u8; 32]) {
         self.servers[facilitator].offers(json!({"feePayer": base58(&fee_payer)}));
     }
@@ -144,7 +144,7 @@ async fn submit(port: &Port, payment: &Authorization) -> SubmitResult {
     port.submit(payment, &prepared).await.unwrap()
 }
 
-/// Until it holds; it fails after half a minute.
+/// Waits until the condition holds; fails after half a minute.
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..6_000 {
         if holds() {

@@ -1,4 +1,4 @@
-//! What is sent to a facilitator, and what `/supported` says: x402 version 2, scheme `exact`.
+//! Requests to a facilitator, and its `/supported` response: x402 version 2, scheme `exact`.
 
 use purser_actors::id::Network;
 use purser_actors::port::EvmAuthorization;
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use crate::payment::evm::{checksummed, parse_address};
 use crate::payment::{BaseChain, SolanaChain};
 
-/// `maxTimeoutSeconds` of what is presented. Nothing depends on it: a payment's own fields bound its life.
+/// `maxTimeoutSeconds` of the payment requirements. Nothing depends on it: a payment's own fields limit its validity.
 const MAX_TIMEOUT_S: u32 = 300;
 
-/// The chain that a list of facilitators is for.
+/// The chain that a list of facilitators serves.
 #[derive(Clone, Copy, Debug)]
 pub enum Chain {
-    /// Of the Base family.
+    /// Base or Base Sepolia.
     Base(BaseChain),
-    /// Of the Solana family.
+    /// A Solana cluster.
     Solana(SolanaChain),
 }
 
 impl Chain {
-    /// Which of the two networks.
+    /// The network of this chain.
     pub const fn network(&self) -> Network {
         match self {
             Self::Base(_) => Network::Base,
@@ -29,7 +29,7 @@ impl Chain {
         }
     }
 
-    /// Its CAIP-2 name.
+    /// CAIP-2 id of the chain.
     pub const fn caip2(&self) -> &'static str {
         match self {
             Self::Base(chain) => chain.caip2,
@@ -37,7 +37,7 @@ impl Chain {
         }
     }
 
-    /// Its settings' section.
+    /// Section of the settings for this chain.
     pub const fn section(&self) -> &'static str {
         match self {
             Self::Base(_) => "chains.base",
@@ -69,7 +69,7 @@ fn body(requirements: &Value, payload: &Value) -> Value {
     })
 }
 
-/// A payment on Base as facilitators take it.
+/// The request body for a payment on Base.
 pub(in crate::settlement) fn base_body(chain: &BaseChain, signed: &EvmAuthorization) -> Value {
     let requirements = json!({
         "scheme": "exact",
@@ -94,7 +94,7 @@ pub(in crate::settlement) fn base_body(chain: &BaseChain, signed: &EvmAuthorizat
     body(&requirements, &payload)
 }
 
-/// A payment on Solana as facilitators take it.
+/// The request body for a payment on Solana.
 pub(in crate::settlement) fn solana_body(
     chain: &SolanaChain,
     (pay_to, fee_payer): (&Pubkey, &Pubkey),
@@ -113,17 +113,17 @@ pub(in crate::settlement) fn solana_body(
     body(&requirements, &json!({"transaction": transaction_base64}))
 }
 
-/// What a facilitator supports of what we need.
+/// The supported kind that matches our chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// On Solana, who pays the fees of the next payments.
+    /// On Solana, the fee payer of the next payments.
     pub(super) fee_payer: Option<Pubkey>,
 }
 
-/// Reads `/supported`.
+/// Parses a `/supported` response.
 ///
 /// # Errors
-/// What is missing, or why it is not readable.
+/// What is missing, or why it cannot be parsed.
 pub(super) fn support(answer: &[u8], chain: &Chain) -> Result<Support, String> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_| "its /supported is not JSON".to_owned())?;
     let Some(kinds) = answer.get("kinds").and_then(Value::as_array) else {
@@ -154,9 +154,9 @@ pub(super) fn support(answer: &[u8], chain: &Chain) -> Result<Support, String> {
     Ok(Support { fee_payer })
 }
 
-/// The assets that a kind is limited to, as far as it says so; most say nothing.
+/// The assets that a kind is limited to; most kinds list none.
 fn assets(extra: &Value) -> Vec<&str> {
-    // Both spellings in use: a text, or an object with an address.
+    // Both forms are in use: a string, or an object with an address.
     fn one(asset: &Value) -> Option<&str> {
         match asset {
             Value::Object(fields) => fields.get("address")?.as_str(),
@@ -188,7 +188,8 @@ mod tests {
         support(answer.to_string().as_bytes(), chain)
     }
 
-    // Aim: only version 2 of `exact` on our chain counts, with our asset where assets are named, and on Solana with a fee payer.
+    // Checks: a kind matches only with version 2 of `exact` and our chain, with our asset if assets are listed, and on
+    // Solana with a fee payer.
     #[test]
     fn a_facilitator_must_support_our_scheme_network_and_asset() {
         let usdc = checksummed(&BaseChain::MAINNET.token.asset);
@@ -230,7 +231,7 @@ mod tests {
         }
     }
 
-    // Aim: the bodies are those of the protocol, with the same requirements twice and numbers as decimal text.
+    // Checks: the bodies follow the protocol, with the same requirements twice and numbers as decimal strings.
     #[test]
     fn a_payment_is_presented_as_the_protocol_has_it() {
         let signed = EvmAuthorization {

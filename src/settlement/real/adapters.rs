@@ -1,4 +1,4 @@
-//! Both ports behind the service's traits.
+//! Both ports as implementations of the service's traits.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::settlement::evm::{BaseSettlement, StoredTransfer};
 use crate::settlement::facilitator::FacilitatorList;
 use crate::settlement::solana::SolanaSettlement;
 
-/// A caller has asked the port of the other network.
+/// The port of the other network was called.
 fn wrong_network(operation: &'static str) -> PortError {
     PortError {
         kind: ErrorKind::Permanent,
@@ -108,7 +108,7 @@ impl TransferList for SolanaSettlement {
             }
             self.require_up_to_date("listed")?;
             if after == 0 {
-                // Payments may be final by their status before the follower has come to them.
+                // A payment's status may be final before the follower has read the payment.
                 self.catch_up().await?;
             }
             let moved = self.movements_after(after, limit).await?;
@@ -124,7 +124,7 @@ impl TransferList for SolanaSettlement {
     }
 }
 
-/// Only what is final is listed, so that nothing is removed again.
+/// Only final transfers are listed, so that none is removed later.
 fn listed_on_solana(position: u64, moved: ChainMovement, treasury: Wallet) -> ListedTransfer {
     let (from, to) = match moved.incoming {
         true => (moved.counterparty, treasury),
@@ -154,7 +154,7 @@ impl BlockhashSource for SolanaSettlement {
     }
 }
 
-/// Our own fee payers first; facilitators' where there are none, or while none of ours can pay.
+/// Our own fee payers first. Facilitators' fee payers are used if we have none, or while none of them can pay.
 pub(super) struct CombinedFeePayers {
     pub(super) own: Arc<SolanaSettlement>,
     pub(super) facilitators: Option<Arc<FacilitatorList>>,
@@ -173,7 +173,7 @@ impl FeePayers for CombinedFeePayers {
     }
 
     fn choose(&self) -> Option<Pubkey> {
-        // While each of ours is below its floor a payment is declined by `prepare`, whichever is named.
+        // While each of our fee payers is below its floor, `prepare` declines a payment with any of them.
         let first = || self.own.fee_payers().first().copied();
         let others = || self.facilitators.as_ref().and_then(|list| list.fee_payer());
         self.own.choose_fee_payer().or_else(others).or_else(first)

@@ -1,4 +1,4 @@
-//! Whether new payments are taken on a network: said to who asks, and to the log when it changes.
+//! Whether a network accepts new payments: reported to callers, and logged on change.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,18 +12,18 @@ use crate::settlement::check::{ChainChecks, Checks, retry_until_valid};
 use crate::settlement::gate::Gate;
 use crate::settlement::supervised::Supervised;
 
-/// How often the log is told whether payments are taken.
+/// Interval at which the log checks whether payments are accepted.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 impl RealPorts {
-    /// The networks on which no new payment is taken now, and why.
+    /// The networks that do not accept new payments now, and why.
     pub fn blocked_networks(&self) -> Vec<(Network, Cow<'static, str>)> {
         let why = |network| Some((network, self.payments_blocked_reason(network)?));
         Network::ALL.into_iter().filter_map(why).collect()
     }
 
-    /// Why no new payment is taken on a network, if none is: it was not checked, its blocks cannot be read, nothing becomes final, or
-    /// nobody pays for transactions.
+    /// Why a network does not accept new payments, or `None` if it does. The network was not verified, its blocks
+    /// cannot be read, nothing becomes final, or no key can pay for transactions.
     pub(super) fn payments_blocked_reason(&self, network: Network) -> Option<Cow<'static, str>> {
         const SOLANA: &str = "the newest slots cannot be read, or no two endpoints show the same";
         const NOBODY: &str = "no facilitator answers, and no key of our own pays for transactions";
@@ -35,7 +35,7 @@ impl RealPorts {
             ),
             Network::Solana => {
                 let why = self.solana.gate().closed_reason();
-                // Without a blockhash nobody can sign.
+                // Clients cannot sign without a blockhash.
                 let is_behind = !self.solana.is_up_to_date() || self.solana.recent_blockhash().is_none();
                 let has_payers = !self.solana.status().fee_payers.is_empty();
                 (
@@ -56,7 +56,8 @@ impl RealPorts {
         }
     }
 
-    /// Checks the chains again whose ports were opened without a check, until each fits the settings; then it is used.
+    /// Verifies again the chains whose ports were opened without verification, until each matches the settings and is
+    /// used.
     pub fn recheck(&self, checks: Checks) {
         for (network, checks) in [(Network::Base, checks.base), (Network::Solana, checks.solana)] {
             let gate = self.gate(network).clone();
@@ -76,7 +77,7 @@ impl RealPorts {
         }
     }
 
-    /// Tells the log when a network begins or ends to take payments.
+    /// Logs when a network stops or resumes accepting payments.
     pub(super) fn log_changes(self: &Arc<Self>) {
         let ports = Arc::downgrade(self);
         let telling = Supervised::start("tells the log which networks take payments", move || {
@@ -96,20 +97,20 @@ impl RealPorts {
     }
 }
 
-/// What the log was told: since when a network takes no payments, by the process's clock, and why.
+/// The logged state: since when a network accepts no payments (process time, in milliseconds), and why.
 #[derive(Default)]
 struct LoggedAvailability(HashMap<Network, (u64, Cow<'static, str>)>);
 
-/// A line of the log.
+/// A log line.
 #[derive(Debug, PartialEq, Eq)]
 enum Change {
     Stopped {
         reason: Cow<'static, str>,
     },
     Resumed {
-        /// How long it lasted.
+        /// Duration of the interruption.
         seconds: u64,
-        /// Why payments were refused at first.
+        /// Why payments were rejected at first.
         reason: Cow<'static, str>,
     },
 }
@@ -147,7 +148,7 @@ impl LoggedAvailability {
 mod tests {
     use super::*;
 
-    // Checks: one line when a network stops, one when it resumes, each network for itself.
+    // Checks: one line when a network stops and one when it resumes, separately for each network.
     #[test]
     fn a_network_that_stops_is_told_once_and_so_is_its_return() {
         let mut told = LoggedAvailability::default();

@@ -1,4 +1,4 @@
-//! How the real chains and the keys that pay fees there are, for the operator's monitoring.
+//! Status of the real chains and of the keys that pay fees, for monitoring.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,53 +11,53 @@ use super::RealPorts;
 use crate::settlement::facilitator::{FacilitatorList, FacilitatorStats};
 use crate::settlement::precheck_counters::PrecheckStats;
 
-/// A balance that cannot be read in so long is left out: monitoring does not wait for a chain.
+/// Timeout of a balance query. Without a response the balance is omitted: monitoring does not wait for a chain.
 const BALANCE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One chain. Fees are in gwei on Base and in lamports on Solana.
+/// Status of one chain. Fees are in gwei on Base and in lamports on Solana.
 #[derive(Clone, Debug)]
 pub struct ChainStats {
-    /// Which.
+    /// Network of this chain.
     pub network: Network,
     /// The newest block or slot that was read; `None` before the first.
     pub height: Option<u64>,
-    /// How long ago that block was made, by the chain's clock; on Solana how long ago the newest was read. In milliseconds.
+    /// Age of that block by the chain's clock; on Solana the time since the newest slot was read. In milliseconds.
     pub age_ms: Option<u64>,
-    /// The newest block or slot up to which two endpoints have shown the same; `None` with one endpoint.
+    /// The newest block or slot up to which two endpoints agree; `None` with one endpoint.
     pub cross_checked: Option<u64>,
-    /// Blocks or transactions that were read again because two endpoints showed other movements, since the start.
+    /// Blocks or transactions that were read again because two endpoints showed other transfers, since the start.
     pub mismatches: u64,
-    /// Whether new payments are taken on it.
+    /// Whether the chain accepts new payments.
     pub accepts_payments: bool,
-    /// In the order of the settings.
+    /// Endpoints in the order of the settings.
     pub endpoints: Vec<EndpointStatus>,
     /// Gas keys or fee payers.
     pub keys: Vec<FeeKey>,
     /// Fees charged since the start.
     pub fees_spent: u64,
-    /// Of these, what was paid for payments that did not settle by it.
+    /// The part of them for payments that did not settle.
     pub fees_lost: u64,
-    /// What an operator should look at, since the start; the log says what.
+    /// Alarms for an operator since the start; the log has the details.
     pub alarms: u64,
     /// Checks of payments before their claims, since the start.
     pub prechecks: PrecheckStats,
-    /// In the order of the settings.
+    /// Facilitators in the order of the settings.
     pub facilitators: Vec<FacilitatorStats>,
 }
 
-/// A key of ours that pays fees.
+/// One of our keys that pay fees.
 #[derive(Clone, Debug)]
 pub struct FeeKey {
-    /// Its address.
+    /// Address of the key.
     pub address: String,
-    /// What it has, in gwei or lamports; `None` if that could not be read.
+    /// Balance in gwei or lamports; `None` if it could not be read.
     pub balance: Option<u64>,
-    /// Payments or transactions that it has under way.
+    /// Payments or transactions in flight with this key.
     pub in_flight: u64,
 }
 
 impl RealPorts {
-    /// Both chains as they are now. Reads the balances of the gas keys from the chain, all else from memory.
+    /// Current status of both chains. Reads the balances of the gas keys from the chain, everything else from memory.
     pub async fn stats(&self) -> [ChainStats; 2] {
         [self.base_stats().await, self.solana_stats()]
     }

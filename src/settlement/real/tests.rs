@@ -76,7 +76,8 @@ fn chains() -> RealChains {
     }
 }
 
-// Aim: what the settings say of both chains is what the ports are opened with; managed wallets on Base are kept from the start.
+// Checks: the ports open with the settings of both chains; transfers of managed wallets on Base are recorded from the
+// start.
 #[test]
 fn the_ports_are_opened_with_what_the_settings_say() {
     let RealChains { base, solana, .. } = chains();
@@ -108,7 +109,8 @@ fn the_ports_are_opened_with_what_the_settings_say() {
     assert_eq!((of(100_000_000), of(100_000_001)), (Depth::Slots(11), Depth::Finalized));
 }
 
-// Aim: each network has a key of its own or a facilitator to pay for transactions; with a facilitator the port opens without a key.
+// Checks: each network needs a key or a facilitator that pays for transactions. With a facilitator the port opens
+// without a key.
 #[test]
 fn somebody_pays_for_transactions() {
     assert!(unpaid(&chains()).is_ok());

@@ -1,4 +1,4 @@
-//! One sandbox chain: the ledger, its file, its clock, its faults. Every answer waits until what it rests on is durable.
+//! One sandbox chain: ledger, file, clock and faults. A response waits until the records behind it are durable.
 
 mod empty;
 mod shared_transaction;
@@ -38,17 +38,15 @@ pub(crate) struct SandboxChain {
     empty: EmptyWallets,
 }
 
-/// What a call decides under the lock.
 pub(crate) struct ChainState {
     pub(crate) ledger: ChainLedger,
     /// Empty on Base.
     pub(crate) hashes: Blockhashes,
-    /// How long a transfer that has landed is only seen, in milliseconds of the chain's clock.
+    /// Time from settlement until a transfer is final, in milliseconds of the chain's clock.
     final_after_ms: u64,
 }
 
 impl ChainState {
-    /// How sure a transfer is that is on the chain now.
     pub(crate) fn finality(&self, now: Timestamp, landed: &ChainTransfer) -> Finality {
         let may_drop = self.ledger.may_reorg(&landed.key);
         match may_drop || now < landed.at.plus_ms(self.final_after_ms) {
@@ -66,18 +64,17 @@ impl ChainState {
     }
 }
 
-/// A payment whose signatures hold; the rest is checked against the chain at the moment of execution.
+/// A payment with valid signatures. All other rules are checked at the moment of execution.
 #[derive(Clone)]
 pub(crate) struct TransferIntent {
     pub(crate) key: ReplayKey,
     pub(crate) to: TransferTarget,
     pub(crate) amount: Usdc,
-    /// Empty where the chain gives the id.
+    /// Empty if the chain assigns the id.
     pub(crate) transaction: String,
     pub(crate) validity: Validity,
 }
 
-/// Where the money goes.
 #[derive(Clone)]
 pub(crate) enum TransferTarget {
     Wallet(Wallet),
@@ -91,12 +88,10 @@ pub(crate) enum Validity {
     Blockhash([u8; 32]),
 }
 
-/// How an execution ended.
 #[derive(Debug)]
 pub(crate) enum ExecutionResult {
-    /// Moved now.
     Executed(String, Finality),
-    /// This very payment had landed before, by whoever.
+    /// The payment had already settled, submitted by any client.
     AlreadyExecuted(String, Finality),
     Declined(Decline),
 }
@@ -136,14 +131,14 @@ impl SandboxChain {
             let mut secret = [0; 32];
             secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
             secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
-            // Not waited for: every later answer waits for this record too.
+            // Not awaited: every later response waits for this record too.
             let ((), _durable) = chain.transact(|_, _| (vec![LedgerRecord::Genesis(secret)], ()));
         }
         Ok(chain)
     }
 
-    /// Runs a decision at the chain's present: what came due first, then `decide`, whose records are applied and queued
-    /// before anybody else sees the state. The result must not be told before the second value is waited for.
+    /// Executes due events, then `decide`; its records are applied and queued before any other call sees the state.
+    /// Await the second value before the result leaves the chain.
     pub(crate) fn transact<R>(
         &self,
         decide: impl FnOnce(&ChainState, Timestamp) -> (Vec<LedgerRecord>, R),
@@ -158,7 +153,7 @@ impl SandboxChain {
         state.make_blocks(self.network, now);
         let (records, result) = decide(&state, now);
         if self.archive.has_failed() {
-            // Decided without seeing everything: nobody may be told, and nothing comes of it.
+            // The decision was made on incomplete state: the result is not reported and has no consequence.
             return (result, DurablePromise::broken());
         }
         apply(&mut state.ledger, &records);
@@ -171,7 +166,7 @@ impl SandboxChain {
         (result, durable)
     }
 
-    /// The newest block hash and its last valid height. Rests on no record but the first, so it waits for none.
+    /// The newest block hash and its last valid height. Depends only on the first record, so it does not wait.
     pub(crate) fn latest_blockhash(&self) -> ([u8; 32], u64) {
         let mut state = self.state.lock();
         let now = state.ledger.tick(self.clock.now());
@@ -179,13 +174,12 @@ impl SandboxChain {
         state.hashes.latest()
     }
 
-    /// Reads the chain's present, durably.
+    /// Reads the chain's current state, once it is durable.
     pub(crate) async fn read<R>(&self, look: impl FnOnce(&ChainState, Timestamp) -> R) -> Result<R, LogError> {
         let (result, durable) = self.transact(|state, now| (Vec::new(), look(state, now)));
         durable.wait().await.map(|()| result)
     }
 
-    /// A call that can only find nobody at home.
     pub(crate) fn check_reachable(&self, operation: &'static str, payer: &Wallet) -> Result<(), PortError> {
         match self.faults.take(ChainCall::Read, payer) {
             Some(_) => Err(unreachable(operation)),
@@ -193,12 +187,11 @@ impl SandboxChain {
         }
     }
 
-    /// From when on a transfer that has landed is final.
     pub(crate) fn finalize_after(&self, after: Duration) {
         self.state.lock().final_after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
     }
 
-    /// Stops or resumes every execution; what is held lands when resumed, if it is still valid then.
+    /// Stops or resumes all executions. Held transfers settle on resume if they are still valid.
     pub(crate) fn hold(&self, held: bool) {
         self.held.send_replace(held);
     }
@@ -207,8 +200,7 @@ impl SandboxChain {
         *self.held.borrow()
     }
 
-    /// Takes a payment into the mempool and answers with its outcome. Once called it runs to its end even if the
-    /// caller goes away, as a broadcast transaction would.
+    /// Adds a payment to the mempool and returns its outcome. Like a broadcast, it completes without its caller.
     pub(crate) async fn submit(self: Arc<Self>, intent: TransferIntent) -> Result<SubmitResult, PortError> {
         let running = tokio::spawn(async move { self.run(intent).await });
         running
@@ -227,7 +219,7 @@ impl SandboxChain {
             _ => {}
         }
         let mut held = self.held.subscribe();
-        // The sender lives as long as the chain, so this ends only when resumed.
+        // The sender lives as long as the chain, so this ends only on resume.
         let _ = held.wait_for(|held| !*held).await;
         let (executed, durable) = self.transact(|state, now| self.execute(state, now, &intent, fault.as_ref()));
         durable.wait().await.map_err(|e| response_lost(&e.to_string()))?;
@@ -252,7 +244,6 @@ impl SandboxChain {
         Some(fault.clone())
     }
 
-    /// The chain's own rules, and the fault if there is one.
     pub(crate) fn execute(
         &self,
         state: &ChainState,
@@ -275,7 +266,7 @@ impl SandboxChain {
     ) -> Result<(Vec<LedgerRecord>, ExecutionResult), Decline> {
         let to = resolve(state, &intent.to)?;
         if let Some(landed) = state.ledger.find(&intent.key) {
-            // Somebody else may have submitted it first: the same transfer is this payment, another is not.
+            // Another party may have submitted it first. If recipient and amount match, it is this payment.
             return if landed.to == to && landed.amount == intent.amount {
                 let finality = state.finality(now, &landed);
                 Ok((
@@ -317,7 +308,7 @@ impl SandboxChain {
                 ))
             }
             _ => {
-                // The id of a transaction that a payer has signed is its own.
+                // The id of a transaction signed by the payer is the payer's signature.
                 let (transfer, index) = self.assign_position(transfer, intent.transaction.is_empty());
                 let mut records = state.ledger.transfer_in_shared(&transfer, index)?;
                 let mut finality = state.finality(now, &transfer);
@@ -347,7 +338,7 @@ impl SandboxChain {
     }
 }
 
-/// The wallet behind a target; a token account that nobody here has does not exist.
+/// The wallet of a target. A token account that no known wallet owns does not exist.
 pub(crate) fn resolve(state: &ChainState, target: &TransferTarget) -> Result<Wallet, Decline> {
     match target {
         TransferTarget::Wallet(wallet) => Ok(*wallet),
@@ -368,7 +359,6 @@ fn check_validity(state: &ChainState, now: Timestamp, validity: &Validity) -> Re
     }
 }
 
-/// Whether a payment that is valid now still is at a later time.
 fn valid_at(state: &ChainState, due: Timestamp, validity: &Validity) -> bool {
     match validity {
         Validity::Evm(authorization) => evm::check_time(authorization, due).is_ok(),
@@ -382,7 +372,7 @@ fn valid_at(state: &ChainState, due: Timestamp, validity: &Validity) -> bool {
 fn apply(ledger: &mut ChainLedger, records: &[LedgerRecord]) {
     for record in records {
         if let Err(error) = ledger.apply(record) {
-            // The records came from this ledger a moment ago under the same lock.
+            // The records were made by this ledger under the same lock.
             tracing::error!(error, "sandbox ledger refused its own record");
         }
     }

@@ -1,4 +1,4 @@
-//! What USDC on Base checks of an EIP-3009 authorization, checked again from nothing: the chain trusts no caller.
+//! The checks of USDC on Base for an EIP-3009 authorization. The chain trusts no caller and repeats all of them.
 
 use purser_actors::id::Wallet;
 use purser_actors::port::{Decline, EvmAuthorization, Timestamp};
@@ -11,11 +11,11 @@ use super::ledger::{ReplayKey, decline};
 use crate::sandbox::keys::evm_address;
 use crate::settlement::chain::Acceptance;
 
-/// The token of this ledger, by its EIP-712 name and version: never those of USDC on Base, so that nothing which is signed
-/// for it is worth anything there.
+/// EIP-712 name and version of this ledger's token. They differ from those of USDC on Base, so a signature for the
+/// sandbox is worthless there.
 const TOKEN: (&[u8], &[u8]) = (b"Purser Sandbox USDC", b"2");
-/// Where it is: at USDC's own address for those who sign what they are told, and at one of its own for those who know
-/// USDC's address by its own name.
+/// Addresses of the token. Clients that sign what the challenge names use USDC's own address. Clients that know the
+/// name of USDC at that address use the other one.
 const CONTRACTS: [[u8; 20]; 2] = [
     [
         0x83, 0x35, 0x89, 0xfc, 0xd6, 0xed, 0xb6, 0xe0, 0x8f, 0x4c, 0x7c, 0x32, 0xd4, 0xf7, 0x1b, 0x54, 0xbd, 0xa0,
@@ -27,7 +27,7 @@ const CONTRACTS: [[u8; 20]; 2] = [
     ],
 ];
 const CHAIN_ID: u64 = 8453;
-/// Half of the curve's order, big-endian: the contract refuses an `s` above it.
+/// Half of the curve's order, big-endian: the contract rejects an `s` above it.
 const HALF_ORDER: [u8; 32] = [
     0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x5d, 0x57, 0x6e,
     0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
@@ -40,7 +40,7 @@ pub(crate) const fn key(authorization: &EvmAuthorization) -> ReplayKey {
     }
 }
 
-/// Recovers the signer of the EIP-712 digest and compares it with `from`, under the first of the token's addresses that fits.
+/// Recovers the signer of the EIP-712 digest and compares it with `from`, for each of the token's addresses in order.
 pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), Decline> {
     let at = |contract| verify_signer(authorization, &domain(TOKEN, contract));
     at(&CONTRACTS[0]).or_else(|_| at(&CONTRACTS[1]))
@@ -123,7 +123,7 @@ fn digest(authorization: &EvmAuthorization, domain: &[u8; 32]) -> [u8; 32] {
     hash(&[b"\x19\x01".as_slice(), domain, &transfer].concat())
 }
 
-/// A transaction id for the submission of this key that is the `ordinal`th thing on the chain.
+/// A transaction id for the submission of this key as the chain's `ordinal`th event.
 pub(crate) fn transaction_id(key: &ReplayKey, submitter: &str, ordinal: u64) -> String {
     let text = format!("sandbox transaction {ordinal} by {submitter}");
     let id = hash(&[text.as_bytes(), &key.payer.key(), &key.nonce].concat());
@@ -160,7 +160,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::payment::Token;
 
-    /// Signs as a wallet would.
+    /// Signs like a wallet.
     pub(crate) fn signed(
         secret: [u8; 32],
         to: [u8; 20],
@@ -194,8 +194,8 @@ pub(crate) mod tests {
         authorization.signature = bytes.into();
     }
 
-    // A payment that the stock client made of real USDC verifies under the real token's domain: the digest is the standard's, not
-    // merely our own. This ledger takes it for nothing, under either of its own token's addresses.
+    // A stock client's payment in real USDC verifies under the real token's domain, so the digest follows the standard.
+    // This ledger rejects it under both of its own token's addresses.
     #[test]
     fn case_90_the_digest_is_the_standards_and_the_domain_is_not_the_real_tokens() {
         let array = |text: &str| -> [u8; 32] { hex::decode(text).unwrap().try_into().unwrap() };
@@ -227,7 +227,7 @@ pub(crate) mod tests {
         assert_eq!(ours, told, "what challenges name is what is checked");
     }
 
-    // case_14: any change of what was signed, a high s and an odd v are refused.
+    // case_14: any change to the signed fields, a high s and an odd v are rejected.
     #[test]
     fn case_14_only_the_payers_own_low_s_signature_counts() {
         let good = signed([5; 32], [8; 20], Usdc::from_atomic(7), (0, 100), 1);
@@ -254,7 +254,8 @@ pub(crate) mod tests {
             bytes[64] = 55 - bytes[64];
         });
         assert!(check_signature(&high).is_err(), "the twin with a high s");
-        // A contract wallet's, of any length but a key's: refused by the code of a wrong signature.
+        // A contract wallet's signature may have any length except a key's; it is rejected with the code of a wrong
+        // signature.
         for length in [0, 64, 66, EvmSignature::MAX_BYTES] {
             let long = EvmSignature::new(&vec![27; length]).unwrap();
             let of_contract = EvmAuthorization {
@@ -266,8 +267,8 @@ pub(crate) mod tests {
         }
     }
 
-    // case_14: a contract wallet's signature is its owner's over the payment from the wallet; another owner's, one over another
-    // payment, one from the owner's own address and any other length are not, and no other address is a contract.
+    // case_14: a contract wallet accepts its owner's signature of the payment from the wallet. It rejects another
+    // owner, another payment, the owner's own address as payer, and any other length. No other address is a contract.
     #[test]
     fn case_14_a_contract_wallet_accepts_its_owners_signature_alone() {
         let of_owner = |secret: [u8; 32], value: u64| {
@@ -311,7 +312,7 @@ pub(crate) mod tests {
             .to_secret_bytes()
     }
 
-    // case_6: the window is open at both ends.
+    // case_6: both ends of the window are exclusive.
     #[test]
     fn case_06_the_window_is_exclusive_at_both_ends() {
         let authorization = signed([5; 32], [8; 20], Usdc::from_atomic(7), (100, 200), 1);

@@ -1,4 +1,4 @@
-//! What the sandbox's chains can be told to do wrong. Held in memory: a restart makes them well again.
+//! Fault injection of the sandbox's chains. Held in memory: a restart clears all faults.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,63 +6,63 @@ use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 
-/// A way to fail.
+/// A fault of a sandbox chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainFault {
-    /// The submission is refused with this reason and nothing lands.
+    /// The submission is declined with this reason, and nothing settles.
     Decline {
         /// `errorReason` of the contract.
         reason: String,
     },
-    /// The submission is refused as if the balance were too low.
+    /// The submission is declined as if the balance were too low.
     Insufficient,
-    /// Nothing answers: every call fails before it does anything.
+    /// Every call fails before it has an effect.
     Unreachable,
-    /// The submission takes so long, and then goes its way.
+    /// The submission is delayed by this time and then continues normally.
     Slow {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         ms: u64,
     },
-    /// The transfer lands and the answer to it is lost.
+    /// The transfer settles, and the response is lost.
     LoseResponse,
-    /// The submission is refused, and the transfer lands all the same after this time if its validity allows.
+    /// The submission is declined, but the transfer settles after this time if it is still valid.
     FailThenLand {
-        /// In milliseconds of the chain's clock.
+        /// Delay in milliseconds of the chain's clock.
         after_ms: u64,
     },
-    /// The submission succeeds, and a reorganisation drops the transfer after this time.
+    /// The submission succeeds, and a reorg drops the transfer after this time.
     Reorg {
-        /// In milliseconds of the chain's clock.
+        /// Delay in milliseconds of the chain's clock.
         after_ms: u64,
     },
-    /// Somebody who saw the payment submits it first.
+    /// An observer of the payment submits it first.
     FrontRun,
-    /// The same as `Drop`, by a reorganisation that is deeper than what counts as final: the transfer is shown as final before.
+    /// Like `Reorg`, but deeper than the finality depth: the transfer is shown as final before.
     DropFinal {
-        /// In milliseconds of the chain's clock.
+        /// Delay in milliseconds of the chain's clock.
         after_ms: u64,
     },
 }
 
 impl ChainFault {
-    /// Its name on the sandbox desk.
+    /// Name of the fault in the sandbox API.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Decline { .. } => "decline",
             Self::Insufficient => "insufficient",
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::LoseResponse => "lose_answer",
+            Self::LoseResponse => "lose_response",
             Self::FailThenLand { .. } => "fail_then_land",
-            Self::Reorg { .. } => "drop",
-            Self::FrontRun => "preempt",
+            Self::Reorg { .. } => "reorg",
+            Self::FrontRun => "front_run",
             Self::DropFinal { .. } => "drop_final",
         }
     }
 }
 
-/// Payments of exactly these amounts of atomic USDC always meet a fault, so that a client can be tried without
-/// the desk. They clash with none of the issuer's magic amounts.
+/// Payments of exactly these amounts of atomic USDC always meet a fault, so that clients can be tested without the
+/// sandbox API. The amounts differ from all magic amounts of the issuer.
 pub fn magic_amounts() -> [(Usdc, ChainFault, &'static str); 7] {
     let usdc = Usdc::from_atomic;
     [
@@ -106,28 +106,28 @@ pub fn magic_amounts() -> [(Usdc, ChainFault, &'static str); 7] {
     ]
 }
 
-/// A fault with whom it meets and how often.
+/// A fault, the payer that it applies to, and how often it occurs.
 #[derive(Clone, Debug)]
 pub struct FaultRule {
-    /// Only this payer, or everybody.
+    /// The payer that it applies to; `None` for all.
     pub wallet: Option<Wallet>,
-    /// What goes wrong.
+    /// The fault to inject.
     pub fault: ChainFault,
-    /// How often it still happens; `None` is until cleared.
+    /// How many more times it occurs; `None` until cleared.
     pub remaining: Option<u32>,
 }
 
-/// The rules of one chain, first come first served.
+/// The rules of one chain. The first rule that matches applies.
 #[derive(Debug, Default)]
 pub(crate) struct ChainFaults {
     rules: Mutex<Vec<FaultRule>>,
     injected: AtomicU64,
 }
 
-/// Which call is asking.
+/// The kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChainCall {
-    /// `prepare` and `lookup`: they can only find nobody at home.
+    /// `prepare` and `lookup`: only [`ChainFault::Unreachable`] applies to them.
     Read,
     Submit,
 }
@@ -145,7 +145,7 @@ impl ChainFaults {
         self.rules.lock().clone()
     }
 
-    /// How many calls met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub(crate) fn injected(&self) -> u64 {
         self.injected.load(Ordering::Relaxed)
     }
@@ -154,7 +154,7 @@ impl ChainFaults {
         self.injected.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The fault that this call meets, used up once.
+    /// The fault of this call; decrements its count.
     pub(crate) fn take(&self, stage: ChainCall, payer: &Wallet) -> Option<ChainFault> {
         let mut rules = self.rules.lock();
         let place = rules.iter().position(|rule| {
@@ -178,7 +178,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
 
-    // A rule meets only its wallet, only so often, and reads meet nothing but silence.
+    // A rule applies only to its wallet and only as often as set. Reads only meet `Unreachable`.
     #[test]
     fn rules_are_used_up_in_order() {
         let (alice, bob) = (Wallet::Evm([1; 20]), Wallet::Evm([2; 20]));

@@ -1,4 +1,4 @@
-//! The chains seen from outside: what a reconciliation, the sandbox desk or a test asks.
+//! Inspection and control of the sandbox chains, for reconciliation, the sandbox API and tests.
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
@@ -15,56 +15,56 @@ use crate::sandbox::keys::treasury;
 /// A transfer that is or was on a sandbox chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct SandboxTransfer {
-    /// Its place in the chain's history, from 1: the cursor for the next page.
+    /// Position in the chain's history, from 1: the cursor for the next page.
     pub position: u64,
-    /// The transaction's id.
+    /// Transaction id.
     pub id: String,
-    /// Which transfer in the transaction, from 0.
+    /// Index of the transfer in its transaction, from 0.
     pub index: u32,
     /// `base` or `solana`.
     pub network: &'static str,
     /// Payer's address.
     pub from: String,
-    /// Recipient's address: the wallet, on Solana too.
+    /// Recipient's address; on Solana also the wallet's address.
     pub to: String,
-    /// Atomic USDC.
+    /// Amount in atomic USDC.
     pub amount: u64,
-    /// Hex: the EIP-3009 nonce, or the SHA-256 of the Solana message.
+    /// In hex: the EIP-3009 nonce, or the SHA-256 of the Solana message.
     pub nonce_or_message: String,
-    /// Milliseconds since the epoch, on the chain's clock.
+    /// Time in milliseconds since the Unix epoch, by the chain's clock.
     pub at: u64,
-    /// A reorganisation removed it again.
+    /// Whether a reorg removed the transfer.
     pub reorged: bool,
 }
 
-/// One chain at a glance.
+/// Summary of one chain.
 #[derive(Clone, Debug)]
 pub struct SandboxChainSummary {
-    /// Which.
+    /// Network of the chain.
     pub network: Network,
-    /// Where the service is paid.
+    /// The wallet that receives payments to the service.
     pub treasury: Wallet,
-    /// What the treasury holds.
+    /// Balance of the treasury.
     pub treasury_balance: Usdc,
-    /// All test USDC ever made here; the sum of all balances.
+    /// All test USDC ever created on this chain; equal to the sum of all balances.
     pub minted: Usdc,
-    /// Wallets that ever held or moved something.
+    /// Number of wallets that ever held or moved USDC.
     pub wallets: usize,
-    /// Transfers in the history, dropped ones included.
+    /// Number of transfers in the history, including dropped ones.
     pub transfers: usize,
-    /// Whether executions are held back.
+    /// Whether executions are on hold.
     pub held: bool,
-    /// The faults waiting for a payment.
+    /// The active fault rules.
     pub rules: Vec<FaultRule>,
-    /// Calls that met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
 impl SandboxSettlement {
-    /// What a wallet can spend on its chain. A wallet never seen before shows its grant.
+    /// Available balance of a wallet on its chain. A wallet that was never seen shows its grant.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, LogError> {
         self.chain(wallet.network())
             .read(|state, _| state.ledger.balance(wallet))
@@ -74,7 +74,7 @@ impl SandboxSettlement {
     /// Transfers on a network after a position (0 is the beginning), oldest first, at most `limit`.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn transfers(
         &self,
         network: Network,
@@ -101,10 +101,11 @@ impl SandboxSettlement {
             .await
     }
 
-    /// Whether a wallet can be sent USDC: on Solana, once its token account exists, which is when it was first seen here.
+    /// Whether a wallet can receive USDC. On Solana its token account must exist; it is created when the wallet is
+    /// first seen.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn has_account(&self, wallet: &Wallet) -> Result<bool, LogError> {
         let Wallet::Solana(owner) = wallet else { return Ok(true) };
         let account = svm::token_account(owner);
@@ -112,7 +113,7 @@ impl SandboxSettlement {
         read.await
     }
 
-    /// What left a wallet in a span of time and stayed.
+    /// Outgoing transfers of a wallet in a span of time, without those removed by a reorg.
     pub(super) async fn outgoing_from(
         &self,
         from: Wallet,
@@ -143,20 +144,20 @@ impl SandboxSettlement {
         }
     }
 
-    /// Whether Solana has a transfer out of the treasury under this id.
+    /// Whether Solana has a transfer out of the treasury with this id.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, LogError> {
         let ours = treasury(Network::Solana);
         let left = self.outgoing_from(ours, Timestamp(0), Timestamp(u64::MAX)).await?;
         Ok(left.iter().any(|departure| departure.transaction == transaction))
     }
 
-    /// One chain's totals and settings.
+    /// Totals and settings of one chain.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn state(&self, network: Network) -> Result<SandboxChainSummary, LogError> {
         let chain = self.chain(network);
         let treasury = treasury(network);
@@ -175,10 +176,11 @@ impl SandboxSettlement {
             .await
     }
 
-    /// Gives a wallet test USDC on top of its grant; answers its new balance, or why the amount does not fit.
+    /// Credits a wallet with test USDC in addition to its grant. Returns the new balance, or why the amount does not
+    /// fit.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Result<Usdc, Decline>, LogError> {
         let chain = self.chain(wallet.network());
         let (result, durable) = chain.transact(|state, _| match state.ledger.fund(wallet, amount) {
@@ -192,11 +194,11 @@ impl SandboxSettlement {
         }
     }
 
-    /// Moves money from one wallet to another of the same chain by a plain transfer, which nobody authorized as a payment is; answers
-    /// the receiver's new balance, or why it was refused.
+    /// Moves funds between two wallets of one chain by a plain transfer, without a payment authorization. Returns the
+    /// recipient's new balance, or why the transfer was declined.
     ///
     /// # Errors
-    /// When the chain's file has stopped.
+    /// When the log of the chain has stopped.
     pub async fn transfer_plain(
         &self,
         (from, to): (Wallet, Wallet),
@@ -212,12 +214,12 @@ impl SandboxSettlement {
         }
     }
 
-    /// Has whatever lands on a chain from now on share one transaction, where its id is the chain's to give; or not any more.
+    /// Sets whether further transfers share one transaction. Only applies if the chain assigns the transaction id.
     pub fn set_shared_transaction(&self, network: Network, together: bool) {
         self.chain(network).set_shared_transaction(together);
     }
 
-    /// The payment that a signed Solana transaction makes; `None` for what is none.
+    /// The payment in a signed Solana transaction; `None` if it contains none.
     pub fn read_signed(wire: &[u8]) -> Option<SolanaTransfer> {
         let transaction = Transaction::parse(wire).ok()?;
         let transfer = svm::read_transfer(&transaction).ok()?;
@@ -235,14 +237,14 @@ impl SandboxSettlement {
         self.chain(network).faults.add(rule);
     }
 
-    /// Makes a chain well again and resumes it.
+    /// Clears all faults of a chain and resumes it.
     pub fn clear_faults(&self, network: Network) {
         self.chain(network).faults.clear();
         self.chain(network).hold(false);
         self.chain(network).set_shared_transaction(false);
     }
 
-    /// Holds every execution of a chain back, or lets them go on. What is held lands when resumed if still valid.
+    /// Holds or resumes all executions of a chain. On resume, held transfers settle if they are still valid.
     pub fn hold(&self, network: Network, held: bool) {
         self.chain(network).hold(held);
     }

@@ -1,8 +1,8 @@
-//! The one ledger behind both sandbox chains. Pure: time and facts come in, records come out; [`Ledger::apply`]
-//! is the only thing that changes it, live and on replay. What landed lies in an archive; the rest is here.
+//! The ledger of a sandbox chain. No I/O: time and facts are the input, records the output. Only [`ChainLedger::apply`]
+//! changes it, live and on replay. Settled transfers are in an archive; everything else is in memory.
 //!
-//! Test dollars appear by grant (a wallet's first sight) or by the faucet and are never destroyed, so the sum of
-//! all balances is always what was made.
+//! Test dollars are created by a grant (when a wallet is first seen) or by the faucet and are never destroyed. The sum
+//! of all balances is therefore the amount created.
 
 mod archive;
 mod history;
@@ -17,7 +17,7 @@ use self::archive::{key_hash, reorg_key_hash};
 use super::svm::token_account;
 use crate::sandbox::archive::RecordBuffer;
 
-/// What the chain consumes once: the payer with its EIP-3009 nonce on Base, the payer with the message hash on Solana.
+/// The key that the chain consumes once. Base: payer and EIP-3009 nonce. Solana: payer and message hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub(crate) struct ReplayKey {
     pub(crate) payer: Wallet,
@@ -34,14 +34,14 @@ pub(crate) struct ChainTransfer {
     pub(crate) at: Timestamp,
 }
 
-/// Something that will happen by itself.
+/// A scheduled change.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(crate) enum ScheduledEvent {
-    /// The transfer lands although its submission was declined.
+    /// The transfer settles although its submission was declined.
     Settle(ChainTransfer),
-    /// The landed transfer is dropped by a reorganisation.
+    /// A reorg drops the settled transfer.
     Reorg(ReplayKey),
-    /// The same, though it was final.
+    /// A reorg drops the settled transfer although it was final.
     DropFinal(ReplayKey),
 }
 
@@ -54,12 +54,12 @@ impl ScheduledEvent {
     }
 }
 
-/// What the file holds.
+/// A record of the ledger's file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(crate) enum LedgerRecord {
-    /// The chain's own randomness: nobody can name a block hash before its time.
+    /// The chain's secret randomness: no block hash can be predicted.
     Genesis([u8; 32]),
-    /// Test dollars made; `grant` marks the wallet's one first-sight grant.
+    /// Test dollars were created; `grant` marks the wallet's one initial grant.
     Funded {
         wallet: Wallet,
         amount: Usdc,
@@ -70,7 +70,7 @@ pub(crate) enum LedgerRecord {
         due: Timestamp,
         plan: ScheduledEvent,
     },
-    /// A plan that came due and could not happen any more.
+    /// A scheduled change was due but no longer possible.
     Expired {
         due: Timestamp,
         key: ReplayKey,
@@ -79,16 +79,16 @@ pub(crate) enum LedgerRecord {
         key: ReplayKey,
         at: Timestamp,
     },
-    /// A transfer beside others in its transaction.
+    /// A transfer in a transaction with other transfers.
     TransferredInShared {
         transfer: ChainTransfer,
-        /// Its place there, from 1.
+        /// Index in the transaction, from 1.
         index: u32,
     },
 }
 
 impl LedgerRecord {
-    /// The transfer that it is of, and its place in its transaction.
+    /// The transfer of this record, and its index in the transaction.
     const fn transferred(&self) -> Option<(&ChainTransfer, u32)> {
         match self {
             Self::Transferred(transfer) => Some((transfer, 0)),
@@ -104,13 +104,13 @@ struct Account {
     granted: bool,
 }
 
-/// A transfer with its fate.
+/// A settled transfer and its current state.
 #[derive(Clone, Debug)]
 pub(crate) struct SettledTransfer {
     pub(crate) transfer: ChainTransfer,
-    /// Its place in its transaction.
+    /// Index in its transaction.
     pub(crate) index: u32,
-    /// Whether a reorganisation removed it again.
+    /// Whether a reorg has removed it.
     pub(crate) reorged: bool,
 }
 
@@ -122,16 +122,16 @@ pub(crate) struct ChainLedger {
     accounts: HashMap<Wallet, Account>,
     /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here.
     token_accounts: HashMap<[u8; 32], Wallet>,
-    /// Everything that ever landed or was dropped, in order.
+    /// Every transfer that was settled or dropped, in order.
     buffer: RecordBuffer<LedgerRecord>,
     plans: BTreeMap<(Timestamp, ReplayKey), ScheduledEvent>,
     minted: Usdc,
-    /// Chain time never runs backwards, whatever the wall clock does.
+    /// Chain time never runs backwards, even if the wall clock does.
     now: Timestamp,
 }
 
 impl ChainLedger {
-    /// `grant` is what a wallet other than the treasury starts with.
+    /// Creates a ledger. `grant` is the initial balance of every wallet except the treasury.
     pub(crate) fn new(grant: Usdc, treasury: Wallet) -> Self {
         let mut ledger = Self {
             grant,
@@ -157,18 +157,18 @@ impl ChainLedger {
         self.accounts.entry(wallet).or_default()
     }
 
-    /// Whose Solana token account this is, if it exists.
+    /// The owner of a Solana token account, if the account exists.
     pub(crate) fn owner_of(&self, account: &[u8; 32]) -> Option<Wallet> {
         self.token_accounts.get(account).copied()
     }
 
-    /// Takes the wall clock into account and gives the chain's time.
+    /// Updates the chain's time from the wall clock and returns it.
     pub(crate) fn tick(&mut self, wall: Timestamp) -> Timestamp {
         self.now = self.now.max(wall);
         self.now
     }
 
-    /// What a wallet can spend. A wallet never seen has its grant already.
+    /// The available balance of a wallet. A wallet that was never seen already has its grant.
     pub(crate) fn balance(&self, wallet: &Wallet) -> Usdc {
         let account = self.accounts.get(wallet).copied().unwrap_or_default();
         account
@@ -186,13 +186,13 @@ impl ChainLedger {
         }
     }
 
-    /// The live transfer of a key.
+    /// The current transfer of a key.
     pub(crate) fn find(&self, key: &ReplayKey) -> Option<ChainTransfer> {
         let last = self.settled_transfers(key).pop()?;
         (!last.reorged).then_some(last.transfer)
     }
 
-    /// Every transfer of a key, oldest first: all but the last are dropped.
+    /// All transfers of a key, oldest first: all but the last are dropped.
     fn settled_transfers(&self, key: &ReplayKey) -> Vec<SettledTransfer> {
         let mut all: Vec<SettledTransfer> = Vec::new();
         for record in self.buffer.find(key_hash(key)) {
@@ -212,20 +212,20 @@ impl ChainLedger {
         all
     }
 
-    /// Whether a reorganisation hit this key once; it hits none twice.
+    /// Whether a reorg has already hit this key; no key is hit twice.
     pub(crate) fn was_reorganised(&self, key: &ReplayKey) -> bool {
         let mut near = self.buffer.find(reorg_key_hash(key)).into_iter();
         near.any(|record| matches!(record, LedgerRecord::Reorged { key: dropped, .. } if dropped == *key))
     }
 
-    /// Whether a reorganisation is on its way that frees this key again.
+    /// Whether a scheduled reorg will free this key again.
     pub(crate) fn may_reorg(&self, key: &ReplayKey) -> bool {
         self.plans
             .values()
             .any(|plan| matches!(plan, ScheduledEvent::Reorg(dropped) if dropped == key))
     }
 
-    /// How much ever landed.
+    /// The number of transfers ever settled.
     pub(crate) const fn settled_count(&self) -> u64 {
         self.buffer.counted()
     }
@@ -235,12 +235,12 @@ impl ChainLedger {
         self.accounts.keys()
     }
 
-    /// Everything made, which is the sum of all balances.
+    /// Total amount created, equal to the sum of all balances.
     pub(crate) const fn minted(&self) -> Usdc {
         self.minted
     }
 
-    /// The records of a wallet's faucet money.
+    /// The records of crediting a wallet from the faucet.
     pub(crate) fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Vec<LedgerRecord>, Decline> {
         self.balance(&wallet)
             .checked_add(amount)
@@ -266,12 +266,12 @@ impl ChainLedger {
         Ok(if amount == Usdc::ZERO { Vec::new() } else { vec![grant] })
     }
 
-    /// The records of moving the money, if it is there.
+    /// The records of a transfer, if the balance covers it.
     pub(crate) fn transfer(&self, transfer: &ChainTransfer) -> Result<Vec<LedgerRecord>, Decline> {
         self.transfer_in_shared(transfer, 0)
     }
 
-    /// The same of one that has this place in its transaction.
+    /// The same for a transfer with this index in its transaction.
     pub(crate) fn transfer_in_shared(
         &self,
         transfer: &ChainTransfer,
@@ -293,14 +293,14 @@ impl ChainLedger {
         Ok(records)
     }
 
-    /// The records of the earliest plan that is due, if any.
+    /// The records of the earliest scheduled change that is due.
     pub(crate) fn due(&self) -> Option<Vec<LedgerRecord>> {
         let ((due, key), plan) = self.plans.first_key_value().filter(|((due, _), _)| *due <= self.now)?;
         let lapsed = vec![LedgerRecord::Expired { due: *due, key: *key }];
         Some(match plan {
             ScheduledEvent::Settle(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
             ScheduledEvent::Settle(_) => lapsed,
-            // The money may have moved on; a chain would drop what follows too, the sandbox keeps both.
+            // The money may have moved on. A chain would also drop later transfers; the sandbox keeps both.
             ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_)
                 if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) =>
             {
@@ -352,7 +352,7 @@ impl ChainLedger {
     }
 }
 
-/// A refusal in the contract's vocabulary.
+/// A decline with a reason defined by the contract.
 pub(crate) fn decline(reason: &str, message: &str) -> Decline {
     Decline {
         reason: reason.into(),
@@ -360,7 +360,7 @@ pub(crate) fn decline(reason: &str, message: &str) -> Decline {
     }
 }
 
-/// The balance is lower than the amount.
+/// The decline for a balance lower than the amount.
 pub(crate) fn insufficient() -> Decline {
     decline(
         "insufficient_funds",

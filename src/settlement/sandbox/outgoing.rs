@@ -1,4 +1,4 @@
-//! Transfers out of the sandbox's treasury, signed with its published keys as any payer signs.
+//! Transfers out of the sandbox's treasury, signed with its published keys like any payer's.
 
 use purser_actors::port::{Authorization, ErrorKind, OutgoingTransferRequest, PortError};
 
@@ -7,8 +7,8 @@ use super::svm::{BLOCKHASH_VALIDITY_SLOTS, FINALIZED, SLOT_MS};
 use crate::sandbox::keys::treasury_wallet;
 use crate::settlement::outgoing::{SigningContext, VALIDITY_S, sign_transfer};
 
-/// How long anything that is signed here may land, in seconds. A block hash on Solana lives about a minute, and is dead for
-/// good 32 slots later.
+/// Maximum validity of a signature made here, in seconds. On Solana a block hash is valid for about a minute and can
+/// never become valid again 32 slots later.
 pub const MAX_SIGNED_VALIDITY_S: u64 = {
     let on_solana = (BLOCKHASH_VALIDITY_SLOTS + FINALIZED) * SLOT_MS / 1_000 + 1;
     if on_solana > VALIDITY_S { on_solana } else { VALIDITY_S }

@@ -125,6 +125,6 @@ impl ContractWallets for SandboxSettlement {
 }
 
 impl OwnWallets for SandboxSettlement {
-    /// Its chains keep every transfer.
+    /// The sandbox's chains store every transfer.
     fn track(&self, _: &Wallet) {}
 }

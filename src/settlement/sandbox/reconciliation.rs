@@ -1,4 +1,4 @@
-//! What the chains show of the treasury, page by page, for reconciliation.
+//! The treasury's transfers on the sandbox's chains, page by page, for reconciliation.
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{BoxFuture, ChainMovement, Finality, ListCursor, ListPage, PortError, TreasuryList};
@@ -7,10 +7,10 @@ use super::ledger::{ChainTransfer, SettledTransfer};
 use super::{LogError, SandboxSettlement, temporary};
 use crate::sandbox::keys::treasury;
 
-/// Transfers of the chain's history that are read at once.
+/// Maximum number of transfers per read of the chain's history.
 const READ_PAGE: usize = 1_000;
 
-/// As the treasury sees a transfer; `None` for one between others.
+/// A transfer from the treasury's view; `None` if the treasury is not involved.
 fn movement(ours: Wallet, (transfer, index): (ChainTransfer, u32)) -> Option<ChainMovement> {
     let from = transfer.key.payer;
     let other = match (from == ours, transfer.to == ours) {

@@ -1,5 +1,5 @@
-//! The sandbox's chains for whoever acts on them: the bridge, in the same process or in another (`purser provider --chain-of`),
-//! which asks by `POST /sandbox/settlement` of the service whose chains they are.
+//! RPC to the sandbox's chains, for the bridge. It runs in the same process or in another one (`purser serve-providers
+//! --chain-url`). The latter sends `POST /sandbox/chain-rpc` to the service that runs the chains.
 
 use std::time::Duration;
 
@@ -17,63 +17,63 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogError, SandboxSettlement};
 
-/// How long an answer may take.
+/// Request timeout.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest answer.
+/// Maximum response size.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
-/// What chains are asked.
+/// A request to the sandbox's chains.
 #[derive(Clone, Debug, Encode, Decode)]
 pub enum ChainRequest {
-    /// To sign a transfer out of the treasury.
+    /// Sign a transfer out of the treasury.
     Sign {
-        /// What it is for.
+        /// Idempotency key of the transfer.
         key: u128,
-        /// Who receives it.
+        /// The receiving wallet.
         to: Wallet,
-        /// Atomic USDC.
+        /// Amount in atomic USDC.
         amount: u64,
     },
-    /// To make ready what will be sent.
+    /// Prepare a transaction.
     Prepare(Authorization),
-    /// To take it.
+    /// Submit a prepared transaction.
     Submit(Authorization, PreparedTransaction),
-    /// What is there of it.
+    /// Look up the status of a payment.
     Lookup(Authorization, Option<PreparedTransaction>),
-    /// What a wallet holds.
+    /// Read the balance of a wallet.
     Balance(Wallet),
-    /// To give a wallet so much.
+    /// Credit a wallet with this amount of atomic USDC.
     Fund(Wallet, u64),
-    /// Whether this transaction of the treasury is on Solana.
+    /// Whether Solana has this transaction of the treasury.
     HasOutgoingTransfer(String),
 }
 
-/// What chains say.
+/// A response of the sandbox's chains.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum ChainResponse {
-    /// Signed.
+    /// The signed authorization.
     Signed(Authorization),
-    /// Made ready.
+    /// The prepared transaction.
     Ready(PreparedTransaction),
-    /// On the chain, as this transaction.
+    /// On the chain, in this transaction.
     Settled(String, Finality),
-    /// Refused for now, or not made ready since it would be refused.
+    /// Declined for now, or not prepared because it would be declined.
     Declined(Decline),
-    /// Found, as this transaction.
+    /// Found on the chain, in this transaction.
     Confirmed(String, Finality),
-    /// Not found.
+    /// Not found; it may still settle.
     Pending,
-    /// Not found, and it never will be.
+    /// Not found; it can never settle.
     Impossible,
-    /// So much.
+    /// Amount in atomic USDC.
     Amount(u64),
-    /// Yes or no.
+    /// Result of a yes-or-no request.
     Boolean(bool),
 }
 
-/// Chains that can be acted on.
+/// Access to the sandbox's chains, local or remote.
 pub trait ChainRpc: Send + Sync {
-    /// Asks.
+    /// Sends a request and returns its response.
     fn call(&self, asked: ChainRequest) -> BoxFuture<'_, Result<ChainResponse, PortError>>;
 }
 
@@ -81,7 +81,7 @@ impl dyn ChainRpc {
     /// See [`Settlement::sign`](purser_actors::port::Settlement::sign).
     ///
     /// # Errors
-    /// As it has.
+    /// Same as there.
     pub async fn sign(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let OutgoingTransferRequest { key, to, amount } = *transfer;
         let amount = amount.atomic();
@@ -94,7 +94,7 @@ impl dyn ChainRpc {
     /// See [`Settlement::prepare`](purser_actors::port::Settlement::prepare).
     ///
     /// # Errors
-    /// As it has.
+    /// Same as there.
     pub async fn prepare(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
         match self.call(ChainRequest::Prepare(authorization.clone())).await? {
             ChainResponse::Ready(prepared) => Ok(Preparation::Ready(prepared)),
@@ -106,7 +106,7 @@ impl dyn ChainRpc {
     /// See [`Settlement::submit`](purser_actors::port::Settlement::submit).
     ///
     /// # Errors
-    /// As it has.
+    /// Same as there.
     pub async fn submit(
         &self,
         authorization: &Authorization,
@@ -123,7 +123,7 @@ impl dyn ChainRpc {
     /// See [`Settlement::lookup`](purser_actors::port::Settlement::lookup).
     ///
     /// # Errors
-    /// As it has.
+    /// Same as there.
     pub async fn lookup(
         &self,
         authorization: &Authorization,
@@ -138,10 +138,10 @@ impl dyn ChainRpc {
         }
     }
 
-    /// What a wallet can spend.
+    /// Available balance of a wallet.
     ///
     /// # Errors
-    /// When the chain does not answer.
+    /// When the chain does not respond.
     pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, PortError> {
         match self.call(ChainRequest::Balance(*wallet)).await? {
             ChainResponse::Amount(atomic) => Ok(Usdc::from_atomic(atomic)),
@@ -149,18 +149,18 @@ impl dyn ChainRpc {
         }
     }
 
-    /// Gives a wallet test USDC.
+    /// Credits a wallet with test USDC.
     ///
     /// # Errors
-    /// When the chain does not answer.
+    /// When the chain does not respond.
     pub async fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<(), PortError> {
         self.call(ChainRequest::Fund(wallet, amount.atomic())).await.map(drop)
     }
 
-    /// Whether Solana has a transfer out of the treasury under this id.
+    /// Whether Solana has a transfer out of the treasury with this id.
     ///
     /// # Errors
-    /// When the chain does not answer.
+    /// When the chain does not respond.
     pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, PortError> {
         match self
             .call(ChainRequest::HasOutgoingTransfer(transaction.to_owned()))
@@ -215,22 +215,22 @@ impl ChainRpc for SandboxSettlement {
     }
 }
 
-/// The body of `POST /sandbox/settlement`: `purser`'s own encoding of the same version, in Base64.
+/// Body of `POST /sandbox/chain-rpc`: Purser's own encoding in Base64. Client and service must have the same version.
 #[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChainRpcRequest {
-    /// What is asked.
+    /// Encoded request, in Base64.
     pub request: String,
 }
 
-/// Its answer, encoded likewise.
+/// Response to `POST /sandbox/chain-rpc`, encoded like the request.
 #[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChainRpcResponse {
-    /// What the chains say, or why they say nothing.
+    /// Encoded result or error of the chains, in Base64.
     pub response: String,
 }
 
-/// What a chain says, or the kind and the words of its error.
+/// Response of the chains, or the kind and text of its error.
 type EncodedResult = Result<ChainResponse, (u8, String)>;
 
 const KINDS: [ErrorKind; 3] = [ErrorKind::Permanent, ErrorKind::Temporary, ErrorKind::Unknown];
@@ -240,7 +240,7 @@ impl ChainRpcRequest {
         Self { request: text(asked) }
     }
 
-    /// Asks the chains here; nothing when it is no question.
+    /// Executes the request on local chains; `None` if it cannot be decoded.
     pub async fn execute(&self, chains: &SandboxSettlement) -> Option<ChainRpcResponse> {
         let said = chains.execute_request(read(&self.request)?).await;
         let said: EncodedResult = said.map_err(|error| {
@@ -262,19 +262,19 @@ fn read<T: Decode<()>>(text: &str) -> Option<T> {
     (used == bytes.len()).then_some(value)
 }
 
-/// The chains of a service's sandbox.
+/// The chains of another service's sandbox.
 pub struct RemoteChains {
     http: Client,
     settlement: Url,
 }
 
 impl RemoteChains {
-    /// Connects when first asked.
+    /// Creates a client, which connects with the first request.
     ///
     /// # Errors
-    /// When the URL takes no path, or the machine has no means for TLS.
+    /// When the URL cannot have a path, or TLS is not available.
     pub fn connect(service: &Url) -> Result<Self, String> {
-        let settlement = service.join("/sandbox/settlement").map_err(|e| e.to_string())?;
+        let settlement = service.join("/sandbox/chain-rpc").map_err(|e| e.to_string())?;
         let http = crate::outbound::client().no_proxy().timeout(TIMEOUT).build();
         let http = http.map_err(|e| e.to_string())?;
         Ok(Self { http, settlement })

@@ -1,7 +1,7 @@
-//! The few Solana JSON-RPC calls that stock clients make, answered in the cluster's shapes.
+//! The Solana JSON-RPC calls that stock clients make, with the response formats of a cluster.
 //!
-//! A slot is a block here, final at once unless the sandbox is told otherwise, and nothing costs lamports. A fully signed transaction
-//! sent here executes: that is how an observer submits a payment before the service does.
+//! A slot is a block here, final at once unless configured otherwise, and nothing costs lamports. A fully signed
+//! transaction sent here is executed: an observer can submit a payment this way before the service does.
 
 mod account;
 
@@ -17,7 +17,7 @@ use super::{SandboxSettlement, solana_intent};
 
 const VERSION: &str = "3.0.0";
 const GENESIS_HASH: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
-/// Calls in one batch at most.
+/// Maximum number of calls in one batch.
 const BATCH_LIMIT: usize = 100;
 const ACCOUNTS_LIMIT: usize = 100;
 const SIGNATURES_LIMIT: usize = 256;
@@ -50,8 +50,8 @@ fn invalid(message: impl Into<String>) -> RpcError {
 }
 
 impl SandboxSettlement {
-    /// Answers one JSON-RPC 2.0 request of the sandbox's Solana, or a batch of at most 100. The body is the answer
-    /// whatever happens: errors are JSON-RPC errors, for HTTP 200.
+    /// Handles one JSON-RPC 2.0 request of the sandbox's Solana, or a batch of at most 100. Always returns a body:
+    /// errors are JSON-RPC errors with HTTP status 200.
     pub async fn handle_rpc(&self, request: Value) -> Value {
         let Value::Array(batch) = request else {
             return self.answer(&request).await;
@@ -94,7 +94,7 @@ impl SandboxSettlement {
         envelope(id, outcome)
     }
 
-    /// Executes a fully signed transaction at once, as anybody's.
+    /// Executes a fully signed transaction at once, from any client.
     async fn send_transaction(&self, params: &[Value]) -> Result<Value, RpcError> {
         let wire = transaction_bytes(params)?;
         let transaction = read(&wire)?;
@@ -134,7 +134,7 @@ fn envelope(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     }
 }
 
-/// Every call that only reads.
+/// All read-only calls.
 fn call(state: &ChainState, now: Timestamp, method: &str, params: &[Value]) -> Result<Value, RpcError> {
     let slot = now.0 / SLOT_MS;
     let wrap = |value: Value| Ok(json!({ "context": { "slot": slot, "apiVersion": VERSION }, "value": value }));
@@ -151,7 +151,7 @@ fn call(state: &ChainState, now: Timestamp, method: &str, params: &[Value]) -> R
         "isBlockhashValid" => wrap(json!(state.hashes.is_recent(&key(params.first())?))),
         "getMinimumBalanceForRentExemption" => {
             let size = params.first().and_then(Value::as_u64).filter(|s| *s <= 10 << 20);
-            // Solana's own formula: two years' rent of the data and the 128 bytes of an account's header.
+            // Solana's own formula: two years of rent for the data and the 128 bytes of an account's header.
             size.map(|s| json!((s + 128) * 6960))
                 .ok_or_else(|| invalid("Invalid param: size"))
         }
@@ -236,7 +236,7 @@ fn transaction_bytes(params: &[Value]) -> Result<Vec<u8>, RpcError> {
         .and_then(|c| c.get("encoding"))
         .and_then(Value::as_str)
         .unwrap_or("base58");
-    // No spelling of 1,232 bytes is longer; base58 takes time with the square of its length.
+    // No encoding of 1,232 bytes is longer; base58 decoding takes quadratic time.
     if text.len() > 2 * MAX_WIRE {
         return Err(invalid(format!("decoded transaction too large: max: {MAX_WIRE} bytes")));
     }
@@ -297,7 +297,7 @@ fn preflight(failure: &TransactionError) -> RpcError {
     }
 }
 
-/// The chain's refusal as the runtime would have put it.
+/// Converts a decline of the chain to the runtime's error.
 fn error_of(transaction: &Transaction, decline: &Decline) -> TransactionError {
     let index = svm::read_transfer(transaction).map_or(0, |t| t.index);
     match (decline.reason.as_str(), decline.message.as_str()) {
@@ -325,7 +325,7 @@ fn error_json(failure: &TransactionError) -> Value {
     }
 }
 
-/// The runtime's wording of an error.
+/// The runtime's text of an error.
 pub(super) fn describe(failure: &TransactionError) -> String {
     let (index, text) = match failure {
         TransactionError::SignatureFailure => return "Transaction did not pass signature verification".into(),

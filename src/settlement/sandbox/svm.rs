@@ -1,7 +1,7 @@
-//! What Solana checks and does with a USDC payment, checked from the transaction's own bytes.
+//! Rules and execution of a USDC payment on the sandbox's Solana, from the transaction's own bytes.
 //!
-//! The sandbox runs the programs that stock clients put into a payment: compute budget, Token, Memo and
-//! Lighthouse. It executes exactly one `TransferChecked` of USDC a transaction and charges no fees.
+//! The sandbox runs the programs that stock clients use in a payment: compute budget, Token, Memo and Lighthouse. It
+//! executes exactly one `TransferChecked` of USDC per transaction and charges no fees.
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use purser_actors::id::Wallet;
@@ -25,12 +25,12 @@ const TRANSFER_CHECKED: u8 = 12;
 
 /// Slots are 400 ms of the clock.
 pub(crate) const SLOT_MS: u64 = 400;
-/// A transaction may land while its block hash is at most so many slots old.
+/// A transaction may execute while its block hash is at most this number of slots old.
 pub(crate) const BLOCKHASH_VALIDITY_SLOTS: u64 = 150;
-/// Slots until a block is final: what is dead for so long cannot come back.
+/// Slots until a block is final: an older transaction cannot be restored by a fork.
 pub(crate) const FINALIZED: u64 = 32;
 
-/// A transaction's error with Solana's own name, and for people.
+/// A transaction's error, with Solana's own name and a text for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TransactionError {
     SignatureFailure,
@@ -50,10 +50,10 @@ pub(crate) enum InstructionError {
     Custom(u32),
 }
 
-/// The one transfer of a transaction, from token account to token account.
+/// The one transfer of a transaction, between two token accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenTransfer {
-    /// Which instruction it is.
+    /// Index of the instruction.
     pub(crate) index: usize,
     pub(crate) source: [u8; 32],
     pub(crate) destination: [u8; 32],
@@ -61,7 +61,7 @@ pub(crate) struct TokenTransfer {
     pub(crate) amount: Usdc,
 }
 
-/// Every required signature, strictly.
+/// Verifies every required signature strictly.
 pub(crate) fn check_signatures(transaction: &Transaction) -> Result<(), TransactionError> {
     let good = transaction
         .signatures
@@ -80,7 +80,7 @@ pub(crate) fn check_signatures(transaction: &Transaction) -> Result<(), Transact
     }
 }
 
-/// Runs every instruction as far as the sandbox knows it and finds the one transfer.
+/// Executes every instruction that the sandbox knows and finds the one transfer.
 pub(crate) fn read_transfer(transaction: &Transaction) -> Result<TokenTransfer, TransactionError> {
     let mut found = None;
     for (index, instruction) in transaction.instructions.iter().enumerate() {
@@ -130,12 +130,12 @@ pub(crate) fn read_transfer(transaction: &Transaction) -> Result<TokenTransfer, 
     found.ok_or(TransactionError::Instruction(0, InstructionError::InvalidInstruction))
 }
 
-/// SHA-256 of the message: what makes a payment unique.
+/// SHA-256 of the message, which identifies a payment.
 pub(crate) fn message_hash(transaction: &Transaction) -> [u8; 32] {
     Sha256::digest(&transaction.message).into()
 }
 
-/// The id of a transaction that this chain makes up, which nobody has signed.
+/// The id of a transaction that this chain creates without a signature.
 pub(crate) fn plain_id(from: &Wallet, ordinal: u64) -> String {
     let mut hash = Sha512::new();
     hash.update(b"sandbox transfer");
@@ -181,7 +181,7 @@ pub(crate) fn token_account(owner: &[u8; 32]) -> [u8; 32] {
     [0; 32]
 }
 
-/// A known address from its text.
+/// Parses a known address.
 pub(crate) fn pubkey(text: &str) -> [u8; 32] {
     let mut key = [0; 32];
     // The callers pass the constants of this file; a test reads each of them.
@@ -190,7 +190,7 @@ pub(crate) fn pubkey(text: &str) -> [u8; 32] {
     key
 }
 
-/// The chain's block hashes: unpredictable, because they are made from its own secret.
+/// The chain's block hashes. They are derived from its secret, so they are unpredictable.
 #[derive(Debug, Default)]
 pub(crate) struct Blockhashes {
     /// Newest last.
@@ -198,7 +198,7 @@ pub(crate) struct Blockhashes {
 }
 
 impl Blockhashes {
-    /// Makes the hashes up to this slot and forgets those that are dead for good.
+    /// Creates the hashes up to this slot and drops those that can never become valid again.
     pub(crate) fn advance(&mut self, secret: &[u8; 32], slot: u64) {
         let oldest = slot.saturating_sub(BLOCKHASH_VALIDITY_SLOTS + FINALIZED);
         let next = self.recent.back().map_or(oldest, |(last, _)| (last + 1).max(oldest));
@@ -210,19 +210,19 @@ impl Blockhashes {
         }
     }
 
-    /// The newest, with the last block height at which a transaction that names it may land.
+    /// The newest hash, with the last block height at which a transaction that names it may execute.
     pub(crate) fn latest(&self) -> ([u8; 32], u64) {
         self.recent
             .back()
             .map_or(([0; 32], 0), |(slot, hash)| (*hash, slot + BLOCKHASH_VALIDITY_SLOTS))
     }
 
-    /// The slot of a hash that is not yet dead for good.
+    /// The slot of a hash that is still stored.
     pub(crate) fn slot_of(&self, hash: &[u8; 32]) -> Option<u64> {
         self.recent.iter().rev().find(|(_, h)| h == hash).map(|(slot, _)| *slot)
     }
 
-    /// Whether a transaction with this hash may land now.
+    /// Whether a transaction with this hash may execute now.
     pub(crate) fn is_recent(&self, hash: &[u8; 32]) -> bool {
         let now = self.recent.back().map_or(0, |(slot, _)| *slot);
         self.slot_of(hash)

@@ -55,7 +55,7 @@ impl Harness {
         Self { dir, clock, chains }
     }
 
-    /// As after `kill -9`: a second house on a copy of whatever is on disk now.
+    /// As after `kill -9`: a second instance on a copy of the current files.
     fn restart_after_kill(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["base.chain", "solana.chain"] {
@@ -130,7 +130,7 @@ pub(super) fn declined(outcome: Result<SubmitResult, PortError>) -> String {
     }
 }
 
-// case_1: one hundred submissions of one authorization at once move the money once, and all are told the same.
+// case_1: one hundred concurrent submissions of one authorization move the money once, and all get the same response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_01_a_hundred_submissions_move_the_money_once() {
     let house = Harness::new();
@@ -156,7 +156,7 @@ async fn case_01_a_hundred_submissions_move_the_money_once() {
     assert_eq!(left, DEFAULT_GRANT.checked_sub(Usdc::from_atomic(5_000_000)).unwrap());
 }
 
-// case_12, case_65: whatever was answered is on disk at that moment, so a kill right after the answer loses nothing.
+// case_12, case_65: a response is only sent once its records are on disk, so a kill right after it loses nothing.
 #[tokio::test]
 async fn case_12_an_answer_survives_a_kill() {
     let house = Harness::new();
@@ -181,7 +181,7 @@ async fn case_12_an_answer_survives_a_kill() {
     }
 }
 
-// case_66: cut anywhere, the file gives back a prefix of its payments and balances that add up.
+// case_66: wherever the file is cut, it reads as a prefix of its payments, with matching balances.
 #[tokio::test]
 async fn case_66_every_torn_tail_adds_up() {
     let house = Harness::new();
@@ -203,7 +203,8 @@ async fn case_66_every_torn_tail_adds_up() {
     }
 }
 
-// case_7: the answer is lost after the transfer landed; the chain shows it, and sending it again says settled.
+// case_7: the response is lost after the transfer settled. The chain shows the transfer, and sending it again returns
+// settled.
 #[tokio::test]
 async fn case_07_a_lost_answer_is_unknown_and_then_found() {
     let house = Harness::new();
@@ -217,7 +218,7 @@ async fn case_07_a_lost_answer_is_unknown_and_then_found() {
     assert_eq!(house.received().await, 5_000_000);
 }
 
-// case_7: a caller that gives up waiting does not call the transfer back.
+// case_7: a caller that stops waiting does not cancel the transfer.
 #[tokio::test]
 async fn case_07_a_submission_outlives_its_caller() {
     let house = Harness::new();
@@ -244,7 +245,7 @@ async fn case_07_a_submission_outlives_its_caller() {
     panic!("the held transfer never landed");
 }
 
-// case_8: settled, and then dropped by a reorganisation: the money is back, and the payment may land once more.
+// case_8: settled, then dropped by a reorg: the payer is credited, and the payment may settle once more.
 #[tokio::test]
 async fn case_08_a_dropped_transfer_gives_the_money_back() {
     let house = Harness::new();
@@ -274,7 +275,7 @@ async fn case_08_a_dropped_transfer_gives_the_money_back() {
     assert_eq!(house.received().await, 5_000_000);
 }
 
-// case_9: refused, and the transfer lands all the same, once, also across a kill and whether or not it is sent again.
+// case_9: declined, but the transfer settles once all the same, also across a kill and whether or not it is sent again.
 #[tokio::test]
 async fn case_09_a_refused_payment_may_land_later_once() {
     let house = Harness::new();
@@ -295,7 +296,7 @@ async fn case_09_a_refused_payment_may_land_later_once() {
     }
 }
 
-// case_9: what would land only after its validity never lands, and the chain says so.
+// case_9: a transfer due after its validity never settles, and the chain reports that.
 #[tokio::test]
 async fn case_09_nothing_lands_after_its_validity() {
     let house = Harness::new();
@@ -314,7 +315,7 @@ async fn case_09_nothing_lands_after_its_validity() {
     assert_eq!(house.received().await, 0);
 }
 
-// case_10: an observer's submission is recognised as our payment by payer, nonce, recipient and amount.
+// case_10: a payment submitted by an observer is recognised as ours by payer, nonce, recipient and amount.
 #[tokio::test]
 async fn case_10_a_preempted_payment_is_our_payment() {
     let house = Harness::new();
@@ -326,7 +327,7 @@ async fn case_10_a_preempted_payment_is_our_payment() {
     assert_eq!(house.received().await, 5_000_000);
 }
 
-// case_10: the same nonce for another amount is not this payment, however well signed.
+// case_10: the same nonce with another amount is not this payment, even with a valid signature.
 #[tokio::test]
 async fn case_10_a_used_nonce_is_not_another_payment() {
     let house = Harness::new();
@@ -343,7 +344,7 @@ async fn case_10_a_used_nonce_is_not_another_payment() {
     assert_eq!(house.received().await, 5_000_000);
 }
 
-// case_6: the chain's own clock decides; too early, too late, and a forged signature are refused.
+// case_6: the chain's own clock decides. A payment that is too early, too late or forged is declined.
 #[tokio::test]
 async fn case_06_the_chain_checks_again() {
     let house = Harness::new();
@@ -367,7 +368,7 @@ async fn case_06_the_chain_checks_again() {
     assert_eq!(house.received().await, 0);
 }
 
-// Every magic amount of a payment ends as its table says, and none is a magic amount of the issuer's.
+// Every magic amount of a payment ends as its table specifies, and none is a magic amount of the issuer.
 #[tokio::test]
 async fn magic_amounts_do_what_the_table_says() {
     for (place, (amount, fault, _)) in faults::magic_amounts().into_iter().enumerate() {

@@ -1,6 +1,6 @@
-//! The wire format of Solana transactions, legacy and v0, as far as a payment needs it.
+//! The wire format of Solana transactions, legacy and v0, limited to what a payment needs.
 
-/// Largest transaction on the wire.
+/// Maximum size of a transaction on the wire, in bytes.
 pub(crate) const MAX_WIRE: usize = 1232;
 
 /// Why bytes are not a transaction.
@@ -8,10 +8,10 @@ pub(crate) const MAX_WIRE: usize = 1232;
 #[error("not a Solana transaction: {0}")]
 pub(crate) struct WireError(&'static str);
 
-/// A transaction taken apart. Every index in it is in range.
+/// A parsed transaction. Every index in it is in range.
 #[derive(Clone, Debug)]
 pub(crate) struct Transaction {
-    /// One per required signer, in the order of the account keys; zeros where nobody signed yet.
+    /// One signature per required signer, in account-key order; zeroed where missing.
     pub(crate) signatures: Vec<[u8; 64]>,
     pub(crate) message: Vec<u8>,
     pub(crate) keys: Vec<[u8; 32]>,
@@ -27,7 +27,7 @@ pub(crate) struct Instruction {
 }
 
 impl Transaction {
-    /// Reads a whole transaction; trailing bytes and lookup tables are refused.
+    /// Parses a whole transaction; rejects trailing bytes and lookup tables.
     pub(crate) fn parse(wire: &[u8]) -> Result<Self, WireError> {
         if wire.len() > MAX_WIRE {
             return Err(WireError("too large"));
@@ -82,7 +82,7 @@ impl Transaction {
         usize::from(index) < self.signatures.len()
     }
 
-    /// The bytes to send.
+    /// The wire form of the transaction.
     pub(crate) fn wire(&self) -> Vec<u8> {
         let mut wire = Vec::with_capacity(MAX_WIRE);
         // At most 19 signatures fit into a transaction, so the count is one byte.
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// A compact-u16; a wire of 1,232 bytes needs no more than two of its bytes, and each value has one spelling.
+    /// A compact-u16. A wire of 1,232 bytes needs at most two of its bytes, and each value has one encoding.
     fn length(&mut self) -> Result<usize, WireError> {
         let first = usize::from(self.byte()?);
         if first < 0x80 {

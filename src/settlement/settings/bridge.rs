@@ -1,4 +1,4 @@
-//! The built-in bridge, as it is opened.
+//! Configuration of the built-in bridge.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::config::chains::{BaseNetwork, BridgeFinality, bridge_is_used};
 use crate::payment::evm::parse_address;
 use crate::settlement::cctp::CctpSettings;
 
-/// See the module.
+/// Configuration of the bridge; see the module.
 #[derive(Clone, Debug)]
 pub struct BridgeConfig {
-    /// Whether top-ups go over it.
+    /// Whether top-ups use the bridge.
     pub used: bool,
     /// Contracts, finality and fee limit.
     pub cctp: CctpSettings,
     /// Base URL of Iris.
     pub iris: String,
-    /// Of a request to Iris.
+    /// Timeout of a request to Iris.
     pub timeout: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Facilitators, with the secrets that the settings name.
+//! Settings of the facilitators, with their secrets.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl Reader<'_> {
         let mut found: Vec<FacilitatorSettings> = Vec::new();
         for (n, facilitator) in named.iter().enumerate() {
             let (url_key, secret_key) = (format!("{key}[{n}].url"), format!("{key}[{n}].secret"));
-            // Its form was checked with the other settings.
+            // The URL was validated with the other settings.
             let Ok(url) = reqwest::Url::parse(&facilitator.url) else {
                 self.reject(url_key, "is no URL");
                 continue;

@@ -6,7 +6,7 @@ use super::{Reader, evm_address};
 use crate::payment::evm::parse_address;
 
 impl Reader<'_> {
-    /// The addresses that are listed. Any other text is rejected.
+    /// Parses the listed addresses. Any other text is rejected.
     pub(super) fn factories(&mut self, listed: &[String]) -> Vec<Address> {
         let mut found = Vec::new();
         for (n, text) in listed.iter().enumerate() {

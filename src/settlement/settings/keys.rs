@@ -1,4 +1,4 @@
-//! Keys and other secrets, from where the settings say that they are.
+//! Reads keys and other secrets from the sources named in the settings.
 
 use purser_actors::id::Wallet;
 use purser_chains::evm::key::EvmKey;
@@ -45,7 +45,7 @@ impl Reader<'_> {
     }
 }
 
-/// A private key of Base: 64 hex digits, with or without 0x. Surrounding white space is ignored.
+/// Parses a private key of Base: 64 hex digits, with or without 0x. Surrounding white space is ignored.
 pub fn parse_evm_key(text: &str) -> Option<EvmKey> {
     let digits = text.trim();
     let digits = digits.strip_prefix("0x").unwrap_or(digits);

@@ -15,7 +15,7 @@ fn seed(secret: [u8; 32]) -> Keypair {
     Keypair::from_seed(&secret)
 }
 
-/// As solana-keygen writes it.
+/// A key in the format of solana-keygen.
 fn keygen(secret: [u8; 32]) -> String {
     let mut both = [0; 64];
     both[..32].copy_from_slice(&secret);
@@ -23,7 +23,7 @@ fn keygen(secret: [u8; 32]) -> String {
     format!("{both:?}")
 }
 
-/// The settings with their treasuries' addresses, and more on top.
+/// The settings with the addresses of their treasuries, plus `more`.
 fn config(more: &str) -> Config {
     let wallet = TestWallet::from_bytes(&TREASURY, &TREASURY).unwrap();
     let text = format!(
@@ -51,7 +51,7 @@ fn config(more: &str) -> Config {
         file: Some(("my.toml".into(), text)),
         ..ConfigSources::default()
     };
-    // What other parts of production need is not looked at here.
+    // Settings that only other parts of production need are not validated here.
     Config::read_unchecked(&sources)
 }
 
@@ -88,7 +88,7 @@ fn with(changed: Vec<(&'static str, String)>) -> Result<RealChains, Vec<String>>
 
 #[test]
 fn keys_and_endpoints_are_read_where_they_are_named() {
-    // Aim: what the ports are opened with is what the settings name, presets and defaults filled in.
+    // Checks: the ports open with the values of the settings, with presets and defaults filled in.
     let chains = with(Vec::new()).unwrap();
     assert_eq!(chains.names(), Chains::MAINNET);
     let hosts: Vec<_> = chains
@@ -124,8 +124,8 @@ fn keys_and_endpoints_are_read_where_they_are_named() {
 
 #[test]
 fn a_key_that_cannot_be_used_is_named_and_not_quoted() {
-    // Aim: keys that cannot be used are rejected under their setting, and no error quotes the key: another address's treasury key,
-    // a treasury key that pays gas, no key at all.
+    // Checks: unusable keys are rejected under their setting, and no error quotes the key. Cases: a treasury key of
+    // another address, a treasury key that pays gas, no key at all.
     let base_treasury = "chains.base.treasury_key";
     let gas = "chains.base.gas_keys[0]";
     for (name, text, key) in [
@@ -165,7 +165,7 @@ fn a_key_that_cannot_be_used_is_named_and_not_quoted() {
 
 #[test]
 fn a_key_file_is_for_its_owner_alone() {
-    // Aim: a key that others can read is no secret: 0600 is accepted; 0640 and a missing file are rejected.
+    // Checks: a key file that others can read is rejected. 0600 is accepted; 0640 and a missing file are rejected.
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("treasury.key");
     std::fs::write(&file, hex::encode(TREASURY)).unwrap();
@@ -186,7 +186,8 @@ fn a_key_file_is_for_its_owner_alone() {
 
 #[test]
 fn test_networks_and_chains_of_ones_own_have_their_names() {
-    // Aim: a preset stands for id, token and names; each difference has its own setting, and a wrong one is named.
+    // Checks: a preset sets id, token and names. Each value can be overridden by its own setting, and an invalid one is
+    // reported by name.
     let on = |base: &str, solana: &str| {
         let mut changed = config("");
         let set = |text: &str| toml::from_str::<toml::Table>(text).unwrap();
@@ -238,7 +239,7 @@ fn test_networks_and_chains_of_ones_own_have_their_names() {
 
 #[test]
 fn factories_of_wallets_are_addresses() {
-    // Checks: the default is none, and a value that is no address ends the start with the name of the setting.
+    // Checks: the default is empty, and an invalid address stops the start with the name of the setting.
     assert!(resolved("", &[]).unwrap().base.erc6492_factories.is_empty());
     let of = |factories: &[&str]| {
         let mut changed = config("");
@@ -256,8 +257,8 @@ fn factories_of_wallets_are_addresses() {
 
 #[test]
 fn the_bridge_is_that_of_the_network() {
-    // Checks: contracts, Iris, finality and fee limit by the network or by settings of their own; addresses that are none are
-    // rejected by name.
+    // Checks: contracts, Iris, finality and fee limit follow from the network or from their own settings. Invalid
+    // addresses are rejected by name.
     use purser_chains::cctp::burn::FeeRate;
     use purser_chains::cctp::{MAINNET, THRESHOLD_FAST, THRESHOLD_STANDARD};
     let bridge = with(Vec::new()).unwrap().bridge;
@@ -301,8 +302,8 @@ fn on_testnets_the_bridge_is_circles_sandbox() {
 
 #[test]
 fn a_facilitators_secret_is_read_and_fits_its_authentication() {
-    // Aim: secrets of facilitators come from where the settings say; one that is missing, no header or no key of CDP is rejected
-    // under its own setting and not quoted, and so is a facilitator that is named twice.
+    // Checks: secrets of facilitators are read from the configured sources. A missing secret, an invalid header or CDP
+    // key, and a facilitator listed twice are rejected. The error names the setting and does not quote the secret.
     use base64::Engine as _;
     let cdp = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).to_keypair_bytes();
     let cdp = base64::engine::general_purpose::STANDARD.encode(cdp);

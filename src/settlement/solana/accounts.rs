@@ -1,4 +1,4 @@
-//! What the service asks beside the engine's port: recent blockhashes, what wallets hold, the chain's time.
+//! Service-side queries in addition to the engine's port: recent blockhashes, balances and chain time.
 
 use purser_actors::port::{PortError, Timestamp};
 use purser_chains::solana::node::Blockhash;
@@ -7,13 +7,13 @@ use super::SolanaSettlement;
 use super::decline::temporary;
 
 impl SolanaSettlement {
-    /// The newest blockhash that was read, and its age in milliseconds. Nothing is read from the chain.
+    /// The newest blockhash that was read, and its age in milliseconds. Does not query the chain.
     pub fn recent_blockhash(&self) -> Option<(Blockhash, u64)> {
         let (blockhash, read_ms) = self.tip.lock().newest()?;
         Some((blockhash, self.timer.now_ms().saturating_sub(read_ms)))
     }
 
-    /// The time, while the chain is being read: nothing on Solana is valid by the clock.
+    /// The clock's time, once the chain is being read: no validity on Solana depends on the clock.
     ///
     /// # Errors
     /// `Temporary` before the first block was read.

@@ -1,5 +1,6 @@
-//! Burns of treasury money into the bridge: signed here, then prepared, sent and proved like a payment. What the chain keeps of
-//! one is an account whose rent a fee payer has paid: it has a row, so that the rent is not forgotten.
+//! Burns of treasury funds into the bridge: signed here, then prepared, sent and proved like a payment. Each burn
+//! leaves an account on the chain whose rent a fee payer has paid. The account has a row, so that its rent can be
+//! reclaimed.
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{ErrorKind, PortError, Preparation, SolanaTransfer, Timestamp};
@@ -18,27 +19,28 @@ use super::SolanaSettlement;
 use super::decline::{error, temporary};
 use super::rows::{self, End, EventRow};
 
-/// Compute units of a burn, about twice what `deposit_for_burn` takes.
+/// Compute units of a burn, about twice the cost of `deposit_for_burn`.
 const UNITS: u32 = 250_000;
-/// A blockhash that is older is not signed with, in milliseconds: less than half of its life is left.
+/// A blockhash older than this is not used for signing, in milliseconds: less than half of its validity is left.
 const MAX_BLOCKHASH_AGE_MS: u64 = 25_000;
 
-/// An account that a burn has left on the chain.
+/// An account that a burn left on the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventAccount {
-    /// Of the burn.
+    /// Transaction of the burn.
     pub transaction: String,
-    /// Its address.
+    /// Address of the account.
     pub account: Pubkey,
-    /// The fee payer who has paid its rent, and to whom it can go back.
+    /// The fee payer that paid its rent and can be repaid.
     pub rent_payer: Pubkey,
-    /// The rent, in lamports.
+    /// The rent in lamports.
     pub lamports: u64,
     /// When the burn was signed.
     pub at: Timestamp,
 }
 
-/// A transaction with a burn as a payment of the treasury's, with what it burns. `None` for bytes that are no such transaction.
+/// The burn in a transaction: a payment of the treasury, and the burned amount. `None` if the bytes are not such a
+/// transaction.
 pub fn read_burn(bytes: &[u8]) -> Option<(SolanaTransfer, SentBurn)> {
     let transaction = Transaction::parse_without_tables(bytes).ok()?;
     let sent = SentBurn::from_message(&transaction.message)?;
@@ -58,12 +60,13 @@ impl SolanaSettlement {
         self.mint
     }
 
-    /// Signs a burn of treasury money and makes it durable. Sends nothing: [`purser_actors::port::Settlement::submit`] does, with
-    /// the transfer of [`read_burn`]. `event_key` is a key of its own for every burn. `Ready` has the whole transaction.
+    /// Signs a burn of treasury funds and persists it. Sends nothing: call [`purser_actors::port::Settlement::submit`]
+    /// with the transfer of [`read_burn`]. `event_key` must be a new key for every burn. `Ready` contains the whole
+    /// transaction.
     ///
     /// # Errors
-    /// `Temporary` when no fee payer or recent blockhash is known or the chain cannot be read; `Permanent` for an order that
-    /// makes no transaction.
+    /// `Temporary` when no fee payer or recent blockhash is known or the chain cannot be read. `Permanent` for an order
+    /// from which no transaction can be made.
     pub async fn prepare_burn(&self, order: &BurnOrder, event_key: &Keypair) -> Result<Preparation, PortError> {
         const SIGN: &str = "sign burn";
         let refused = |message: &str| error(ErrorKind::Permanent, SIGN, message);
@@ -92,7 +95,7 @@ impl SolanaSettlement {
         self.prepare_transfer(&transfer).await
     }
 
-    /// The burn in a message of the treasury's, and the rent of its account; `None` for another message.
+    /// The burn in a message of the treasury, and the rent of its account; `None` for other messages.
     pub(super) async fn find_burn_in(&self, message: &Message<'_>) -> Result<Option<(SentBurn, u64)>, PortError> {
         let Some(sent) = SentBurn::from_message(message) else {
             return Ok(None);
@@ -102,7 +105,7 @@ impl SolanaSettlement {
         Ok(Some((sent, rent)))
     }
 
-    /// The write that keeps the account of a burn.
+    /// The write that stores the account of a burn.
     pub(super) fn event_write(&self, id: &Signature, (sent, lamports): &(SentBurn, u64)) -> Write {
         let row = EventRow {
             account: sent.event_account,
@@ -120,7 +123,7 @@ impl SolanaSettlement {
         rows::event(id, &row)
     }
 
-    /// Accounts of burns that have landed, whose rent was not reclaimed.
+    /// Accounts of executed burns whose rent was not reclaimed.
     ///
     /// # Errors
     /// `Temporary` when the rows cannot be read.

@@ -1,9 +1,9 @@
-//! The chain's refusals in the vocabulary of x402.
+//! Declines of the chain, as x402 error reasons.
 
 use purser_actors::port::{Decline, ErrorKind, PortError};
 use purser_chains::solana::status::{TOKEN_ACCOUNT_FROZEN, TOKEN_INSUFFICIENT_FUNDS, TransactionError};
 
-/// `errorReason` of a payment whose simulation failed, as the x402 reference has it.
+/// `errorReason` of a payment whose simulation failed, as in the x402 reference.
 const SIMULATION_FAILED: &str = "invalid_exact_svm_transaction_simulation_failed";
 /// `errorReason` of a payment that failed on the chain.
 const FAILED: &str = "invalid_exact_svm_transaction_failed";
@@ -24,18 +24,18 @@ fn from_error(error: &TransactionError, otherwise: &str) -> Decline {
     }
 }
 
-/// Of a wallet whose balance is too low.
+/// The decline of a wallet whose balance is too low.
 pub(super) fn insufficient() -> Decline {
     decline(INSUFFICIENT, "the wallet holds less than the amount")
 }
 
-/// Of a wallet that has enough for this payment, and not for those too that are under way.
+/// The decline of a wallet that can cover this payment, but not together with its pending ones.
 pub(super) fn insufficient_with_pending() -> Decline {
     let message = "the wallet holds less than this amount and what its other payments take that are under way";
     decline(INSUFFICIENT, message)
 }
 
-/// Whether it is the fee payer, account 0 of every transaction, that cannot pay: not the payer's fault.
+/// Whether the fee payer (account 0 of every transaction) cannot pay. The payer is then not at fault.
 pub(super) fn is_fee_payer_error(error: &TransactionError) -> bool {
     const FEE_PAYERS: [&str; 2] = ["AccountNotFound", "InsufficientFundsForFee"];
     let rent = error.text.contains("InsufficientFundsForRent") && error.text.contains("\"account_index\":0}");
@@ -47,17 +47,17 @@ pub(super) fn is_insufficient(decline: &Decline) -> bool {
     decline.reason == INSUFFICIENT
 }
 
-/// Of a payment that would fail now.
+/// The decline of a payment that would fail now.
 pub(super) fn simulated(error: &TransactionError) -> Decline {
     from_error(error, SIMULATION_FAILED)
 }
 
-/// Of a payment that has failed.
+/// The decline of a payment that has failed.
 pub(super) fn on_chain(error: &TransactionError) -> Decline {
     from_error(error, FAILED)
 }
 
-/// Of a payment that no fee is risked for.
+/// The decline of a payment for which no fee is risked.
 pub(super) fn not_accepted(message: &str) -> Decline {
     decline(SIMULATION_FAILED, message)
 }
@@ -80,7 +80,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // Aim: clients can tell an empty wallet from the rest, before and after the payment was sent, and neither from an empty fee payer.
+    // Checks: clients can distinguish an empty wallet from other declines, before and after sending, and both from an
+    // empty fee payer.
     #[test]
     fn an_empty_wallet_has_its_own_reason() {
         let read = |value| TransactionError::from_json(&value).unwrap();

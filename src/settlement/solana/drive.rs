@@ -1,4 +1,4 @@
-//! What is due for transactions in flight, done: sends, status queries, searches, and the writing of ends.
+//! Executes the due actions of transactions in flight: sends, status queries, searches, and writing outcomes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use super::rows::{Closed, End, LostFee};
 use crate::settlement::read_limits::DEADLINE;
 
 impl SolanaSettlement {
-    /// Starts all that is due now and returns; the answers come in later.
+    /// Starts everything that is due now and returns; the responses arrive later.
     pub(super) fn drive(self: &Arc<Self>) {
         let block_height = self.tip.lock().proof_height();
         let due = self.in_flight.lock().due(self.timer.now_ms(), block_height);
@@ -40,14 +40,15 @@ impl SolanaSettlement {
         }
     }
 
-    /// Sends to every endpoint. Whatever they answer, the transaction may execute from now on.
+    /// Sends to every endpoint. The transaction may execute from now on, whatever they respond.
     pub(super) async fn send(&self, id: Signature, bytes: &[u8]) {
         let outcomes = self.node.send_each(bytes).await;
         tracing::debug!(transaction = base58(&id), ?outcomes, "sent");
         self.apply(&id, 0, NodeUpdate::Sent);
     }
 
-    /// Queries statuses at one endpoint, unless a query is under way there: an endpoint that hangs delays only itself.
+    /// Queries statuses at one endpoint, unless a query is in progress there: an endpoint that hangs only delays
+    /// itself.
     fn poll(self: &Arc<Self>, endpoint: usize, ids: &Arc<Vec<Signature>>) {
         if self.polled[endpoint].swap(true, Ordering::AcqRel) {
             return;
@@ -77,7 +78,7 @@ impl SolanaSettlement {
         self.in_flight.lock().searched(&id);
     }
 
-    /// The follower has read this transaction: what it saw counts as that endpoint's answer.
+    /// The follower has read this transaction: its reading counts as that endpoint's response.
     pub(super) fn listed(&self, id: &Signature, endpoint: usize, evidence: Evidence) {
         self.apply(id, endpoint, NodeUpdate::Evidence(evidence));
     }
@@ -103,7 +104,7 @@ impl SolanaSettlement {
         };
         let lamports = reservation.fees.charged();
         self.payers.lock().settle(reservation, outcome);
-        // A withdrawal that fails is not its receiver's fault, and the treasury is never declined.
+        // A withdrawal that fails is not the recipient's fault, and the treasury is never declined.
         if outcome == FeeOutcome::Lost && changed.payer != self.treasury() {
             tracing::warn!(
                 transaction = base58(id),
@@ -126,7 +127,7 @@ impl SolanaSettlement {
         );
     }
 
-    /// Makes the end durable, then forgets the transaction.
+    /// Persists the outcome, then removes the transaction.
     async fn end(&self, id: Signature, end: End) {
         let closed = Closed {
             end,
@@ -142,7 +143,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// Reads a recent blockhash of each endpoint, and with it how far the chain is. One that hangs delays nobody for long.
+    /// Reads a recent blockhash and the height of each endpoint. One that hangs only causes a short delay.
     pub(super) async fn refresh_blockhash(&self) -> Result<(), String> {
         let endpoints = self.node.endpoints();
         let asked = (0..endpoints).map(|endpoint| {
@@ -166,7 +167,7 @@ impl SolanaSettlement {
         read.map_err(|error| failure.map_or_else(|| error.to_owned(), |failure| format!("{error}: {failure}")))
     }
 
-    /// Reads what the fee payers hold.
+    /// Reads the balances of the fee payers.
     pub(super) async fn refresh_balances(&self) -> Result<(), String> {
         if self.fee_payer_addresses.is_empty() {
             return Ok(());

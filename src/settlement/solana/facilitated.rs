@@ -1,7 +1,8 @@
-//! The port as facilitators need it: it judges, signs and finds payments that somebody else co-signs and sends.
+//! The parts of the port that facilitators need: checking, signing and finding payments that another party co-signs and
+//! sends.
 //!
-//! The id of such a transaction is the facilitator's signature. Once the facilitator names one it is checked against the message,
-//! and found by its id; before that the payer's token account is searched.
+//! The id of such a transaction is the facilitator's signature. An id named by the facilitator is checked against the
+//! message and looked up. Without an id, the payer's token account is searched.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +24,7 @@ use super::decline::{error, simulated, temporary};
 use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented, solana_body};
 use crate::settlement::gate::Gate;
 
-/// How long a payment is taken to be able to land, in milliseconds: many times the life of a blockhash.
+/// How long a payment counts as able to settle, in milliseconds: many times the validity of a blockhash.
 const VALIDITY_MS: u64 = 3_600_000;
 
 fn transfer<'a>(authorization: &'a Authorization, operation: &'static str) -> Result<&'a SolanaTransfer, PortError> {
@@ -40,7 +41,7 @@ fn named(transaction: &str) -> PreparedTransaction {
     }
 }
 
-/// Key 0 of the message.
+/// The fee payer is key 0 of the message.
 fn fee_payer(transfer: &SolanaTransfer) -> Option<Pubkey> {
     let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
     transaction.message.keys.first().copied()
@@ -59,7 +60,7 @@ fn paid_account(transaction: &Transaction<'_>) -> Option<Pubkey> {
 }
 
 impl SolanaSettlement {
-    /// As `prepare` judges a payment, without a signature of the fee payer and without anything to reserve.
+    /// Checks a payment like `prepare`, without a signature of the fee payer and without a reservation.
     async fn simulate_unsigned(&self, transfer: &SolanaTransfer) -> Result<Option<Decline>, PortError> {
         const JUDGE: &str = "prepare";
         let permanent = |message: String| error(ErrorKind::Permanent, JUDGE, message);
@@ -77,7 +78,7 @@ impl SolanaSettlement {
             .simulate_unsigned(&transfer.transaction, None, Commitment::Processed)
             .await;
         let error = shown.map_err(|e| temporary(JUDGE, e))?.error;
-        // Somebody has sent it: it is found on the chain.
+        // It was already sent: the chain shows it.
         let error = error.filter(|error| !error.is_already_processed());
         Ok(error.map(|error| simulated(&error)))
     }
@@ -92,7 +93,7 @@ impl SolanaSettlement {
         if account == self.treasury_account {
             return Ok(self.treasury());
         }
-        // A transfer of ours: nothing in it names the owner.
+        // A transfer of our own: it does not name the owner.
         let state = self.node.token_account(&account, Commitment::Confirmed).await;
         let state = state.map_err(|e| temporary(PRESENT, e))?;
         state
@@ -100,8 +101,8 @@ impl SolanaSettlement {
             .ok_or_else(|| temporary(PRESENT, "the token account that is paid is not there"))
     }
 
-    /// By the transaction that was named, else by the payer's token account. A proof needs both: the facilitator may have signed
-    /// the same message twice.
+    /// Looks up the named transaction, otherwise the payer's token account. A proof needs both: the facilitator may
+    /// have signed the same message twice.
     async fn find_transfer(
         &self,
         transfer: &SolanaTransfer,
@@ -140,7 +141,8 @@ impl ChainReader for SolanaSettlement {
             let transfer = transfer(authorization, PREPARE)?;
             let fee_payer = fee_payer(transfer);
             let fee_payer = fee_payer.filter(|key| !self.fee_payer_addresses.contains(key));
-            // Before the facilitator has it: the follower may read the transaction before anybody tells us of it.
+            // Stored before the facilitator has the payment: the follower may read the transaction before the response
+            // arrives.
             if let Some(fee_payer) = fee_payer.filter(|key| !self.facilitator_fee_payers.contains(key)) {
                 let kept = self.rows.persist_fee_payer(&fee_payer).await;
                 kept.map_err(|e| temporary(PREPARE, e))?;
@@ -170,7 +172,7 @@ impl ChainReader for SolanaSettlement {
     }
 
     fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey> {
-        // What has none is of no facilitator's.
+        // A payment without a fee payer belongs to no facilitator.
         Some(
             transfer(authorization, "fee payer")
                 .ok()
@@ -202,7 +204,7 @@ impl ChainReader for SolanaSettlement {
         how: LookupDepth,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
-            // Without a transaction only the chain says anything.
+            // Without a transaction, only the chain shows the status.
             if (how, transaction) == (LookupDepth::Known, None) {
                 return Ok(ChainStatus::Pending);
             }

@@ -1,8 +1,9 @@
 //! The follower: reads the transactions of the treasury's token account into durable rows.
 //!
-//! What one endpoint lists is seen, and has a row of its own, which a fork can take away. A transaction gets a number, and its
-//! movements get positions, when it is final: lists only ever grow. With several endpoints a second one is walked as well; final
-//! is what two list alike, with nothing before it that only one of them lists, and what both show with the same movements.
+//! A transaction listed by one endpoint counts as seen. It has its own row, which a fork can remove. It gets a number,
+//! and its transfers get positions, once it is final: lists only ever grow. With several endpoints, a second one is
+//! scanned too. A transaction is final if both list it with the same transfers and no earlier transaction is listed by
+//! only one of them.
 
 mod persisting;
 
@@ -21,32 +22,32 @@ use super::SolanaSettlement;
 use super::decline::temporary;
 use super::rows::{CursorRow, MovementRow};
 
-/// Changes that are written at once.
+/// Maximum number of changes in one write.
 const CHUNK: usize = 50;
-/// Transactions that are read at the same time.
+/// Maximum number of transactions read concurrently.
 const CONCURRENT_READS: usize = 8;
-/// Longest time for which an endpoint that fails is not walked, in milliseconds.
+/// Longest time for which a failing endpoint is not scanned, in milliseconds.
 const MAX_BACKOFF_MS: u64 = 5_000;
-/// A reading covers the present if what is final has advanced within so long, in milliseconds.
+/// A read covers the present if the final slot has advanced within this time, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
-/// The follower's own state. It is read from the rows again after a write failed.
+/// The follower's state. It is read from the rows again after a failed write.
 #[derive(Debug, Default)]
 pub(super) struct FollowerState {
     position: Option<FollowPosition>,
-    /// Endpoints in the order in which they are walked.
+    /// Endpoints in the order in which they are scanned.
     order: Vec<usize>,
-    /// Of endpoints that fail: until when they are not walked, and how often they have failed.
+    /// For each failing endpoint: until when it is not scanned, and its number of failures.
     backoffs: HashMap<usize, (u64, u32)>,
 }
 
 impl FollowerState {
-    /// The endpoint that is read first at present.
+    /// The endpoint that is currently read first.
     pub(super) fn endpoint(&self) -> usize {
         self.order.first().copied().unwrap_or(0)
     }
 
-    /// Endpoints to walk now, in this order; never none.
+    /// Endpoints to scan now, in this order; never empty.
     fn candidates(&mut self, endpoints: usize, now_ms: u64) -> Vec<usize> {
         if self.order.is_empty() {
             self.order = (0..endpoints).collect();
@@ -86,11 +87,11 @@ struct FollowPosition {
     follower: Follower,
     cursor: CursorRow,
     revision: u64,
-    /// Of the final transactions that the next reading is compared with.
+    /// Numbers of the final transactions with which the next read is compared.
     numbers: HashMap<Signature, u64>,
 }
 
-/// What was listed, by whom.
+/// Listings, and the endpoint of each.
 #[derive(Default)]
 struct Listings {
     endpoints: Vec<usize>,
@@ -104,7 +105,7 @@ impl Listings {
         endpoints.copied().collect()
     }
 
-    /// Who lists what is new, the first of several.
+    /// The first endpoint that lists each new transaction.
     fn listers(&self, changes: &[Change]) -> HashMap<Signature, Lister> {
         let new: HashSet<Signature> = changes
             .iter()
@@ -138,19 +139,19 @@ struct Lister {
     context_slot: u64,
 }
 
-/// What is written with the last changes of a part.
+/// Written with the last changes of a part.
 #[derive(Clone, Copy)]
 enum Coverage {
-    /// More of the part comes.
+    /// More of the part follows.
     Partial,
-    /// What is final has come further.
+    /// The final slot has advanced.
     Slot,
-    /// Everything was read that the chain had at this time.
+    /// Everything that the chain had at this time was read.
     Present(Timestamp),
 }
 
 impl SolanaSettlement {
-    /// Reads up to the present, for a list that must show whatever is final by now.
+    /// Reads up to the present, for a list that must contain all final transactions.
     ///
     /// # Errors
     /// `Temporary` when the endpoints fail or disagree.
@@ -158,7 +159,7 @@ impl SolanaSettlement {
         self.follow().await.map_err(|error| temporary("catch up", error))
     }
 
-    /// Reads what is new. An endpoint that fails or contradicts what is known rests for a while.
+    /// Reads new transactions. An endpoint that fails or contradicts known rows is not scanned for a while.
     pub(super) async fn follow(&self) -> Result<(), String> {
         let mut following = self.follower.lock().await;
         let followed = self.follow_from(&mut following).await;
@@ -193,7 +194,7 @@ impl SolanaSettlement {
             }
             agreement = Agreement::from_listings(&at.follower, &listed.listings);
             if listed.listings.len() == 1 {
-                // Seen by one: this does not wait for the second.
+                // Seen by one endpoint: this does not wait for the second one.
                 let nothing = (&agreement, &HashMap::new());
                 self.take(&mut at, &listed, nothing, Coverage::Partial).await?;
             } else if agreement.is_enough(&at.follower, &listed.listings) {
@@ -212,7 +213,7 @@ impl SolanaSettlement {
         advanced
     }
 
-    /// Walks one endpoint.
+    /// Scans one endpoint.
     async fn list(&self, follower: &Follower, endpoint: usize) -> Result<Listing, String> {
         let told = |error: NodeError| error.to_string();
         let mut follower = follower.clone();
@@ -228,8 +229,8 @@ impl SolanaSettlement {
         }
     }
 
-    /// Makes final what endpoints agree on, oldest first, as far as they show the same movements. The inner error says what stops
-    /// it; the outer one, that rows could not be written.
+    /// Finalizes the transactions on which endpoints agree, oldest first, as far as they show the same transfers. The
+    /// inner error is the reason for stopping; the outer error means that rows could not be written.
     async fn advance(
         &self,
         at: &mut FollowPosition,
@@ -274,7 +275,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// Writes what listings have changed, with the movements of what is final.
+    /// Writes the changes of the listings, with the transfers of final transactions.
     async fn take(
         &self,
         at: &mut FollowPosition,

@@ -1,5 +1,5 @@
-//! Transactions in flight: co-signed, and not ended yet. What each of them needs now is read from [`Flights::due`]; answers of
-//! nodes come in by [`Flights::apply`]. No I/O.
+//! Transactions in flight: co-signed and without an outcome yet. [`InFlightTransactions::due`] returns what each one
+//! needs now; [`InFlightTransactions::apply`] takes the nodes' responses. No I/O.
 
 mod payer_funds;
 
@@ -17,33 +17,34 @@ use self::payer_funds::PaymentDebits;
 pub(super) use self::payer_funds::{FundsCheck, PaymentDebit, RemainingBalance, debit_from_bytes};
 use super::rows::{End, Open};
 
-/// A transaction that was seen and is not final for so long is searched for again, in milliseconds: a fork may have removed it.
+/// A transaction that was seen but is not final is searched for again after this, in milliseconds: a fork may have
+/// removed it.
 const RECHECK_MS: u64 = 60_000;
 
-/// One of them.
+/// A transaction in flight.
 #[derive(Debug)]
 pub(super) struct InFlightTransaction {
     open: Open,
     debit: Option<PaymentDebit>,
     lifecycle: Lifecycle,
-    /// Whether it may be sent: not before [`Flights::release`].
+    /// Whether it may be sent: not before [`InFlightTransactions::release`].
     released: bool,
     /// Whether it may have been sent by an earlier run of the service.
     from_earlier_run: bool,
     reservation: Option<FeeReservation>,
-    /// Endpoints that have it as final and without effects.
+    /// Endpoints that show it as final and without effects.
     failed_on: BTreeSet<usize>,
-    /// When to search for it regardless of what is known.
+    /// When to search for it regardless of its known state.
     recheck_at_ms: u64,
-    /// A search, or the write of its end, is under way.
+    /// A search, or the write of its outcome, is in progress.
     searching: bool,
     closing: bool,
-    /// A fork has removed it, and it was not seen since.
+    /// A fork has removed it, and it was not seen again.
     removed: bool,
     changed: watch::Sender<()>,
 }
 
-/// What is due.
+/// Actions that are due.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     pub(super) sends: Vec<(Signature, Vec<u8>)>,
@@ -52,25 +53,25 @@ pub(super) struct Due {
     pub(super) ends: Vec<(Signature, End)>,
 }
 
-/// What an answer has changed.
+/// The changes made by a response.
 #[derive(Debug)]
 pub(super) struct StageChange {
     pub(super) transition: Transition,
     pub(super) payer: [u8; 32],
-    /// Given once, when the fee is decided.
+    /// Set once, when the fee is decided.
     pub(super) reservation: Option<FeeReservation>,
 }
 
-/// What a node said of one transaction.
+/// A node's report on one transaction.
 #[derive(Clone, Debug)]
 pub(super) enum NodeUpdate {
     Status(StatusAnswer),
     Evidence(Evidence),
-    /// Handed to at least one endpoint.
+    /// Sent to at least one endpoint.
     Sent,
 }
 
-/// See the module.
+/// All transactions in flight; see the module.
 #[derive(Debug)]
 pub(super) struct InFlightTransactions {
     transactions: HashMap<Signature, InFlightTransaction>,
@@ -93,7 +94,7 @@ impl InFlightTransactions {
         self.transactions.len()
     }
 
-    /// Transactions whose blockhash has expired and that are neither found nor proven absent: worth an alarm.
+    /// Number of transactions whose blockhash has expired and that are neither found nor proven absent. Worth an alarm.
     pub(super) fn unproven(&self) -> usize {
         self.transactions
             .values()
@@ -101,7 +102,8 @@ impl InFlightTransactions {
             .count()
     }
 
-    /// A transaction that is prepared; `old` if an earlier run may have sent it. Gives the reservation back if it is here.
+    /// Adds a prepared transaction; `old` if an earlier run may have sent it. Returns the reservation if it is here
+    /// already.
     pub(super) fn start(
         &mut self,
         id: Signature,
@@ -113,7 +115,7 @@ impl InFlightTransactions {
             if !flight.open.bytes.is_empty() || open.bytes.is_empty() {
                 return reservation;
             }
-            // It was only watched so far.
+            // It was only tracked until now.
             flight.debit = debit_from_bytes(&open.bytes);
             if let Some(taking) = &flight.debit {
                 self.debits.add_in_flight(taking, id);
@@ -149,11 +151,11 @@ impl InFlightTransactions {
         None
     }
 
-    /// From now on it is sent until it has ended. Gives its changes; `None` if it is not here.
+    /// Sends the transaction repeatedly until it has ended. Returns its changes, or `None` if it is not here.
     pub(super) fn release(&mut self, id: &Signature) -> Option<watch::Receiver<()>> {
         let (endpoints, pacing) = (self.endpoints, self.pacing);
         let flight = self.transactions.get_mut(id)?;
-        // It was only watched so far: what is due is due at once.
+        // It was only tracked until now: due actions are due at once.
         if !flight.released
             && matches!(flight.lifecycle.stage(), Stage::Prepared | Stage::Sent)
             && flight.lifecycle.proofs() == 0
@@ -175,14 +177,14 @@ impl InFlightTransactions {
         (due.send && !flight.open.bytes.is_empty()).then(|| flight.open.bytes.clone())
     }
 
-    /// Whether it is here with its bytes.
+    /// Whether the transaction is here with its bytes.
     pub(super) fn has_bytes(&self, id: &Signature) -> bool {
         self.transactions
             .get(id)
             .is_some_and(|flight| !flight.open.bytes.is_empty())
     }
 
-    /// Whether a fork has removed it, and it was not seen since.
+    /// Whether a fork has removed the transaction and it was not seen again.
     pub(super) fn is_removed(&self, id: &Signature) -> bool {
         self.transactions.get(id).is_some_and(|flight| flight.removed)
     }
@@ -191,14 +193,14 @@ impl InFlightTransactions {
         self.transactions.get(id).map(|flight| flight.lifecycle.stage())
     }
 
-    /// Endpoints that show it where it is.
+    /// Number of endpoints that show the transaction at its position.
     pub(super) fn shown_by(&self, id: &Signature) -> usize {
         self.transactions
             .get(id)
             .map_or(0, |flight| flight.lifecycle.shown_by())
     }
 
-    /// What to do at this time, with the highest block height that is known.
+    /// The actions that are due at this time, with the highest known block height.
     pub(super) fn due(&mut self, now_ms: u64, block_height: u64) -> Due {
         let mut all = Due::default();
         for (id, flight) in &mut self.transactions {
@@ -210,7 +212,7 @@ impl InFlightTransactions {
                 }
                 continue;
             }
-            // Nobody has the bytes but the engine: there is nothing to ask for until they could have expired.
+            // Only the engine has the bytes: no query is needed until they could have expired.
             if !flight.released && !flight.from_earlier_run && !flight.lifecycle.awaits_proof() {
                 continue;
             }
@@ -243,21 +245,21 @@ impl InFlightTransactions {
         all
     }
 
-    /// A search is over, whatever it found.
+    /// A search has finished, with any result.
     pub(super) fn searched(&mut self, id: &Signature) {
         if let Some(flight) = self.transactions.get_mut(id) {
             flight.searching = false;
         }
     }
 
-    /// The end could not be written: it is tried again.
+    /// The outcome could not be written: it is attempted again.
     pub(super) fn close_failed(&mut self, id: &Signature) {
         if let Some(flight) = self.transactions.get_mut(id) {
             flight.closing = false;
         }
     }
 
-    /// The end is durable. Gives a reservation whose fee was never decided.
+    /// The outcome is durable. Returns a reservation whose fee was never decided.
     pub(super) fn close(&mut self, id: &Signature) -> Option<FeeReservation> {
         let flight = self.transactions.remove(id)?;
         if let Some(taking) = flight.debit {
@@ -266,14 +268,14 @@ impl InFlightTransactions {
         flight.reservation
     }
 
-    /// Search for it at the next look: a list of the chain has dropped it.
+    /// Searches for the transaction at the next check: a list of the chain no longer has it.
     pub(super) fn recheck(&mut self, id: &Signature) {
         if let Some(flight) = self.transactions.get_mut(id) {
             flight.recheck_at_ms = 0;
         }
     }
 
-    /// An endpoint's answer. `None` if nothing changes by it.
+    /// Applies an endpoint's response. `None` if it changes nothing.
     pub(super) fn apply(
         &mut self,
         id: &Signature,
@@ -324,7 +326,8 @@ impl NodeUpdate {
 }
 
 impl InFlightTransaction {
-    /// How it ended, once that is proven: by two endpoints, if it did not land even where one is configured.
+    /// The outcome, once proven. If the transaction did not settle, two endpoints must prove it, even if only one is
+    /// configured.
     fn end(&self) -> Option<End> {
         match self.lifecycle.stage() {
             Stage::Succeeded {

@@ -1,5 +1,5 @@
-//! The treasury's transfers as the follower has read them. The list for reconciliation has final ones only, so that what is listed
-//! once stays; what left the treasury is told from when it is seen.
+//! The treasury's transfers as read by the follower. The reconciliation list only has final ones, so that an entry
+//! never disappears. Outgoing transfers are reported as soon as they are seen.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::decline::temporary;
 use super::rows::{MovementRow, RowError};
 use super::search::outgoing_transfer;
 
-/// How often it is looked whether the chain was read meanwhile.
+/// Interval between checks whether the chain was read meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a list waits for the follower.
 const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,8 +33,8 @@ fn movement(moved: MovementRow) -> ChainMovement {
 }
 
 impl SolanaSettlement {
-    /// Waits until everything is listed that was on the chain at this time: final, if it is long enough ago to be; for a later
-    /// time until the chain was read once more.
+    /// Waits until everything that was on the chain at this time is listed. An old time only needs what is final; a
+    /// recent time needs a new read of the chain.
     async fn wait_until_covered(&self, until: Timestamp, operation: &'static str) -> Result<(), PortError> {
         let (asked, asked_ms) = (self.clock.now(), self.timer.now_ms());
         let needed = until.plus_ms(self.pace.settled_after_ms).min(asked);
@@ -55,7 +55,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// See [`purser_actors::port::Settlement::departures`].
+    /// See [`purser_actors::port::Settlement::outgoing_transfers`].
     pub(super) async fn outgoing_from_treasury(
         &self,
         since: Timestamp,
@@ -63,7 +63,7 @@ impl SolanaSettlement {
     ) -> Result<Vec<OutgoingTransfer>, PortError> {
         const DEPARTURES: &str = "departures";
         self.wait_until_covered(until, DEPARTURES).await?;
-        // Read first: what becomes final in between is in both.
+        // Read first: a transfer that becomes final in between is in both.
         let mut seen = self.pending_movements().await.map_err(|e| temporary(DEPARTURES, e))?;
         let mut left = self
             .rows
@@ -79,8 +79,8 @@ impl SolanaSettlement {
         Ok(left.iter().map(outgoing_transfer).collect())
     }
 
-    /// Final movements of the treasury behind a position (0 is the beginning), with their positions, at most `limit`. A position
-    /// never changes.
+    /// Final transfers of the treasury after a position (0 is the beginning), with their positions, at most `limit`. A
+    /// position never changes.
     ///
     /// # Errors
     /// `Temporary` when the rows cannot be read.
@@ -160,7 +160,7 @@ impl TreasuryList for SolanaSettlement {
         moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
         Box::pin(async move {
-            // The list has what is final and nothing else.
+            // The list only contains final transfers.
             let listed = self.in_transaction(network, &moved.transaction).await?;
             Ok(match listed.contains(moved) {
                 true => Finality::Final,

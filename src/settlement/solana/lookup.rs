@@ -1,4 +1,4 @@
-//! What became of a payment, from what is known here.
+//! The outcome of a payment, from stored state.
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
@@ -16,44 +16,45 @@ use super::decline::{error, on_chain, temporary};
 use super::rows::{End, Open};
 use super::settings::Depth;
 
-/// What is known of a transaction of ours.
+/// Stored state of our transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Known {
     /// It is on the chain with its effects.
     Confirmed(Sighting),
-    /// It can never land.
+    /// It can never settle.
     Impossible,
-    /// It may land.
+    /// It may settle.
     Open,
-    /// There is no trace of it here.
+    /// There is no record of it.
     NotFound,
 }
 
-/// What endpoints show of a transaction that took effect.
+/// What endpoints show of a transaction that was executed with its effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sighting {
     pub(super) slot: u64,
-    /// `finalized` only where enough endpoints say so.
+    /// `finalized` only if enough endpoints report it.
     pub(super) level: Commitment,
     /// Endpoints that show it in this slot.
     pub(super) shown_by: usize,
 }
 
 impl Sighting {
-    /// From the rows of what is final; its slot does not matter.
+    /// From the rows of final transactions; the slot does not matter.
     const FINAL: Self = Self {
         slot: 0,
         level: Commitment::Finalized,
         shown_by: usize::MAX,
     };
 
-    /// What endpoints show together, each its slot and level; `None` if none does. Of several slots the one that most show.
+    /// Combines the slot and level that each endpoint shows; `None` if none shows the transaction. Of several slots the
+    /// most frequent one is used.
     pub(super) fn from_endpoints(shown: &[(u64, Commitment)], witnesses: usize) -> Option<Self> {
         let sighting = |(slot, _): &(u64, Commitment)| {
             let same = shown.iter().filter(|(other, _)| other == slot);
             let mut levels: Vec<Commitment> = same.map(|(_, level)| *level).collect();
             levels.sort_unstable_by(|one, other| other.cmp(one));
-            // One endpoint alone that has it as final shows no more than that it is there.
+            // A single endpoint with a final status only shows that the transaction is on the chain.
             let level = levels.get(witnesses.saturating_sub(1)).copied();
             Self {
                 slot: *slot,
@@ -69,7 +70,7 @@ impl Sighting {
 impl SolanaSettlement {
     async fn known_status(&self, id: &Signature, operation: &'static str) -> Result<Known, PortError> {
         let told = |error| temporary(operation, error);
-        // The treasury's own list first: it was read transaction by transaction, and cross-checked.
+        // The treasury's own list comes first: its transactions were read one by one and cross-checked.
         if let Some(seen) = self.rows.final_one(id).await.map_err(told)?
             && !seen.failed
         {
@@ -91,7 +92,7 @@ impl SolanaSettlement {
             Some(_) => None,
             None => self.rows.closed(id).await.map_err(told)?.map(|closed| closed.end),
         };
-        // The treasury's list may be behind: what is final stays so.
+        // The treasury's list may lag: a final transaction remains final.
         if closed == Some(End::Confirmed) {
             return Ok(Known::Confirmed(Sighting::FINAL));
         }
@@ -110,7 +111,7 @@ impl SolanaSettlement {
         })
     }
 
-    /// How sure a transfer of this amount is: never by one endpoint alone, where there are two.
+    /// The finality of a transfer of this amount. If there are two endpoints, one alone is never enough.
     pub(super) fn finality(&self, amount: Usdc, shown: Sighting) -> Finality {
         let deep = match self.finality.depth_for(amount) {
             Depth::Confirmed => shown.level >= Commitment::Confirmed,
@@ -124,7 +125,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// The id that the transaction has once our fee payer has signed it; `None` if the fee payer is somebody else's.
+    /// The transaction's id once our fee payer has signed it; `None` for an external fee payer.
     fn transaction_id(&self, transfer: &SolanaTransfer, prepared: Option<&PreparedTransaction>) -> Option<Signature> {
         if let Some(id) = prepared.and_then(|prepared| parse_base58(&prepared.transaction)) {
             return Some(id);
@@ -134,7 +135,7 @@ impl SolanaSettlement {
         Some(co_sign(&transfer.transaction, key).ok()?.id)
     }
 
-    /// Whether the payment is on the chain, from what is known here; true if that cannot be read.
+    /// Whether stored state shows the payment on the chain; true if the state cannot be read.
     pub(super) async fn is_on_chain(&self, transfer: &SolanaTransfer) -> bool {
         let Some(id) = self.transaction_id(transfer, None) else {
             return false;
@@ -166,8 +167,8 @@ impl SolanaSettlement {
         }
     }
 
-    /// A payment of which nothing is known here: it was never prepared, or by a history that a restore has lost. It is watched
-    /// like one that was sent, and never sent, until two endpoints prove that it cannot land.
+    /// Adopts a payment without stored state: it was never prepared, or a restore has lost its history. It is tracked
+    /// like a sent one, but never sent, until two endpoints prove that it can never settle.
     async fn adopt(&self, transfer: &SolanaTransfer, id: Signature) -> Result<(), PortError> {
         const ADOPT: &str = "lookup";
         let slot = self.tip.lock().slot();
@@ -190,14 +191,15 @@ impl SolanaSettlement {
         Ok(())
     }
 
-    /// See [`purser_actors::port::Settlement::standing`].
+    /// See [`purser_actors::port::Settlement::transaction_status`].
     pub(super) async fn find_transaction_status(
         &self,
         transfer: &SolanaTransfer,
         transaction: &str,
     ) -> Result<ChainTransactionStatus, PortError> {
         const STANDING: &str = "standing";
-        // A payment with our fee payer lands by one transaction; what is none of this chain is no transaction of it either.
+        // A payment with our fee payer settles by one transaction. An id that this chain cannot have is not a
+        // transaction of it.
         let Some(id) = parse_base58(transaction) else {
             return Ok(ChainTransactionStatus::NotFound);
         };
@@ -208,7 +210,7 @@ impl SolanaSettlement {
             Known::Confirmed(shown) => Ok(self.finality(transfer.value, shown).into()),
             Known::Impossible => Ok(ChainTransactionStatus::NotFound),
             Known::Open if self.in_flight.lock().is_removed(&id) => Ok(ChainTransactionStatus::NotFound),
-            // After a start it is not known before an endpoint has answered.
+            // After a start the status is unknown until an endpoint has responded.
             Known::Open => Err(temporary(
                 STANDING,
                 "no endpoint has said yet whether the transaction is there",
@@ -235,7 +237,7 @@ impl SolanaSettlement {
                     });
                 }
                 Known::Impossible => return self.closed_result(&id).await,
-                // Prepared by another store, or another kind of port.
+                // Prepared by another store or by another kind of port.
                 Known::NotFound => {
                     self.adopt(transfer, id).await?;
                     return Err(error(
@@ -258,14 +260,14 @@ impl SolanaSettlement {
                     return Ok(SubmitResult::Declined(on_chain(&error)));
                 }
                 Some(Stage::Succeeded { level, .. }) if level >= Commitment::Confirmed => {}
-                // A sender that is gone means an end: the rows have it.
+                // A dropped sender means that it has ended: the rows have the outcome.
                 Some(_) => drop(changed.changed().await),
                 None => {}
             }
         }
     }
 
-    /// What a transaction that can never land is answered with.
+    /// The result for a transaction that can never settle.
     async fn closed_result(&self, id: &Signature) -> Result<SubmitResult, PortError> {
         let closed = self.rows.closed(id).await.map_err(|e| temporary("submit", e))?;
         match closed.map(|closed| closed.end) {

@@ -1,4 +1,5 @@
-//! Transfers out of the treasury: signed here, then prepared and sent like a payment. And who can receive one.
+//! Transfers out of the treasury: signed here, then prepared and sent like a payment. Also checks which wallets can
+//! receive one.
 
 use futures_util::future::{join, join_all};
 use purser_actors::id::Wallet;
@@ -22,29 +23,30 @@ use super::decline::{error, temporary};
 use crate::settlement::read_limits::DEADLINE;
 
 const SIGN: &str = "sign";
-/// Compute units of a withdrawal: the creation of a token account takes about half of it.
+/// Compute units of a withdrawal. Creating a token account takes about half of them.
 const UNITS: u32 = 60_000;
-/// A blockhash that is older is not signed with, in milliseconds: less than half of its life is left.
+/// A blockhash older than this is not used for signing, in milliseconds: less than half of its validity is left.
 const MAX_BLOCKHASH_AGE_MS: u64 = 25_000;
 
-/// Whether an owner can be sent USDC.
+/// Whether an owner can receive USDC.
 enum CanReceive {
-    /// There is a token account of theirs.
+    /// The owner has a token account.
     Yes,
-    /// There will be one if its rent is paid.
+    /// The owner can have one if its rent is paid.
     WithAccount,
     No(&'static str),
 }
 
 impl SolanaSettlement {
-    /// See [`purser_actors::port::Settlement::sign`]. The receiver's token account is created if a setting allows its rent.
+    /// See [`purser_actors::port::Settlement::sign`]. The recipient's token account is created if a setting allows its
+    /// rent.
     pub(super) async fn sign_transfer(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let fee_payer = self.choose_fee_payer();
         let fee_payer = fee_payer.ok_or_else(|| temporary(SIGN, "every fee payer is below its floor"))?;
         self.sign_with(transfer, fee_payer, true).await
     }
 
-    /// With this fee payer, which pays for the receiver's token account only if it `may_create` one.
+    /// Signs with this fee payer, which pays for the recipient's token account only if it `may_create` one.
     pub(super) async fn sign_with(
         &self,
         transfer: &OutgoingTransferRequest,
@@ -96,12 +98,12 @@ impl SolanaSettlement {
         }))
     }
 
-    /// The fee payer with the fewest transactions in flight; `None` while each is below its floor or not read yet.
+    /// The fee payer with the fewest transactions in flight; `None` while each is below its floor or was not read yet.
     pub fn choose_fee_payer(&self) -> Option<Pubkey> {
         self.payers.lock().choose()
     }
 
-    /// All fee payers: a payment with any of them is ours to co-sign.
+    /// All our fee payers: a payment with any of them is co-signed by this port.
     pub fn fee_payers(&self) -> &[Pubkey] {
         &self.fee_payer_addresses
     }
@@ -113,7 +115,7 @@ impl SolanaSettlement {
         Ok(!matches!(receives, CanReceive::No(_)))
     }
 
-    /// Whether there is a token account already.
+    /// Whether the owner has a token account.
     pub(super) async fn owner_has_account(&self, to: &Wallet) -> Result<bool, PortError> {
         let Wallet::Solana(owner) = to else { return Ok(false) };
         let receives = self.receives(owner, "can receive").await?;
@@ -132,7 +134,7 @@ impl SolanaSettlement {
                 _ => CanReceive::No("the token account is not the owner's"),
             });
         }
-        // A token account or a program in place of an owner: nobody could spend what is sent there.
+        // A token account or a program in place of an owner: USDC sent there could not be spent.
         let is_wallet = own.is_none_or(|own: Account| own.owner == SYSTEM && !own.executable);
         if !is_wallet || !is_on_curve(owner) {
             return Ok(CanReceive::No("the address has no token account and is no wallet"));
@@ -143,7 +145,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// Rent of a token account in lamports. Not read while the setting allows none.
+    /// Rent of a token account in lamports. Not queried while the setting allows none.
     pub(super) async fn account_rent(&self, operation: &'static str) -> Result<u64, PortError> {
         if self.account_rent_cap == 0 {
             return Ok(u64::MAX);
@@ -152,7 +154,7 @@ impl SolanaSettlement {
         rent.map_err(|e| temporary(operation, e))
     }
 
-    /// The USDC of an owner, in the newest state known; zero without a token account.
+    /// USDC balance of an owner at the newest known state; zero without a token account.
     ///
     /// # Errors
     /// `Temporary` when the chain cannot be read.
@@ -164,8 +166,8 @@ impl SolanaSettlement {
         Ok(Usdc::from_atomic(state.map_or(0, |state| state.amount)))
     }
 
-    /// See [`purser_actors::port::Settlement::treasury_holds`]: what has come in counts when it is final, what has left when it
-    /// is seen.
+    /// See [`purser_actors::port::Settlement::final_treasury_balance`]. Incoming transfers count when they are final,
+    /// outgoing ones when they are seen.
     pub(super) async fn treasury_balance(&self) -> Result<Usdc, PortError> {
         let (seen, durable) = join(
             self.shared_treasury_balance(Commitment::Confirmed),
@@ -175,8 +177,8 @@ impl SolanaSettlement {
         Ok(seen?.min(durable?))
     }
 
-    /// The second highest that endpoints show: one alone neither invents money nor, where there are three, hides it. While one answers
-    /// alone, its word.
+    /// The second highest balance that endpoints show. No single endpoint can invent money or, if there are three, hide
+    /// it. If only one endpoint responds, its balance counts.
     async fn shared_treasury_balance(&self, commitment: Commitment) -> Result<Usdc, PortError> {
         const HOLDS: &str = "treasury holds";
         let asked = (0..self.node.endpoints()).map(|endpoint| {

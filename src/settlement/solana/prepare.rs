@@ -1,4 +1,4 @@
-//! From a signed payment to bytes that may be sent: judged, simulated, durable.
+//! Prepares a signed payment: it is checked, simulated and persisted before it may be sent.
 
 use purser_actors::port::{Decline, ErrorKind, PortError, Preparation, PreparedTransaction, SolanaTransfer};
 use purser_chains::solana::Pubkey;
@@ -22,9 +22,9 @@ use super::tip::Validity;
 
 const PREPARE: &str = "prepare";
 
-/// What a simulation leaves to do.
+/// The result of a simulation.
 enum Simulated {
-    /// It would execute, or has executed; it existed at this slot at the latest.
+    /// It would execute, or has executed. The state existed at this slot at the latest.
     Passed(RemainingBalance),
     Declined(Decline),
 }
@@ -34,7 +34,8 @@ fn permanent(message: impl ToString) -> PortError {
 }
 
 impl SolanaSettlement {
-    /// See [`purser_actors::port::Settlement::prepare`]. Two calls of this give the same bytes: signatures are deterministic.
+    /// See [`purser_actors::port::Settlement::prepare`]. Repeated calls return the same bytes: signatures are
+    /// deterministic.
     pub(super) async fn prepare_transfer(&self, transfer: &SolanaTransfer) -> Result<Preparation, PortError> {
         let transaction = Transaction::parse_without_tables(&transfer.transaction).map_err(permanent)?;
         let message = &transaction.message;
@@ -45,7 +46,7 @@ impl SolanaSettlement {
             return Err(permanent("the message hash is not the transaction's"));
         }
         let own = transfer.payer == self.treasury();
-        // Our fee payer signs what somebody else built: it must authorise nothing in it but the fee.
+        // Our fee payer signs a transaction built by another party: it must authorise nothing in it except the fee.
         if message.names_fee_payer() && !own {
             return Err(permanent("the fee payer may not appear in an instruction"));
         }
@@ -73,7 +74,7 @@ impl SolanaSettlement {
             transaction: base58(&signed.id),
             bytes: signed.bytes.clone(),
         };
-        // What was prepared before may be on its way: it is not judged again.
+        // A transaction prepared before may be in flight: it is not checked again.
         if self.is_known(&signed.id).await? {
             return Ok(Preparation::Ready(prepared));
         }
@@ -97,7 +98,8 @@ impl SolanaSettlement {
         (signed, reservation): (&Signed, Reserved<'_>),
         (prepared, with): (PreparedTransaction, Option<Write>),
     ) -> Result<Preparation, PortError> {
-        // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
+        // Simulated some seconds ago, before the claim. The result is used once: a payment that is prepared again is
+        // simulated again.
         let known = self.prechecks.take_passed(&transfer.message_hash, self.timer.now_ms());
         let taking = self.debit_for(transfer);
         let shown = match known {
@@ -123,7 +125,7 @@ impl SolanaSettlement {
             fees: [base, priority, rent],
             at: self.clock.now(),
         };
-        // Durable before anybody can send it.
+        // Persisted before it can be sent.
         self.rows
             .prepare(&signed.id, &open, with)
             .await
@@ -138,13 +140,13 @@ impl SolanaSettlement {
         Ok(Preparation::Ready(prepared))
     }
 
-    /// Our key that the transaction names as its fee payer.
+    /// Our key that the transaction names as fee payer.
     pub(super) fn fee_payer_of(&self, message: &Message<'_>) -> Option<&Keypair> {
         let first = message.keys.first()?;
         self.fee_payers.iter().find(|key| key.address() == *first)
     }
 
-    /// Whether this transaction has rows: of this port's sending, or of its reading.
+    /// Whether this transaction has rows, because the port sent it or read it.
     async fn is_known(&self, id: &[u8; 64]) -> Result<bool, PortError> {
         if self.in_flight.lock().has_bytes(id) {
             return Ok(true);
@@ -163,7 +165,7 @@ impl SolanaSettlement {
         let left = remaining_balance(&shown);
         match shown.error {
             None => Ok(Simulated::Passed(left)),
-            // Sent by a history that a restore has lost: it is found on the chain, and takes nothing more.
+            // Sent before a restore that lost its row: the chain shows it, and it debits nothing more.
             Some(error) if error.is_already_processed() => {
                 Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left }))
             }
@@ -171,7 +173,7 @@ impl SolanaSettlement {
                 tracing::error!(error = error.text, "a fee payer cannot pay: fund it");
                 Err(temporary(PREPARE, "the fee payer has too little SOL"))
             }
-            // A node that looks for the first signature alone does not find it, and executes it once more.
+            // A node that looks up only the first signature does not find it and would execute it once more.
             Some(_) if self.is_on_chain(transfer).await => {
                 Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left }))
             }
@@ -179,14 +181,15 @@ impl SolanaSettlement {
         }
     }
 
-    /// How long a transaction can execute whose blockhash was valid at this slot. `None` before the first block was read.
+    /// How long a transaction can execute if its blockhash was valid at this slot. `None` before the first block was
+    /// read.
     pub(super) fn validity(&self, blockhash: &[u8; 32], slot: u64) -> Option<Validity> {
         let tip = self.tip.lock();
         let covered = self.treasury_history.lock().covered_slot();
         tip.validity_of(blockhash).or_else(|| {
             Some(Validity {
                 last_valid_block_height: tip.bound(slot, self.timer.now_ms())?,
-                // What the follower has read has no such transaction, or it would be known.
+                // The follower has not read such a transaction, otherwise it would be known.
                 not_before_slot: covered,
             })
         })
@@ -211,7 +214,7 @@ fn creates_account(message: &Message<'_>) -> bool {
     })
 }
 
-/// A reservation that is ended unless it is kept: the future may be dropped at any await.
+/// A reservation that is released unless it is committed: the future may be dropped at any await.
 struct Reserved<'a> {
     port: &'a SolanaSettlement,
     reservation: Option<FeeReservation>,

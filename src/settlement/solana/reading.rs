@@ -1,4 +1,5 @@
-//! What transactions of the treasury move, as endpoints show it. What is final is shown alike by two, where there are two.
+//! Transfers in transactions of the treasury, as endpoints show them. If there are two endpoints, both must agree on
+//! final ones.
 
 use std::sync::atomic::Ordering;
 
@@ -16,11 +17,12 @@ use super::SolanaSettlement;
 use super::rows::{End, MovementRow};
 use super::treasury_history::{EndpointView, ReadTransaction};
 
-/// Solana began in March 2020: an earlier time of a block is none.
+/// Solana started in March 2020: an earlier block time is invalid.
 const FIRST_BLOCK_S: i64 = 1_577_836_800;
 
 impl SolanaSettlement {
-    /// What a transaction moves that one endpoint lists. `None` for what is not read now: it is read when it is final.
+    /// Transfers of a transaction that one endpoint lists. `None` for transactions that are only read once they are
+    /// final.
     pub(super) async fn read_pending_on(&self, endpoint: usize, row: Row) -> Option<ReadTransaction> {
         if row.failed {
             return None;
@@ -33,7 +35,8 @@ impl SolanaSettlement {
         })
     }
 
-    /// What a final transaction moves: as two endpoints show it alike, where there are two. Asks further ones where they differ.
+    /// Transfers of a final transaction. If there are two endpoints, two must agree; further ones are queried if they
+    /// differ.
     pub(super) async fn read_final(&self, row: Row, endpoints: &[usize]) -> Result<Vec<MovementRow>, String> {
         if row.failed {
             return Ok(Vec::new());
@@ -66,13 +69,13 @@ impl SolanaSettlement {
         let Some(alike) = alike else {
             if shown.len() >= needed {
                 self.record_mismatch(&row.id);
-                // Each is asked anew: the one that is wrong may mend.
+                // Each is queried again: the wrong one may recover.
                 self.treasury_history.lock().discard_read(&row.id);
             }
             let differ = || format!("endpoints show different movements of {}", base58(&row.id));
             return Err(failure.unwrap_or_else(differ));
         };
-        // Unless one endpoint has named a time that the other did not.
+        // Equal, unless one endpoint reported a time that the other did not.
         let same = |read: &ReadTransaction| {
             read.view
                 .as_ref()
@@ -92,7 +95,7 @@ impl SolanaSettlement {
             Ok(found) => {
                 found.ok_or_else(|| format!("an endpoint does not have the transaction {}", base58(&row.id)))?
             }
-            // Whoever sends what is not understood here must not stop the list for everybody.
+            // An unreadable transaction must not stop the list: anyone can send one.
             Err(NodeError::Malformed { what, .. }) => {
                 tracing::debug!(transaction = base58(&row.id), endpoint, what, "not understood");
                 return Ok(EndpointView {
@@ -114,7 +117,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// The movements of a transaction that took effect, as the first endpoint shows it that has it.
+    /// The transfers of an executed transaction, from the first endpoint that has it.
     async fn movements(&self, row: Row) -> Result<Vec<MovementRow>, String> {
         let prepared = self.is_prepared(&row.id).await?;
         let (ours, mint) = (&self.treasury_account, &self.mint);
@@ -137,7 +140,7 @@ impl SolanaSettlement {
         Ok(prepared)
     }
 
-    /// What transactions move that are seen and not final.
+    /// Transfers of transactions that are seen and not final.
     pub(super) async fn pending_movements(&self) -> Result<Vec<MovementRow>, String> {
         let waiting = self.treasury_history.lock().pending_movements();
         let mut all = Vec::new();
@@ -151,7 +154,7 @@ impl SolanaSettlement {
         Ok(all)
     }
 
-    /// `found` is `None` where it is not understood here; `prepared`: we have co-signed it.
+    /// `found` is `None` if the transaction could not be parsed; `prepared` if we have co-signed it.
     fn relevant_movements(&self, id: &Signature, found: Option<&ChainTransaction>, prepared: bool) -> Vec<MovementRow> {
         let Some(found) = found else {
             self.alarms.unreadable.fetch_add(1, Ordering::Relaxed);
@@ -171,7 +174,7 @@ impl SolanaSettlement {
             );
         }
         let mut moved = movements_of(found, self.clock.now(), &self.mint);
-        // Without a fee payer of ours or of a facilitator nothing that came in can be a payment to us.
+        // An incoming transfer without our fee payer or a facilitator's cannot be a payment to us.
         let is_known = self.fee_payer_addresses.contains(&found.fee_payer);
         if !prepared && !is_known && !self.facilitator_fee_payers.contains(&found.fee_payer) {
             for plain in moved.iter_mut().filter(|moved| moved.incoming) {
@@ -182,7 +185,7 @@ impl SolanaSettlement {
     }
 }
 
-/// Both, if they show the same. Nodes may leave out the time of a block that they have not rooted yet.
+/// Both views combined, if they agree. Nodes may omit the time of a block that they have not rooted yet.
 fn merged(one: &EndpointView, other: &EndpointView) -> Option<EndpointView> {
     let (Some(first), Some(second)) = (&one.transaction, &other.transaction) else {
         let alike = one.transaction.is_none() && other.transaction.is_none();
@@ -200,12 +203,12 @@ fn merged(one: &EndpointView, other: &EndpointView) -> Option<EndpointView> {
     })
 }
 
-/// The movements as rows; `now` stands in for a block time that is missing or none.
+/// Converts transfers to rows; `now` replaces a missing or invalid block time.
 pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubkey) -> Vec<MovementRow> {
     let at = found.block_time.filter(|seconds| *seconds >= FIRST_BLOCK_S);
     let at = at.and_then(|seconds| u64::try_from(seconds).ok());
     let at = at.map_or(now, |seconds| Timestamp(seconds.saturating_mul(1_000)));
-    // Unique all the same, so that nothing is confused with it.
+    // Unique, so that it matches no other transaction.
     let mark = found.message_hash.unwrap_or_else(|| Sha256::digest(found.id).into());
     let shown = found
         .movements

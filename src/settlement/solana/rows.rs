@@ -1,4 +1,4 @@
-//! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
+//! Durable rows of the Solana port. They are in the engine's store, so that one backup contains both.
 
 mod cross_checked;
 mod events;
@@ -25,11 +25,11 @@ pub(super) use self::losses::LostFee;
 pub(super) use self::wallets::WalletTransfer;
 pub(super) use self::writes::{delete_pending, put_final, put_movement, put_pending};
 
-/// Transactions that were prepared and have no end yet, by signature.
+/// Transactions that were prepared and have no outcome yet, by signature.
 const OPEN: u8 = b'x';
-/// How prepared transactions ended, by signature.
+/// Outcomes of prepared transactions, by signature.
 const CLOSED: u8 = b'y';
-/// How far the treasury's transactions were read.
+/// Read position in the treasury's transactions.
 const CURSOR: u8 = b'c';
 /// Transactions of the treasury that are not final, by signature.
 const PENDING: u8 = b'p';
@@ -37,14 +37,14 @@ const PENDING: u8 = b'p';
 const FINAL: u8 = b'f';
 /// The number of a final transaction, by signature.
 const NUMBER: u8 = b'i';
-/// Movements of the treasury, by position from 1.
+/// Transfers of the treasury, by position from 1.
 const MOVEMENT: u8 = b'm';
-/// The position of a movement, by signature and index.
+/// Position of a transfer, by signature and index.
 const POSITION: u8 = b'k';
-/// Movements out of the treasury, by time and position.
+/// Outgoing transfers of the treasury, by time and position.
 const OUTGOING: u8 = b'o';
 
-/// Rows that are read at once.
+/// Maximum number of rows per read.
 const PAGE: usize = 1_000;
 
 /// A transaction that was co-signed and may be sent.
@@ -52,17 +52,17 @@ const PAGE: usize = 1_000;
 pub(super) struct Open {
     /// The wire transaction.
     pub(super) bytes: Vec<u8>,
-    /// Whose money moves.
+    /// The wallet whose funds move.
     pub(super) payer: Pubkey,
-    /// Who pays the fee.
+    /// The key that pays the fee.
     pub(super) fee_payer: Pubkey,
-    /// The last block height at which it can execute.
+    /// Last block height at which it can execute.
     pub(super) last_valid_block_height: u64,
-    /// A slot before which it cannot have executed.
+    /// The transaction cannot have executed before this slot.
     pub(super) not_before_slot: u64,
-    /// Lamports: base fee, priority fee, rent.
+    /// Base fee, priority fee and rent, in lamports.
     pub(super) fees: [u64; 3],
-    /// When it was prepared.
+    /// When the transaction was prepared.
     pub(super) at: Timestamp,
 }
 
@@ -85,14 +85,14 @@ impl Open {
     }
 }
 
-/// How a prepared transaction ended.
+/// The outcome of a prepared transaction.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum End {
-    /// It executed with its effects and is final.
+    /// It was executed with its effects and is final.
     Confirmed,
-    /// Two endpoints have it as final and without effects. The text is the chain's.
+    /// Two endpoints show it as final and without effects. The text is the chain's error.
     Failed(String),
-    /// Two endpoints past its last block height do not know it.
+    /// Two endpoints that are past its last block height do not know it.
     Expired,
 }
 
@@ -106,20 +106,20 @@ impl Stored for Closed {
     const SCHEMA: u16 = 521;
 }
 
-/// How far the treasury's transactions were read.
+/// Read position in the treasury's transactions.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CursorRow {
-    /// Transactions of earlier slots are not listed.
+    /// Transactions in earlier slots are not listed.
     pub(super) from_slot: u64,
     /// Everything up to this final slot is listed.
     pub(super) covered_slot: u64,
-    /// The first final transaction that the next reading is compared with, by number.
+    /// Number of the first final transaction with which the next read is compared.
     pub(super) overlap_from: u64,
-    /// The next number of a final transaction.
+    /// Number of the next final transaction.
     pub(super) next_number: u64,
-    /// The next position of a movement.
+    /// Position of the next transfer.
     pub(super) next_position: u64,
-    /// When the last complete reading began.
+    /// When the last complete read began.
     pub(super) covered_at: Timestamp,
 }
 
@@ -159,20 +159,20 @@ impl From<TransactionRow> for ChainRow {
     }
 }
 
-/// One movement of the treasury's token account, final.
+/// One final transfer of the treasury's token account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct MovementRow {
     pub(super) transaction: Signature,
-    /// Its place among the movements of the transaction, from 0.
+    /// Index of the transfer in its transaction, from 0.
     pub(super) index: u32,
-    /// The instruction, as `purser_chains` writes its path: `2`, `2.0`, `2+1`.
+    /// Path of the instruction in the notation of `purser_chains`: `2`, `2.0`, `2+1`.
     pub(super) instruction: String,
     pub(super) incoming: bool,
-    /// Owner of the other token account; the mint for what was minted or burned.
+    /// Owner of the other token account; the mint if tokens were minted or burned.
     pub(super) other: Pubkey,
     pub(super) atomic: u64,
     pub(super) at: Timestamp,
-    /// SHA-256 of the message; of what came in without a fee payer of ours, `Movement::plain_mark`.
+    /// SHA-256 of the message. Incoming transfers without a known fee payer have `ChainMovement::plain_fingerprint`.
     pub(super) mark: [u8; 32],
 }
 
@@ -180,16 +180,16 @@ impl Stored for MovementRow {
     const SCHEMA: u16 = 524;
 }
 
-/// A read or a write of the rows that failed.
+/// A failed read or write of the rows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     /// The store could not be read.
     #[error("the store could not be read: {0}")]
     Store(String),
-    /// A row is damaged.
+    /// A row is corrupt.
     #[error("a row of the Solana port is damaged: {0}")]
     Damaged(#[from] codec::DecodeError),
-    /// A batch was refused.
+    /// The store rejected a batch.
     #[error("the rows of the Solana port could not be written: {0}")]
     Commit(#[from] CommitError),
 }
@@ -217,12 +217,12 @@ const fn put_bytes(key: RowKey, value: Vec<u8>) -> Write {
     }
 }
 
-/// The rows.
+/// Access to the port's rows.
 #[derive(Clone)]
 pub(super) struct Rows(pub(super) Arc<dyn Store>);
 
 impl Rows {
-    /// Durable when it returns.
+    /// Writes a batch; it is durable when this returns.
     pub(super) async fn commit(&self, conditions: Vec<Condition>, writes: Vec<Write>) -> Result<(), RowError> {
         let (done, committed) = oneshot::channel();
         let batch = Batch {
@@ -240,7 +240,7 @@ impl Rows {
         Ok(row.map(|row| codec::decode(&row.value)).transpose()?)
     }
 
-    /// Every row of a kind, with what follows the kind in its key.
+    /// All rows of a kind, with the key's bytes after the kind.
     async fn all<T: Stored>(&self, kind: u8, after: Option<RowKey>) -> Result<Vec<(RowKey, T)>, RowError> {
         let (prefix, mut after, mut all) = (key(kind, &[]), after, Vec::new());
         loop {
@@ -255,14 +255,14 @@ impl Rows {
         }
     }
 
-    /// Prepared transactions without an end.
+    /// Prepared transactions without an outcome.
     pub(super) async fn open(&self) -> Result<Vec<(Signature, Open)>, RowError> {
         let all = self.all(OPEN, None).await?;
         let of = |(key, open): (RowKey, Open)| Some((Signature::try_from(&*key).ok()?, open));
         Ok(all.into_iter().filter_map(of).collect())
     }
 
-    /// Makes a prepared transaction durable, and what belongs to it.
+    /// Persists a prepared transaction, and `with` in the same batch.
     pub(super) async fn prepare(&self, id: &Signature, open: &Open, with: Option<Write>) -> Result<(), RowError> {
         let writes = std::iter::once(put(key(OPEN, &[id]), open)).chain(with);
         self.commit(Vec::new(), writes.collect()).await
@@ -272,7 +272,7 @@ impl Rows {
         self.one(&key(CLOSED, &[id])).await
     }
 
-    /// Ends a prepared transaction.
+    /// Records the outcome of a prepared transaction.
     pub(super) async fn close(&self, id: &Signature, closed: &Closed) -> Result<(), RowError> {
         let open = key(OPEN, &[id]);
         self.commit(
@@ -282,7 +282,7 @@ impl Rows {
         .await
     }
 
-    /// How far the chain was read, with the revision of that row.
+    /// The read position, with the revision of its row.
     pub(super) async fn cursor(&self) -> Result<Option<(CursorRow, u64)>, RowError> {
         let Some(row) = self.0.read(&key(CURSOR, &[])).await? else {
             return Ok(None);
@@ -290,7 +290,7 @@ impl Rows {
         Ok(Some((codec::decode(&row.value)?, row.revision)))
     }
 
-    /// Writes rows of the follower together with how far it has read, unless somebody else has done so since `revision`.
+    /// Writes rows of the follower together with its read position, unless the position has changed since `revision`.
     pub(super) async fn advance(
         &self,
         place: &CursorRow,
@@ -335,7 +335,7 @@ impl Rows {
         }
     }
 
-    /// Movements behind a position, at most `limit`, with their positions.
+    /// Transfers after a position, at most `limit`, with their positions.
     pub(super) async fn movements(&self, after: u64, limit: usize) -> Result<Vec<(u64, MovementRow)>, RowError> {
         let (prefix, after) = (key(MOVEMENT, &[]), key(MOVEMENT, &[&after.to_be_bytes()]));
         let page = self.0.scan(&prefix, Some(&after), limit).await?;
@@ -349,10 +349,10 @@ impl Rows {
         Ok(movements)
     }
 
-    /// The movements of a transaction, by index.
+    /// The transfers of a transaction, by index.
     pub(super) async fn in_transaction(&self, transaction: &Signature) -> Result<Vec<MovementRow>, RowError> {
         let prefix = key(POSITION, &[transaction]);
-        // A transaction of 1,232 bytes cannot make as many instructions.
+        // A transaction of 1,232 bytes cannot contain as many instructions.
         let positions = self.0.scan(&prefix, None, PAGE).await?;
         let mut found = Vec::with_capacity(positions.len());
         for (_, position) in positions {
@@ -361,7 +361,7 @@ impl Rows {
         Ok(found)
     }
 
-    /// What left the treasury in a span of the chain's time, both ends included, oldest first.
+    /// Outgoing transfers of the treasury in a span of chain time (both ends inclusive), oldest first.
     pub(super) async fn outgoing_movements(
         &self,
         since: Timestamp,

@@ -1,6 +1,6 @@
-//! Payments that somebody else sends: paid calls of managed wallets, whose fee payer is the seller's. Their transaction's id
-//! is not known before they are on the chain, so the payer's token account is searched for the message. The exception: what
-//! our own fee payers sign is answered from rows.
+//! Search for payments sent by other parties: paid calls of managed wallets, whose fee payer is the seller's. The id of
+//! such a transaction is not known before it is on the chain, so the payer's token account is searched for the message.
+//! Payments signed by our own fee payers are answered from rows instead.
 
 mod limits;
 
@@ -24,32 +24,32 @@ use super::rows::MovementRow;
 pub(super) use self::limits::Searches;
 use self::limits::{HistoryScan, MAX_READS, PAGES, Page, SearchStart};
 
-/// What one endpoint shows.
+/// The result of one endpoint.
 enum Found {
     Confirmed(Entry),
-    /// It is past the last block height, its history is complete, and it has no such message.
+    /// The endpoint is past the last block height, its history is complete, and it has no such message.
     Absent,
     Open,
     /// There is more to read.
     LimitReached,
 }
 
-/// One search for one payment.
+/// A search for one payment.
 struct Search<'a> {
     message_hash: &'a [u8; 32],
     account: Pubkey,
     last_valid_block_height: u64,
     not_before_slot: u64,
-    /// Reads that are left of [`READS`].
+    /// Reads left of [`MAX_READS`].
     reads_left: usize,
 }
 
-/// What of a wallet's history is read.
+/// The part of a wallet's history to read.
 struct Span {
     since: Timestamp,
-    /// The last slot.
+    /// Last slot to read.
     until: u64,
-    /// Stands in for a block time that is missing: the same for every endpoint, so that their lists can be compared.
+    /// Replaces a missing block time. It is the same for every endpoint, so that their lists can be compared.
     now: Timestamp,
 }
 
@@ -104,7 +104,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// What one endpoint lists and the others know of it.
+    /// An endpoint's listing of an entry, combined with what the others show of it.
     async fn sighting(&self, endpoint: usize, entry: &Entry) -> Sighting {
         let mut shown = vec![(entry.slot, entry.level)];
         for other in (0..self.node.endpoints()).filter(|other| *other != endpoint) {
@@ -132,7 +132,7 @@ impl SolanaSettlement {
         let unread = || temporary("lookup", "no block of the chain was read yet");
         let ends = match known {
             Some(known) => (known.last_valid_block_height, known.not_before_slot),
-            // Nothing says since when it can be on the chain: all of the account's history counts.
+            // No lower bound is known for when it can be on the chain: the account's whole history is read.
             None => (bound.ok_or_else(unread)?, 0),
         };
         let endpoints = self.node.endpoints();
@@ -140,7 +140,7 @@ impl SolanaSettlement {
         Ok(searches.start(&transfer.message_hash, ends, endpoints, now_ms))
     }
 
-    /// Goes on with the walk of one endpoint.
+    /// Continues the scan of one endpoint.
     async fn search_on(
         &self,
         endpoint: usize,
@@ -185,7 +185,7 @@ impl SolanaSettlement {
                 Page::More => {}
                 Page::Broken | Page::End { proves: false } => return Ok(Found::Open),
                 Page::End { proves: true } => {
-                    // Read last: a history that was cut off meanwhile proves nothing.
+                    // Read last: a history that was pruned meanwhile proves nothing.
                     let available = self.node.first_available_on(endpoint).await.map_err(told)?;
                     walk.finish(available <= not_before_slot);
                     return Ok(if walk.is_absent() { Found::Absent } else { Found::Open });
@@ -216,7 +216,7 @@ impl SolanaSettlement {
         let found = self.node.transaction(id, account, &self.mint, level).await;
         let mut message = found.map_err(told)?.ok_or(MISSING)?.message_hash;
         if message.is_none() {
-            // Its signature proves nothing: each endpoint speaks for itself.
+            // Its signature proves nothing: each endpoint's response counts separately.
             let found = self
                 .node
                 .transaction_on(endpoint, id, (account, &self.mint), level)
@@ -235,7 +235,7 @@ impl SolanaSettlement {
         may
     }
 
-    /// Whether a transaction that no row knows is on the chain.
+    /// Whether a transaction without a row is on the chain.
     pub(super) async fn find_unlisted_status(
         &self,
         transfer: &SolanaTransfer,
@@ -262,8 +262,8 @@ impl SolanaSettlement {
         }
     }
 
-    /// What left a wallet that is not the treasury, final, oldest first: read from the chain, alike from two endpoints where there
-    /// are two.
+    /// Final outgoing transfers of a wallet other than the treasury, oldest first. They are read from the chain. If
+    /// there are two endpoints, both must show the same.
     pub(super) async fn outgoing_from_wallet(
         &self,
         from: &Pubkey,
@@ -291,7 +291,7 @@ impl SolanaSettlement {
         Err(temporary(SENT, failure.unwrap_or_else(differ)))
     }
 
-    /// The same as one endpoint shows it, up to a slot.
+    /// The same transfers as one endpoint shows them, up to a slot.
     async fn outgoing_on(&self, endpoint: usize, account: &Pubkey, span: &Span) -> Result<Vec<MovementRow>, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
         let history = self.node.history_on(endpoint).await.map_err(told)?;
@@ -333,7 +333,7 @@ impl SolanaSettlement {
     }
 }
 
-/// A movement out, as the engine's list of departures has it.
+/// Converts a row to the engine's type.
 pub(super) fn outgoing_transfer(moved: &MovementRow) -> OutgoingTransfer {
     OutgoingTransfer {
         transaction: base58(&moved.transaction),

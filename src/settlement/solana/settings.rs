@@ -1,4 +1,4 @@
-//! What the operator decides about Solana.
+//! Settings of the Solana port.
 
 use purser_actors::money::Usdc;
 use purser_chains::rpc::EndpointSettings;
@@ -11,35 +11,37 @@ use purser_chains::solana::payers::PayerLimits;
 /// Settings of [`super::SolanaSettlement`]. Keys and endpoints have no default; [`Self::new`] sets the rest.
 #[derive(Debug)]
 pub struct SolanaSettings {
-    /// The USDC mint, of the SPL Token program.
+    /// The USDC mint of the SPL Token program.
     pub mint: Pubkey,
-    /// Owner of the token account that is paid. Signs withdrawals; pays no fees.
+    /// Owner of the token account that receives payments. Signs withdrawals; pays no fees.
     pub treasury: Keypair,
-    /// Keys that co-sign payments and pay their fees, at least one unless [`Self::by_others`].
+    /// Keys that co-sign payments and pay their fees. At least one is needed unless [`Self::is_facilitated`].
     pub fee_payers: Vec<Keypair>,
-    /// Others, facilitators, may co-sign and send payments: no key of our own is needed then.
+    /// Facilitators may co-sign and send payments: no key of our own is needed then.
     pub is_facilitated: bool,
-    /// JSON-RPC endpoints in order of preference. With fewer than two no payment is ever proven impossible.
+    /// JSON-RPC endpoints in order of preference. With fewer than two, no payment is ever proven impossible.
     pub endpoints: Vec<EndpointSettings>,
-    /// Balance that a fee payer keeps, and most priority fee of one payment, in lamports.
+    /// Minimum balance of a fee payer, and maximum priority fee of one payment, in lamports.
     pub payer_limits: PayerLimits,
-    /// Fees that one paying wallet may cost by payments that fail on the chain.
+    /// Limit on the fees lost to failed payments of one wallet.
     pub loss_limits: LossLimits,
-    /// Most rent for the token account of a withdrawal's receiver, in lamports; 0 creates none. Rent is 2,039,280 today.
+    /// Maximum rent for the token account of a withdrawal's recipient, in lamports; 0 creates none. Rent is 2,039,280
+    /// today.
     pub account_rent_cap: u64,
     /// Price of a compute unit in withdrawals, in 10^-6 lamports. A withdrawal is limited to 60,000 units.
     pub withdrawal_unit_price: u64,
-    /// From which depth a transfer counts as final, by amount.
+    /// Depth at which a transfer counts as final, by amount.
     pub finality: FinalityByAmount,
-    /// First slot that is read on a store without Solana rows. Default: the slot that is final then. Older transfers of the
+    /// First slot to read on a store without Solana rows. Default: the slot that is final then. Older transfers of the
     /// treasury are not listed.
     pub from_slot: Option<u64>,
-    /// Intervals.
+    /// Intervals and timeouts.
     pub pace: Pace,
 }
 
 impl SolanaSettings {
-    /// With the defaults: 0.01 SOL floor, 20,000 lamports of priority fee, no rent, everything final at `finalized`.
+    /// Settings with the defaults: 0.01 SOL floor, 20,000 lamports of priority fee, no rent, everything final at
+    /// `finalized`.
     pub fn new(mint: Pubkey, treasury: Keypair) -> Self {
         Self {
             mint,
@@ -58,46 +60,46 @@ impl SolanaSettings {
     }
 }
 
-/// How deep a transfer must be to count as final.
+/// Depth at which a transfer counts as final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Two thirds of the stake have voted for the block.
     Confirmed,
     /// Confirmed, and this many slots have passed since.
     Slots(u64),
-    /// Irreversible by the chain's own rule: 31 confirmed blocks are on top, about 13 s.
+    /// Irreversible by the chain's rules: 31 confirmed blocks on top, about 13 s.
     Finalized,
 }
 
-/// Depths by amount: the first step whose amount is not exceeded decides; above all of them `finalized`.
+/// Depths by rising amounts: the first step that covers the amount applies; above all steps `finalized`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FinalityByAmount(pub Vec<(Usdc, Depth)>);
 
 impl FinalityByAmount {
-    /// The depth for an amount.
+    /// The depth required for an amount.
     pub fn depth_for(&self, amount: Usdc) -> Depth {
         let step = self.0.iter().find(|(up_to, _)| amount <= *up_to);
         step.map_or(Depth::Finalized, |(_, depth)| *depth)
     }
 }
 
-/// Intervals.
+/// Intervals and timeouts of the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Of one transaction in flight: sends, status queries, proofs.
+    /// Intervals of one transaction in flight: sends, status queries, proofs.
     pub pacing: Pacing,
-    /// Between two looks at what is due, in milliseconds.
+    /// Interval between checks of due actions, in milliseconds.
     pub tick_ms: u64,
-    /// Between two reads of the treasury's transactions, in milliseconds.
+    /// Interval between reads of the treasury's transactions, in milliseconds.
     pub follow_ms: u64,
-    /// Between two reads of a recent blockhash, in milliseconds.
+    /// Interval between reads of a recent blockhash, in milliseconds.
     pub blockhash_ms: u64,
-    /// Between two reads of the fee payers' balances, in milliseconds.
+    /// Interval between reads of the fee payers' balances, in milliseconds.
     pub balance_ms: u64,
-    /// A transaction whose block is older than this by the chain's clock is final and listed, if the chain was read since;
-    /// in milliseconds. Covers the time to finality and the drift of the chain's clock.
+    /// Age in milliseconds from which a transaction's block is final and listed, if the chain was read since. Covers
+    /// the time to finality and the drift of the chain's clock.
     pub settled_after_ms: u64,
-    /// While nothing has become final for so long, no payment is prepared; in milliseconds.
+    /// No payment is prepared if nothing has become final for this time, in milliseconds.
     pub standstill_ms: u64,
 }
 
@@ -119,7 +121,8 @@ impl Default for Pace {
 mod tests {
     use super::*;
 
-    // Aim: the first step that holds the amount decides, its edge included; above all steps nothing but finality counts.
+    // Checks: the first step that covers the amount applies, its upper bound included; above all steps only `finalized`
+    // counts.
     #[test]
     fn the_depth_rises_with_the_amount() {
         let usdc = Usdc::from_atomic;

@@ -1,4 +1,4 @@
-//! What the follower knows, for everybody else.
+//! The follower's current knowledge of the treasury's transactions, shared with the rest of the port.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,21 +9,21 @@ use purser_chains::solana::node::movements::ChainTransaction;
 
 use super::rows::{CursorRow, MovementRow, RowError, Rows, TransactionRow};
 
-/// See the module.
+/// Transactions of the treasury that are not final, and the progress of reading; see the module.
 #[derive(Debug, Default)]
 pub(super) struct TreasuryHistory {
     cursor: Option<CursorRow>,
     pending: HashMap<Signature, PendingTransaction>,
 }
 
-/// What one endpoint shows of a transaction; `None` if that is not understood here.
+/// A transaction as one endpoint shows it; `None` if it could not be parsed.
 #[derive(Clone, Debug)]
 pub(super) struct EndpointView {
     pub(super) endpoint: usize,
     pub(super) transaction: Option<ChainTransaction>,
 }
 
-/// What a transaction moves, and which endpoint shows that.
+/// The transfers of a transaction, and the endpoint that shows them.
 #[derive(Clone, Debug)]
 pub(super) struct ReadTransaction {
     pub(super) movements: Vec<MovementRow>,
@@ -34,9 +34,9 @@ pub(super) struct ReadTransaction {
 #[derive(Clone, Debug)]
 struct PendingTransaction {
     row: TransactionRow,
-    /// What it moves, once that was read.
+    /// Its transfers, once they were read.
     read: Option<ReadTransaction>,
-    /// Endpoints that list it so.
+    /// Endpoints that list it with this slot and success.
     listed_by: BTreeSet<usize>,
 }
 
@@ -52,17 +52,17 @@ impl TreasuryHistory {
         Ok(followed)
     }
 
-    /// Whether it is durable from which slot on the chain is followed. A payment that lands before that is never listed.
+    /// Whether the first followed slot is durable. Payments that settle before that slot are never listed.
     pub(super) const fn has_started(&self) -> bool {
         self.cursor.is_some()
     }
 
-    /// Everything up to this final slot is listed; 0 before the first reading.
+    /// Everything up to this final slot is listed; 0 before the first read.
     pub(super) fn covered_slot(&self) -> u64 {
         self.cursor.as_ref().map_or(0, |place| place.covered_slot)
     }
 
-    /// When the last complete reading began.
+    /// When the last complete read began.
     pub(super) fn covered_at(&self) -> Option<Timestamp> {
         self.cursor.as_ref().map(|place| place.covered_at)
     }
@@ -71,7 +71,7 @@ impl TreasuryHistory {
         self.cursor = Some(place);
     }
 
-    /// A transaction is there and not final.
+    /// Adds a transaction that is not final.
     pub(super) fn add_pending(&mut self, row: Row, read: Option<ReadTransaction>) {
         let waiting = PendingTransaction {
             row: row.into(),
@@ -81,12 +81,12 @@ impl TreasuryHistory {
         drop(self.pending.insert(row.id, waiting));
     }
 
-    /// A transaction is final, or not there any more.
+    /// Removes a transaction that is final or no longer on the chain.
     pub(super) fn forget(&mut self, id: &Signature) {
         drop(self.pending.remove(id));
     }
 
-    /// What an endpoint lists now.
+    /// Records an endpoint's current listing.
     pub(super) fn record_listing(&mut self, endpoint: usize, entries: &[Entry]) {
         if self.pending.is_empty() {
             return;
@@ -102,27 +102,27 @@ impl TreasuryHistory {
         }
     }
 
-    /// A transaction that is seen and not final, and how many endpoints list it alike.
+    /// A transaction that is seen and not final, and the number of endpoints that list it alike.
     pub(super) fn pending(&self, id: &Signature) -> Option<(TransactionRow, usize)> {
         let waiting = self.pending.get(id)?;
         Some((waiting.row, waiting.listed_by.len()))
     }
 
-    /// What this transaction moved as it was seen in this slot, if that was read.
+    /// The transfers of this transaction in this slot, if they were read.
     pub(super) fn read_of(&self, row: &Row) -> Option<ReadTransaction> {
         let waiting = self.pending.get(&row.id)?;
         let read = waiting.read.clone();
         read.filter(|_| Row::from(waiting.row) == *row)
     }
 
-    /// What was read of a transaction does not count.
+    /// Discards the reading of a transaction.
     pub(super) fn discard_read(&mut self, id: &Signature) {
         if let Some(waiting) = self.pending.get_mut(id) {
             waiting.read = None;
         }
     }
 
-    /// Transactions that are not final and take effect, with what they move if that was read.
+    /// Executed transactions that are not final, with their transfers if they were read.
     pub(super) fn pending_movements(&self) -> Vec<(Row, Option<Vec<MovementRow>>)> {
         let good = self.pending.values().filter(|waiting| !waiting.row.failed);
         good.map(|waiting| {

@@ -1,7 +1,7 @@
-//! Managed wallets: what left them, for `purser verify`.
+//! Outgoing transfers of managed wallets, for `purser verify`.
 //!
-//! The follower reads the treasury's token account alone. The wallets' are read when somebody asks for the list, each from where it
-//! was read to before; what is final then is durable, so that it is read once.
+//! The follower only reads the treasury's token account. The wallets' accounts are read when the list is requested,
+//! each from where the last read ended. Final transfers are stored, so that each is read once.
 
 use std::collections::BTreeSet;
 
@@ -24,36 +24,37 @@ use super::rows::{MovementRow, WalletTransfer};
 use crate::settlement::chain::ListedTransfer;
 
 const LISTED: &str = "listed";
-/// Positions of what left managed wallets are above this, those of the treasury's movements below.
+/// Positions of outgoing transfers of managed wallets are above this value; those of the treasury's transfers are
+/// below.
 const POSITION_OFFSET: u64 = 1 << 52;
-/// Wallets that are read at the same time.
+/// Maximum number of wallets read concurrently.
 const CONCURRENT_READS: usize = 8;
 
-/// The wallets, and what was seen of them last.
+/// The managed wallets, and their transfers that were seen last.
 #[derive(Debug, Default)]
 pub(super) struct OwnWallets {
     all: Mutex<BTreeSet<Pubkey>>,
-    /// What is not final. Held while the wallets are read.
+    /// Transfers that are not final. Locked while the wallets are read.
     pending: tokio::sync::Mutex<Vec<WalletTransfer>>,
 }
 
-/// What was read of one wallet.
+/// The result of reading one wallet.
 struct WalletRead {
     wallet: Pubkey,
-    /// Final transfers out of it since the last reading, oldest first, and the newest final transaction.
+    /// Final outgoing transfers since the last read, oldest first, and the newest final transaction.
     outgoing: Option<(Vec<MovementRow>, Signature)>,
-    /// Those that are not final.
+    /// Outgoing transfers that are not final.
     pending: Vec<MovementRow>,
 }
 
 impl SolanaSettlement {
-    /// Lists this wallet's transfers from now on, those of before too.
+    /// Lists this wallet's transfers from now on, including earlier ones.
     pub fn track_wallet(&self, wallet: Pubkey) {
         self.own_wallets.all.lock().insert(wallet);
     }
 
-    /// What left managed wallets, behind a position; from the first on for any position of the treasury's list. Transfers to the
-    /// treasury are on that one.
+    /// Outgoing transfers of managed wallets after a position. Any position of the treasury's list returns them from
+    /// the first. Transfers to the treasury are on the treasury's list.
     ///
     /// # Errors
     /// `Temporary` when the chain or the rows cannot be read.
@@ -68,7 +69,7 @@ impl SolanaSettlement {
         if !rows.is_empty() {
             return Ok(rows.into_iter().map(|(number, left)| listed(number, &left)).collect());
         }
-        // Behind the last row, all at once. They get their own numbers when they are final.
+        // Listed after the last row, all at once. They get their own numbers when they are final.
         let count = self
             .rows
             .count_wallet_transfers()
@@ -80,7 +81,7 @@ impl SolanaSettlement {
         })
     }
 
-    /// Reads what is new of every wallet, and returns what is not final.
+    /// Reads new transfers of every wallet, and returns those that are not final.
     async fn read_wallets(&self) -> Result<Vec<WalletTransfer>, String> {
         let all: Vec<Pubkey> = self.own_wallets.all.lock().iter().copied().collect();
         let reading = stream::iter(all).map(|wallet| self.read_wallet(wallet));
@@ -114,7 +115,7 @@ impl SolanaSettlement {
             .await
             .map_err(|error| error.to_string())?;
         let (mut left, mut seen, mut read_to) = (Vec::new(), Vec::new(), None);
-        // Oldest first: the first that is not final ends what is.
+        // Oldest first: the first entry that is not final ends the final part.
         for entry in self.new_entries(&account, until).await?.into_iter().rev() {
             let is_final = entry.level == Commitment::Finalized && seen.is_empty();
             let moved = self.outgoing_in(&entry, &account).await?;
@@ -133,7 +134,7 @@ impl SolanaSettlement {
         })
     }
 
-    /// The transactions of a token account since this one, newest first.
+    /// Transactions of a token account after this one, newest first.
     async fn new_entries(&self, account: &Pubkey, until: Option<Signature>) -> Result<Vec<Entry>, String> {
         let endpoint = self.follower.lock().await.endpoint();
         let (mut before, mut all) = (None, Vec::new());
@@ -148,14 +149,14 @@ impl SolanaSettlement {
         }
     }
 
-    /// What a transaction moved out of a wallet, but to the treasury.
+    /// Outgoing transfers of a wallet in a transaction, except those to the treasury.
     async fn outgoing_in(&self, entry: &Entry, account: &Pubkey) -> Result<Vec<MovementRow>, String> {
         if entry.failed {
             return Ok(Vec::new());
         }
         let level = entry.level.max(Commitment::Confirmed);
         let found = match self.node.transaction(&entry.id, account, &self.mint, level).await {
-            // Whoever sends what is not understood here must not stop the list for everybody.
+            // An unreadable transaction must not stop the list: anyone can send one.
             Err(NodeError::Malformed { what, .. }) => {
                 let transaction = base58(&entry.id);
                 tracing::error!(transaction, what, "a transaction of a managed wallet could not be read");

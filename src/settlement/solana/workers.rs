@@ -1,5 +1,5 @@
-//! What runs by itself: the follower, the sender, and the readers of blockhashes and balances. Each is an actor; their
-//! supervisor's act is the restart.
+//! Background workers: the follower, the sender, and the readers of blockhashes and balances. Each is an actor; their
+//! supervisor restarts them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, Supervisi
 
 use super::SolanaSettlement;
 
-/// Before a worker that failed is replaced.
+/// Delay before a failed worker is replaced.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// The work of one actor.
+/// The task of one actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Reads the treasury's transactions.
     Follow,
-    /// Sends what is in flight, and asks what became of it.
+    /// Sends transactions in flight and queries their outcome.
     Drive,
     /// Reads a recent blockhash.
     Blockhash,
@@ -30,7 +30,7 @@ const ROLES: [Role; 4] = [Role::Blockhash, Role::Balances, Role::Follow, Role::D
 pub struct Workers(ActorRef<Replace>);
 
 impl Workers {
-    /// Starts them, under `root` if there is one.
+    /// Starts the workers, under `root` if there is one.
     ///
     /// # Errors
     /// When the runtime is shutting down.
@@ -43,7 +43,7 @@ impl Workers {
         Ok(Self(supervisor))
     }
 
-    /// Stops them and returns when they have ended. What they were writing is durable or not there.
+    /// Stops the workers and returns when they have ended. Each of their writes is then either durable or absent.
     pub async fn stop(self) {
         let _ = self.0.stop_and_wait(None, None).await;
     }
@@ -57,7 +57,7 @@ impl Drop for Workers {
 
 struct Supervisor(Arc<SolanaSettlement>);
 
-/// Start a worker, the first or one in the place of one that failed.
+/// Starts a worker, initially or as a replacement.
 struct Replace(Role);
 
 impl Actor for Supervisor {
@@ -163,7 +163,7 @@ impl Actor for Worker {
         _: Step,
         failing: &mut Option<String>,
     ) -> Result<(), ActorProcessingErr> {
-        // What fails here is outside: the next step tries again. Logged when it begins, not at each step.
+        // Failures are external: the next step tries again. They are logged when they begin, not at each step.
         let failed = self.step().await.err().map(|error| error.to_string());
         match &failed {
             Some(error) if failing.is_none() => {

@@ -1,4 +1,4 @@
-//! Who is told, who is not, and how many there may be.
+//! Delivery of events to subscribers, and the limits on their number.
 
 #![allow(clippy::unwrap_used)]
 use super::*;
@@ -28,7 +28,7 @@ fn event(seq: u64, wallet: Wallet) -> StoredEvent {
     }
 }
 
-// Aim: a subscriber gets its account's events and nobody else's, in order.
+// Checks: a subscriber gets only its account's events, in order.
 #[test]
 fn events_reach_their_account_only() {
     let hub = hub(10_000, 2);
@@ -40,7 +40,7 @@ fn events_reach_their_account_only() {
     assert_eq!(a.take(), BufferContents::Nothing);
 }
 
-// Aim (case 64): a queue never grows past its bytes; after an overflow the subscriber is told to read the store.
+// Checks (case 64): a queue never exceeds its byte limit; after an overflow the subscriber must read the store.
 #[test]
 fn case_64_an_overflowing_queue_is_thrown_away() {
     let hub = hub(1000, 2);
@@ -54,7 +54,7 @@ fn case_64_an_overflowing_queue_is_thrown_away() {
     assert_eq!(a.take(), BufferContents::Events(vec![event(10_001, A)]));
 }
 
-// Aim: the limits of an account and of the service hold, and a closed stream gives its place back.
+// Checks: the limits of an account and of the service are enforced, and a closed stream releases its slot.
 #[test]
 fn streams_are_limited() {
     let hub = hub(1000, 2);
@@ -73,7 +73,8 @@ fn streams_are_limited() {
     assert_eq!(hub.connections(), 2);
 }
 
-// Aim: of subscribers that come at once, no tenth of the period has more than its share of turns, and none has two.
+// Checks: when subscribers arrive together, no tenth of the period has more than its share of turns, and no two share
+// one.
 #[test]
 fn turns_are_spread_over_the_period() {
     let hub = hub(1000, 100);
@@ -86,7 +87,7 @@ fn turns_are_spread_over_the_period() {
     assert!(tenths.iter().all(|n| (8..=12).contains(n)), "{tenths:?}");
 }
 
-// Aim: revoking a session reaches its streams and no others.
+// Checks: revoking a session reaches its streams and no others.
 #[test]
 fn a_revoked_session_loses_its_streams() {
     let hub = hub(1000, 2);

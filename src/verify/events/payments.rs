@@ -1,4 +1,4 @@
-//! What the events say of payments.
+//! Folds the events of payments.
 
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::payment;

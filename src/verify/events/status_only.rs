@@ -1,4 +1,4 @@
-//! Entities of which only the state is held against what the events say.
+//! Entities of which only the status is compared with the events.
 
 use purser_actors::kernel::EntityKind;
 

@@ -58,14 +58,14 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     })
 }
 
-/// With what pending charges have set aside.
+/// Includes the amounts held for pending charges.
 fn usable_balance(activity: &CardActivity) -> Usable {
     let of = |status| -> i128 {
         let charges = activity.transactions.iter().filter(|one| one.status == status);
         charges.map(|one| i128::from(one.amount.get())).sum()
     };
     let now = i128::from(activity.available.get()) + of(TransactionStatus::Pending);
-    // Of a card with more charges than are kept, nobody knows which were given back.
+    // For a card with more charges than are stored, the reversed ones are unknown.
     let all_are_kept = activity.transactions.len() < CardActivity::MAX_TRANSACTIONS;
     let by_merchants = if all_are_kept {
         of(TransactionStatus::Refunded)
@@ -84,7 +84,7 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         Event::Issued(..) | Event::Updated(CardUpdate::Resumed(_), _) => "ready",
         Event::Updated(CardUpdate::Paused(_), _) => "paused",
         Event::Updated(CardUpdate::Closed(_), _) => "closed",
-        // What is looked at, asked or charged changes no state.
+        // Views, requests and charges change no status.
         Event::Revealed(_)
         | Event::RefreshRequested(_)
         | Event::Refreshed(_)

@@ -39,7 +39,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         provider: LedgerProvider::IntlFulfilment,
         money,
         price: None,
-        // A person moves it on, and no work of ours.
+        // An operator moves it on, not a job.
         is_in_progress: false,
         usable: match order.status {
             Status::Ready(_) | Status::Paused(_) => Usable::All,
@@ -67,7 +67,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     })
 }
 
-/// A day is to be told of while it is open, a lease ends, and so does a card.
+/// An open order has a daily notification. A lease has an end, and so does a card.
 fn timers(id: CardId, order: &IntlOrder) -> Vec<Job> {
     let end = |lease| Job::ExpireOrderLease { order: id, lease };
     let (open, timer) = match order.status {
@@ -80,7 +80,7 @@ fn timers(id: CardId, order: &IntlOrder) -> Vec<Job> {
     timer.into_iter().chain(overdue).collect()
 }
 
-/// The status after an event; `None` where it stays as it is.
+/// The status after an event; `None` leaves it unchanged.
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } | Event::Released(_) | Event::BecameOverdue { claimed: false, .. } => "queued",
@@ -91,7 +91,7 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         Event::Cancelled(_) => "cancelled",
         Event::Rejected(..) => "rejected",
         Event::Expired(_) => "expired",
-        // What is looked at, asked or charged changes no state.
+        // Views, requests and charges change no status.
         Event::Revealed(_)
         | Event::ActionRequested(..)
         | Event::ActionCompleted(_)
@@ -101,7 +101,7 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     }))
 }
 
-/// The operators' list of wishes holds what holders want and nothing else.
+/// The operators' list has exactly the pending card actions.
 pub(super) fn check_pending_actions(contents: &StoreContents, report: &mut VerifyReport) {
     for ((_, id), sold) in &contents.sold {
         if matches!(sold.product, PurchasedProduct::IntlOrder(_))
@@ -125,19 +125,23 @@ pub(super) fn check_pending_actions(contents: &StoreContents, report: &mut Verif
     }
 }
 
-/// The operators' queue holds the open orders and nothing else: one that is missing there would never be seen.
+/// The operators' queue has exactly the open orders: a missing one would never be seen.
 pub(super) fn queue(contents: &StoreContents, report: &mut VerifyReport) {
     let open = |status: &str| matches!(status, "queued" | "claimed");
     for ((kind, id), sold) in &contents.sold {
         let waits = *kind == EntityKind::IntlOrder as u8 && open(sold.status);
         if waits != contents.order_queue.contains(id) && *kind == EntityKind::IntlOrder as u8 {
             let detail = format!("{}, and in the queue: {}", sold.status, !waits);
-            report.report("queue.order", CardId(*id), detail);
+            report.report("intl_order.queue_mismatch", CardId(*id), detail);
         }
     }
     for id in &contents.order_queue {
         if !contents.sold.contains_key(&(EntityKind::IntlOrder as u8, *id)) {
-            report.report("queue.order", CardId(*id), "in the queue, and there is no such order");
+            report.report(
+                "intl_order.queue_mismatch",
+                CardId(*id),
+                "in the queue, and there is no such order",
+            );
         }
     }
 }

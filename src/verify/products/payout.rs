@@ -67,7 +67,7 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> 
     })
 }
 
-/// A card's number lies sealed while its rail may ask for it; what must not wait for ever has its timer.
+/// A card's number stays sealed while its rail may request it. Every wait with a limit has its scheduled job.
 fn expected_rows(id: PayoutId, payout: &Payout) -> ExpectedRows {
     let timer = match (&payout.plan.target, &payout.status) {
         (_, Status::AwaitingDetails) => Some(Job::ExpirePayout(id)),
@@ -77,7 +77,7 @@ fn expected_rows(id: PayoutId, payout: &Payout) -> ExpectedRows {
     };
     ExpectedRows {
         number: match (&payout.plan.target, &payout.status) {
-            // One without its last digits was found at the rail after a restore.
+            // A card without its last digits was found at the rail after a restore.
             (PayoutTarget::Card(Some(_)), Status::Queued | Status::InProcess) => RowExpectation::Always,
             _ => RowExpectation::Never,
         },
@@ -87,7 +87,7 @@ fn expected_rows(id: PayoutId, payout: &Payout) -> ExpectedRows {
     }
 }
 
-/// The status after an event; `None` where it stays as it is.
+/// The status after an event; `None` leaves it unchanged.
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
         Event::Ordered(ordered) => match ordered.plan.target {

@@ -17,7 +17,7 @@ fn moved(to: u8, atomic: u64) -> ChainTransfer {
 
 #[test]
 fn what_left_is_nobodys_unless_it_is_exactly_what_was_signed() {
-    // Aim: an open top-up explains its own transfer and none that only has its amount: a double send is not overlooked.
+    // Checks: an open top-up matches its own transfer, and none that only has its amount: a double send is detected.
     let left = |signed| OutgoingTransfer {
         name: "top_1".into(),
         transaction: None,

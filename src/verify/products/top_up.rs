@@ -9,7 +9,7 @@ use purser_storage::codec::{self, DecodeError};
 
 use super::{ExpectedRows, MoneyOutcome, OutgoingTransfer, SoldProduct, TransferMatch, Usable};
 
-/// USDC has six decimals, what is bought two.
+/// USDC has six decimals, the purchased amount two.
 const ATOMIC_PER_CENT: u64 = 10_000;
 
 pub(super) fn read(id: TopUpId, row: &Row) -> Result<SoldProduct, DecodeError> {
@@ -51,7 +51,7 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<SoldProduct, DecodeError> {
     })
 }
 
-/// What left for it: known by its leg, or signed and maybe on its way.
+/// The outgoing transfer: known by its leg, or signed and possibly in progress.
 pub(super) fn outgoing_transfer(id: TopUpId, row: &Row) -> Option<OutgoingTransfer> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
     let leg = top_up.outgoing_leg();

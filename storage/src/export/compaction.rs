@@ -1,4 +1,4 @@
-//! An older export plus the journal since then gives a newer one.
+//! Folds the previous export and the journal since then into a new export.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn is_complete(file: &dyn DiskFile, seq: Seq) -> bool {
     read().unwrap_or(false)
 }
 
-/// Reads back what was written.
+/// Reads back the written file.
 fn verify(file: &dyn DiskFile, seq: Seq, rows: u64) -> Result<(), StoreError> {
     let mut reader = ExportReader::open(file)?;
     let mut found = 0;
@@ -66,7 +66,7 @@ fn verify(file: &dyn DiskFile, seq: Seq, rows: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The net changes of rows in the journal behind `after`, up to `upto`.
+/// The net changes of rows in the journal after `after`, up to `upto`.
 fn changes(segments: &[Arc<Segment>], after: Seq, upto: Seq) -> Result<Changes, StoreError> {
     let mut changes = Changes::new();
     for segment in segments {
@@ -143,7 +143,7 @@ fn merge(
     writer.finish()
 }
 
-/// The way out when no export is left: nothing is applied meanwhile, so the snapshots stand still.
+/// Fallback without an export: nothing is applied meanwhile, so the snapshots do not change.
 fn from_snapshots(engine: &StoreCore, out: &dyn DiskFile) -> Result<(Seq, u64), StoreError> {
     let _still = engine.applying.lock();
     let seq = engine.snapshots.applied_seq()?.unwrap_or(0);

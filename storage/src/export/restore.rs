@@ -1,4 +1,4 @@
-//! A new store from a backup, and the mark that says so for ever.
+//! A new store from a backup, with its permanent restore marker.
 
 use std::path::Path;
 
@@ -12,24 +12,24 @@ const NAME: &str = "restore.mark";
 const TEMPORARY: &str = "restore.tmp";
 const MAGIC: &[u8; 8] = b"PURSERR1";
 const LEN: usize = 8 + 4 * 8 + 4;
-/// Sequences left out between a backup and what follows it, so that a cursor from after the backup is never
-/// taken for one of the restored store. Two million restores fit below 2^53, where JSON numbers stop being exact.
+/// Sequences skipped between a backup and the restored history, so that a cursor from after the backup is never taken
+/// for one of the restored store. Two million restores fit below 2^53, where JSON numbers stop being exact.
 const GAP: Seq = 1 << 32;
 
-/// Says that this store was made from a backup: what happened between the two times is not in it.
+/// Marks a store that was made from a backup: the history between the two times is not in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreMarker {
     /// The last sequence in the backup.
     pub seq: Seq,
-    /// The first sequence given out after it.
+    /// First sequence assigned after the restore.
     pub first_seq: Seq,
-    /// When the backup was made, in milliseconds since 1970.
+    /// Time of the backup, in milliseconds since 1970.
     pub backed_up_at_ms: u64,
-    /// When it was restored, in milliseconds since 1970.
+    /// Time of the restore, in milliseconds since 1970.
     pub restored_at_ms: u64,
 }
 
-/// The file of a backup.
+/// Opens the file of a backup.
 fn open(path: &Path) -> Result<Box<dyn DiskFile>, StoreError> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(StoreError::Io("the backup has no file name".into()));
@@ -66,7 +66,7 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
     }
     let made = fill(&*from, &disk, now_ms);
     if made.is_err() {
-        // A refused backup must not be in the way of a good one.
+        // A rejected backup must not block a good one.
         for name in [TEMPORARY, NAME] {
             let _ = disk.remove(name);
         }
@@ -127,7 +127,7 @@ fn write_marker(disk: &dyn Disk, mark: &RestoreMarker) -> Result<(), StoreError>
     disk.sync_dir().map_err(io)
 }
 
-/// The mark of a restored store.
+/// Restore marker of a store, if there is one.
 pub(crate) fn read_marker(disk: &dyn Disk) -> Result<Option<RestoreMarker>, StoreError> {
     let file = match disk.open(NAME) {
         Ok(file) => file,

@@ -1,4 +1,4 @@
-//! Turns queued batches into durable groups: conditions, one write, one sync, then everybody is told.
+//! Turns queued batches into durable groups: conditions, one write, one sync, then publication and callbacks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ pub const MAX_KEY_BYTES: usize = 1024;
 /// Largest payload of one event, in bytes.
 pub const MAX_EVENT_BYTES: usize = 64 * 1024;
 
-/// Where the next group goes. Owned by whoever commits: the thread, or a simulation.
+/// Position of the next group. Owned by the committing thread, or by a simulation.
 pub(crate) struct Committer {
     pub(crate) active: Arc<Segment>,
     /// 0 while the segment has no header yet.
     pub(crate) offset: u64,
     /// Header checksum of the last frame of the active segment, 0 without one.
     pub(crate) last_crc: u32,
-    /// The end and last checksum of the segment before.
+    /// End and last checksum of the previous segment.
     pub(crate) previous: (u64, u32),
     pub(crate) next_seq: Seq,
-    /// No event takes a smaller one.
+    /// Smallest cursor for the next event.
     pub(crate) next_cursor: Cursor,
     pub(crate) epoch: u32,
     group: CommitGroup,
@@ -44,7 +44,7 @@ enum Placement {
     NextGroup(Batch),
 }
 
-/// The group in the making; its buffers are kept from one group to the next.
+/// The group being built; its buffers are reused for the next group.
 #[derive(Default)]
 struct CommitGroup {
     buf: Vec<u8>,
@@ -78,12 +78,12 @@ impl Committer {
         }
     }
 
-    /// Commits one group of what is queued. False if nothing was.
+    /// Commits one group of the queue. False if the queue was empty.
     pub(crate) fn step(&mut self, engine: &StoreCore) -> bool {
         if self.queue.is_empty() {
             engine.take_queued(&mut self.queue);
         }
-        // What is left in the group was there when a callback panicked.
+        // The group has entries left if a callback panicked.
         if self.queue.is_empty() && self.group.outcomes.is_empty() {
             return false;
         }
@@ -99,11 +99,11 @@ impl Committer {
         true
     }
 
-    /// Nothing of this group can be promised, and nothing after it.
+    /// Neither this group nor any later one can be acknowledged.
     fn fail(&mut self, engine: &StoreCore, error: &StoreError) {
         engine.fail("the journal failed", error);
         engine.take_queued(&mut self.queue);
-        // One by one, so that a callback that panics takes no other with it.
+        // One by one, so that a callback that panics does not prevent the others.
         while let Some((done, _)) = self.group.outcomes.pop_front() {
             done(Err(CommitError::Stopped));
         }
@@ -133,7 +133,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Takes a batch into the group, refuses it, or leaves it for the next group.
+    /// Takes a batch into the group, rejects it, or leaves it for the next group.
     fn stage_batch(&mut self, engine: &StoreCore, batch: Batch) -> Result<Placement, StoreError> {
         if let Err(refusal) = self.admit(engine, &batch)? {
             engine.commit_stats.rejected.fetch_add(1, Ordering::Relaxed);
@@ -159,7 +159,7 @@ impl Committer {
         })))
     }
 
-    /// Whether the batch may happen, seen from behind everything before it.
+    /// Whether the batch's conditions hold after everything before it.
     fn admit(&self, engine: &StoreCore, batch: &Batch) -> Result<Result<(), CommitError>, StoreError> {
         if batch.session.as_ref().is_some_and(|lane| lane.has_failed()) {
             return Ok(Err(CommitError::SessionFailed));
@@ -226,7 +226,7 @@ impl Committer {
         seq
     }
 
-    /// Goes on in the next segment.
+    /// Continues in the next segment.
     fn roll(&mut self, engine: &StoreCore) -> Result<(), StoreError> {
         let number = self.active.number + 1;
         let io = |e: std::io::Error| StoreError::Io(format!("segment {number}: {e}"));
@@ -289,7 +289,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Publishes, then answers, in order.
+    /// Publishes, then runs the callbacks, in order.
     fn notify(&mut self, engine: &StoreCore) {
         self.publish(engine);
         while let Some((done, outcome)) = self.group.outcomes.pop_front() {
@@ -301,7 +301,7 @@ impl Committer {
         let group = &mut self.group;
         engine.commit_stats.batches.record(group.outcomes.len() as u64);
         if !group.events.is_empty() {
-            // Read after `durable` was set: a sink that is not in here finds the events by reading.
+            // Read after `durable` was set: a sink that is missing here finds the events by reading.
             let sinks = engine.sinks.read().clone();
             if !sinks.is_empty() {
                 let stored: Vec<StoredEvent> = group.events.drain(..).map(stored_event).collect();

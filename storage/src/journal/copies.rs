@@ -27,8 +27,8 @@ impl JournalStore {
         export::backup(&self.core, path)
     }
 
-    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
-    /// found so far prove nothing then.
+    /// Reads a backup to its end, row by row, and returns its sequence. Blocks. Fails if the backup is not whole: the
+    /// rows found so far then prove nothing.
     pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
         export::read(path, found)
     }
@@ -41,11 +41,11 @@ impl JournalStore {
         export::backup_on(&self.core, disk, name)
     }
 
-    /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind
-    /// the backup's, so that no cursor handed out by the lost future points at a new event.
+    /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences continue far after the
+    /// backup's, so that no cursor of the lost history points at a new event.
     ///
     /// # Errors
-    /// When the backup is damaged, or `dir` holds anything.
+    /// When the backup is corrupt, or `dir` is not empty.
     pub fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMarker, StoreError> {
         export::restore(path, dir, now_ms)
     }
@@ -53,7 +53,7 @@ impl JournalStore {
     /// The same from a file of any disk onto an empty one, as a simulation has it.
     ///
     /// # Errors
-    /// When the backup is damaged, or the disk holds anything.
+    /// When the backup is corrupt, or the disk is not empty.
     pub fn restore_on(from: &dyn Disk, name: &str, to: &dyn Disk, now_ms: u64) -> Result<RestoreMarker, StoreError> {
         export::restore_on(from, name, to, now_ms)
     }

@@ -1,4 +1,4 @@
-//! What the threads of a store share.
+//! State shared by the threads of a store.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ pub(crate) struct QueuedBatch {
 #[derive(Default)]
 struct CommitQueue {
     queue: VecDeque<QueuedBatch>,
-    /// The committer sleeps and wants to be woken.
+    /// Whether the committer sleeps and must be woken.
     waiting: bool,
     closed: bool,
 }
 
-/// Wakes one thread; a ring while it is busy is not lost.
+/// Wakes one thread; a notification while it is busy is not lost.
 #[derive(Default)]
 pub(crate) struct Notifier {
     rung: Mutex<bool>,
@@ -67,9 +67,9 @@ pub(crate) struct StoreCore {
     pub(crate) applied: AtomicU64,
     pub(crate) sinks: RwLock<Vec<Arc<dyn EventSink>>>,
     pub(crate) committer: Mutex<Committer>,
-    /// The zeroed segment that comes next, if it is ready.
+    /// The zeroed next segment, if it is ready.
     pub(crate) spare: Mutex<Option<SpareSegment>>,
-    /// The newest verified export. Held while one is made and while segments are removed.
+    /// The newest verified export. Locked while one is made and while segments are removed.
     pub(crate) export: Mutex<Option<ExportInfo>>,
     pub(crate) applier_notifier: Notifier,
     pub(crate) janitor_notifier: Notifier,
@@ -86,7 +86,7 @@ pub(crate) struct StoreCore {
     on_fatal: Mutex<Option<FatalCallback>>,
 }
 
-/// What recovery hands over.
+/// Result of the recovery.
 pub(crate) struct Recovered {
     pub(crate) limits: StoreLimits,
     pub(crate) clock: Clock,
@@ -149,7 +149,7 @@ impl StoreCore {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Stops everything for good: after an I/O error nothing is known about what is on disk.
+    /// Stops everything permanently: after an I/O error the state on disk is unknown.
     pub(crate) fn fail(&self, what: &str, error: &dyn std::fmt::Display) {
         self.queue.lock().closed = true;
         if self.failed.swap(true, Ordering::AcqRel) {
@@ -191,13 +191,13 @@ impl StoreCore {
         self.queue.lock().queue.len()
     }
 
-    /// Accepts nothing more; what is queued is still committed.
+    /// Accepts no further batches; queued ones are still committed.
     pub(crate) fn close_queue(&self) {
         self.queue.lock().closed = true;
         self.queue_signal.notify_all();
     }
 
-    /// Waits for work. False when there is none and there will be none.
+    /// Waits for a batch. False when the queue is empty and closed.
     pub(crate) fn wait_queued(&self) -> bool {
         let mut inbox = self.queue.lock();
         while inbox.queue.is_empty() {
@@ -219,7 +219,8 @@ impl StoreCore {
         }
     }
 
-    /// Moves the overlay's rows into the snapshots, with a breath every so many rows. False if there was nothing to move.
+    /// Moves the overlay's rows into the snapshots, with a pause after every chunk of rows. False if there was nothing
+    /// to move.
     pub(crate) fn apply_step(&self, breathe: &mut dyn FnMut()) -> Result<bool, StoreError> {
         const ROWS_PER_YIELD: usize = 128;
         let _one = self.applying.lock();
@@ -245,7 +246,7 @@ impl StoreCore {
     pub(crate) fn janitor_step(&self) -> Result<(), StoreError> {
         let io = |e: std::io::Error| StoreError::Io(e.to_string());
         {
-            // Held meanwhile, so that the committer waits for this segment instead of making the same one.
+            // Locked meanwhile, so that the committer waits for this segment instead of making the same one.
             let mut spare = self.spare.lock();
             let newest = self.segments.read().last().map(|s| s.number);
             if let (None, Some(newest)) = (&*spare, newest) {
@@ -282,7 +283,7 @@ impl StoreCore {
             out.len() < limit
         })?;
         out.extend(top.filter_map(|(key, state)| state.map(|row| (key, row))));
-        // The merge can step over the limit by what came before a stored row.
+        // The merge can exceed the limit by the rows before a stored row.
         out.truncate(limit);
         Ok(out)
     }

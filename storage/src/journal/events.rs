@@ -1,4 +1,4 @@
-//! Reading events back, straight from the journal's segments.
+//! Reads events directly from the journal's segments.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -75,7 +75,7 @@ fn read_all(segment: &Segment, wanted: &mut EventQuery<'_>) -> Result<(), StoreE
     Ok(())
 }
 
-/// Where the segment ends now, and the frames in it that may hold events of the subject.
+/// Current end of the segment, and the frames in it that may have events of the subject.
 fn frames_of(segment: &Segment, subject: &[u8]) -> Result<(u64, Vec<u32>), StoreError> {
     let (end, offsets) = {
         let extent = segment.extent.read();
@@ -105,7 +105,7 @@ fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut EventQuery<'_>) 
     Ok(())
 }
 
-/// The index file lies: read the segment itself. The janitor writes the file again.
+/// The index file is wrong: reads the segment itself. The janitor rewrites the file.
 fn repaired_offsets(segment: &Segment, subject: &[u8]) -> Result<Vec<u32>, StoreError> {
     tracing::warn!(segment = segment.number, "an event index is damaged and is rebuilt");
     let Some(index) = rebuild_index(segment).map_err(|e| io(segment, e))? else {
@@ -116,7 +116,7 @@ fn repaired_offsets(segment: &Segment, subject: &[u8]) -> Result<Vec<u32>, Store
     Ok(offsets)
 }
 
-/// Takes what is wanted from the frame at `at`; returns its length.
+/// Takes the requested events from the frame at `at`; returns its length.
 fn take_frame(
     segment: &Segment,
     window: &mut ReadWindow<'_>,
@@ -225,8 +225,8 @@ enum ReadDirection {
     Backward,
 }
 
-/// At most `limit` events of the subject that the filter takes in one segment, beginning where the first cursors of frames stop being
-/// `passed`: with the last frame that is, since only its first event is known to be.
+/// At most `limit` events of the subject that the filter accepts in one segment. Starts with the last frame whose first
+/// cursor is `passed`, because only the first event of a frame is known to be.
 fn read_frames(
     segment: &Segment,
     subject: &[u8],
@@ -239,7 +239,7 @@ fn read_frames(
         return Ok(found);
     }
     let (end, mut offsets) = frames_of(segment, subject)?;
-    // What an index knows beyond the end that was read is not durable yet, or will be read next time.
+    // Index entries beyond the end that was read are not durable yet, or will be read next time.
     offsets.truncate(offsets.partition_point(|at| u64::from(*at) < end));
     let mut window = ReadWindow::exact(&*segment.file);
     let mut head_at = |at: u64| -> Result<FrameHeader, StoreError> {

@@ -4,13 +4,12 @@
 //! len 4 | crc 4 | seq 8 | epoch 4 | group 4 | cursor 8 | events 4 | writes 4 | segment 4 | header crc 4 | payload
 //! ```
 //!
-//! Both checksums begin with the segment's salt, which nobody outside knows: bytes inside a payload cannot be
-//! made to pass for a header.
+//! Both checksums begin with the segment's salt, which is secret: bytes inside a payload cannot imitate a header.
 //!
-//! `group` is the offset at which the write that carried this frame began: everything before it was durable
-//! when the frame was written. That tells a torn last write (bad bytes at or after `group`) from damage
-//! (bad bytes before it). The last payload byte is never zero, so a lost sector cannot pass for a present one.
-//! Frames start at multiples of 8.
+//! `group` is the offset at which the write with this frame began: everything before it was durable when the frame was
+//! written. This distinguishes a torn last write (bad bytes at or after `group`) from corruption (bad bytes before it).
+//! The last payload byte is never zero, so a lost sector cannot be taken for a present one. Frames start at multiples
+//! of 8.
 
 use crate::{Batch, Cursor, Event, Seq, Write};
 
@@ -22,7 +21,7 @@ const PUT_FIXED: usize = 1 + 2 + 8 + 4;
 const DELETE_FIXED: usize = 1 + 2;
 const EVENT_FIXED: usize = 2 + 4;
 
-/// Where and when a frame is written.
+/// Position and time of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FramePosition {
     pub(crate) seq: Seq,
@@ -33,7 +32,7 @@ pub(crate) struct FramePosition {
     pub(crate) cursor: Cursor,
 }
 
-/// A frame's header, once its own checksum held.
+/// A frame's header whose own checksum was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
     pub(crate) len: u32,
@@ -41,7 +40,7 @@ pub(crate) struct FrameHeader {
     pub(crate) seq: Seq,
     pub(crate) epoch: u32,
     pub(crate) group: u32,
-    /// Of its first event.
+    /// Cursor of the first event.
     pub(crate) cursor: Cursor,
     pub(crate) events: u32,
     pub(crate) writes: u32,
@@ -60,13 +59,13 @@ impl FrameHeader {
         self.seq + u64::from(self.events.max(1)) - 1
     }
 
-    /// The first cursor that is free behind this frame.
+    /// First free cursor after this frame.
     pub(crate) fn next_cursor(&self) -> Cursor {
         self.cursor.saturating_add(u64::from(self.events.max(1)))
     }
 }
 
-/// A checksum that only who knows the salt can make.
+/// A checksum that requires the salt.
 fn checksum(salt: u64, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&salt.to_le_bytes()), bytes)
 }
@@ -97,8 +96,8 @@ pub(crate) fn encoded_len(batch: &Batch) -> usize {
     align(HEADER + payload_len(batch))
 }
 
-/// Appends the batch as one frame. The caller has checked the limits that make the lengths fit their fields.
-/// Returns the header's checksum, by which the next segment names its predecessor's end.
+/// Appends the batch as one frame. The caller has checked the limits that make the lengths fit their fields. Returns
+/// the header's checksum, which the next segment stores as its predecessor's end.
 pub(crate) fn encode(out: &mut Vec<u8>, place: FramePosition, batch: &Batch) -> u32 {
     let start = out.len();
     out.resize(start + HEADER, 0);
@@ -158,7 +157,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(raw)
 }
 
-/// The header at the start of `bytes`, if one is there, whole and of the segment with this salt.
+/// The header at the start of `bytes`, if it is complete and belongs to the segment with this salt.
 pub(crate) fn read_header(bytes: &[u8], salt: u64) -> Option<FrameHeader> {
     if bytes.len() < HEADER || u32_at(bytes, 44) != checksum(salt, &bytes[..44]) {
         return None;
@@ -175,11 +174,11 @@ pub(crate) fn read_header(bytes: &[u8], salt: u64) -> Option<FrameHeader> {
         segment: u32_at(bytes, 40),
         head_crc: u32_at(bytes, 44),
     };
-    // A frame holds at least its trailer; all zeros (an unwritten place) is no frame.
+    // A frame has at least its trailer; all zeros (unwritten space) is no frame.
     (head.len > 0).then_some(head)
 }
 
-/// Whether the payload is what was written.
+/// Whether the payload is unchanged.
 pub(crate) fn intact(head: &FrameHeader, payload: &[u8], salt: u64) -> bool {
     payload.len() == head.len as usize && checksum(salt, payload) == head.crc
 }
@@ -256,7 +255,7 @@ impl<'a> FrameReader<'a> {
     }
 }
 
-/// Visits what an intact frame holds. `None` if the content does not fit the header: a writer's bug.
+/// Visits the contents of an intact frame. `None` if the content does not fit the header: a writer's bug.
 pub(crate) fn visit<'a>(
     head: &FrameHeader,
     payload: &'a [u8],

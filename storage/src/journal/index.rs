@@ -1,8 +1,8 @@
-//! Where in a segment a subject's events and a sequence are.
+//! Positions of a subject's events and of sequences in a segment.
 //!
-//! In memory for the newest segments; for sealed ones in a file beside the segment, of which only the
-//! fan-out table stays in memory. An index can always be rebuilt from its segment, so a missing or damaged
-//! one costs time, never data.
+//! In memory for the newest segments; for sealed ones in a file beside the segment, of which only the fan-out table
+//! stays in memory. An index can always be rebuilt from its segment, so a missing or corrupt one costs time, never
+//! data.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -62,14 +62,14 @@ pub(crate) struct MemoryIndex {
 }
 
 impl MemoryIndex {
-    /// Notes a frame; frames come in order.
+    /// Adds a frame; frames come in order.
     pub(crate) fn record_frame(&mut self, seq: Seq, offset: u32) {
         if self.marks.last().is_none_or(|(_, at)| offset - at >= MARK_DISTANCE) {
             self.marks.push((seq, offset));
         }
     }
 
-    /// Notes that the frame holds an event of the subject.
+    /// Adds the fact that the frame has an event of the subject.
     pub(crate) fn record_event(&mut self, subject_hash: u64, offset: u32) {
         let offsets = self.by_subject.entry(subject_hash).or_default();
         if offsets.last() != Some(&offset) {
@@ -140,7 +140,7 @@ pub(crate) struct FileIndex {
 }
 
 impl FileIndex {
-    /// Opens the index of a segment that ends at `end`; `None` if it is missing, damaged or another's.
+    /// Opens the index of a segment that ends at `end`; `None` if it is missing, corrupt or another's.
     pub(crate) fn load(disk: &dyn Disk, number: u64, end: u64) -> io::Result<Option<Self>> {
         let file: Arc<dyn DiskFile> = match disk.open(&index_name(number)) {
             Ok(file) => file.into(),
@@ -179,7 +179,7 @@ impl FileIndex {
         }))
     }
 
-    /// Offsets of frames that may hold events of the subject; `None` if the index turned out damaged.
+    /// Offsets of frames that may hold events of the subject; `None` if the index is corrupt.
     pub(crate) fn offsets(&self, subject: &[u8]) -> io::Result<Option<Vec<u32>>> {
         let hash = hash_of(subject);
         let bucket = (hash >> 56) as usize;

@@ -1,9 +1,9 @@
-//! What is durable in the journal and not yet in the snapshots.
+//! Rows that are durable in the journal and not yet in the snapshots.
 //!
-//! Two layers: the committer inserts into `active`; the applier freezes it, writes the frozen layer to the
-//! snapshots, and drops it whole. So an entry needs no bookkeeping of its own, and writes of one key
-//! coalesce by themselves. A layer is a hash map, because the committer inserts far more often than anybody
-//! scans; its keys are put in order when a scan first asks.
+//! Two layers: the committer inserts into `active`; the applier freezes it, writes the frozen layer to the snapshots,
+//! and drops it whole. An entry therefore needs no bookkeeping of its own, and writes of one key coalesce
+//! automatically. A layer is a hash map, because inserts are far more frequent than scans; its keys are sorted on the
+//! first scan.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
@@ -28,8 +28,8 @@ pub(crate) struct OverlayEntry {
 /// The writes of one group, before they are durable.
 pub(crate) type Staged = HashMap<RowKey, OverlayEntry, FixedState>;
 
-/// Keys in order, and keys that are new since they were put in order. Some may have left the layer again.
-/// One per first byte of the keys, so that a scan of one table does not pay for the others.
+/// Sorted keys, and keys that are new since they were sorted. Some may have left the layer again. One per first byte of
+/// the keys, so that a scan of one table does not pay for the others.
 #[derive(Default)]
 struct KeyOrder {
     sorted: BTreeSet<RowKey>,
@@ -60,7 +60,7 @@ struct OverlayLayers {
 #[derive(Default)]
 pub(crate) struct Overlay {
     layers: RwLock<OverlayLayers>,
-    /// Bytes of both layers, beside the lock because every admission asks.
+    /// Bytes of both layers, outside the lock because every admission reads it.
     lag: AtomicU64,
 }
 
@@ -89,7 +89,7 @@ fn table_of(key: &[u8]) -> u8 {
     key.first().copied().unwrap_or(0)
 }
 
-/// Puts the tables that a prefix reaches in order, and gives their keys from `start` on.
+/// Sorts the tables that a prefix reaches, and returns their keys from `start` on.
 fn sorted_keys<'a>(
     order: &'a mut BTreeMap<u8, KeyOrder>,
     prefix: &[u8],
@@ -128,7 +128,7 @@ impl Overlay {
         overlay
     }
 
-    /// Takes in a group that has become durable. One lock for the whole group.
+    /// Inserts a group that has become durable. One lock for the whole group.
     pub(crate) fn insert(&self, staged: &mut Staged, last_seq: Seq, bytes: u64) {
         self.lag.fetch_add(bytes, atomic::Ordering::Relaxed);
         let mut layers = self.layers.write();
@@ -139,7 +139,7 @@ impl Overlay {
         layers.last_seq = last_seq;
     }
 
-    /// `None`: ask the snapshots. `Some(None)`: deleted.
+    /// `None`: read the snapshots. `Some(None)`: deleted.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Option<Row>> {
         let layers = self.layers.read();
         if let Some(entry) = layers.active.rows.get(key) {
@@ -152,8 +152,8 @@ impl Overlay {
             .map(|entry| entry.row.clone())
     }
 
-    /// The overlay's view of a range, in key order: rows and deletions, up to and including the `limit`th row.
-    /// What comes behind that cannot be among the first `limit` rows of the whole store.
+    /// The overlay's view of a range, in key order: rows and deletions, up to and including the `limit`th row. Later
+    /// keys cannot be among the first `limit` rows of the whole store.
     pub(crate) fn range(&self, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Vec<(RowKey, Option<Row>)> {
         let start = range_start(prefix, after);
         let layers = self.layers.read();

@@ -1,4 +1,4 @@
-//! Snapshots that fit the journal: those that are there, or new ones from the export.
+//! Snapshots that match the journal: the existing ones, or new ones from the export.
 
 use super::OpenError;
 use super::recovery::{io_error, store_error};
@@ -10,7 +10,7 @@ use crate::{Row, RowKey, Seq};
 /// Rows loaded from an export into the snapshots at a time.
 const LOAD_ROWS: usize = 4000;
 
-/// What the journal holds.
+/// Range of the journal.
 pub(super) struct JournalRange {
     pub(super) first_seq: Seq,
     pub(super) restored: Option<RestoreMarker>,
@@ -19,7 +19,7 @@ pub(super) struct JournalRange {
 impl JournalRange {
     /// Whether rows as of `seq` plus the journal give the newest rows.
     fn continues_from(&self, seq: Seq) -> bool {
-        // Between a backup and what follows it nothing was ever committed.
+        // The gap between a backup and the restored history has no commits.
         let after_restore = self
             .restored
             .is_some_and(|mark| seq >= mark.seq && self.first_seq <= mark.first_seq);
@@ -27,7 +27,7 @@ impl JournalRange {
     }
 }
 
-/// Opens the snapshots; if they are missing, too old or broken, makes them again from the export.
+/// Opens the snapshots; if they are missing, too old or corrupt, rebuilds them from the export.
 pub(super) fn open_snapshots(
     disk: &dyn Disk,
     source: &dyn SnapshotSource,
@@ -37,7 +37,7 @@ pub(super) fn open_snapshots(
     if let Some(snapshots) = source.open()? {
         match snapshots.applied_seq() {
             Ok(Some(applied)) if reach.continues_from(applied) => return Ok((snapshots, applied)),
-            // New, or stopped before the first rows were applied whole; the journal has them all.
+            // New, or stopped before the first rows were applied completely; the journal has them all.
             Ok(None) if export.is_none() && reach.first_seq == 1 => return Ok((snapshots, 0)),
             Ok(Some(applied)) => tracing::warn!(applied, "the snapshots are older than the journal reaches"),
             Ok(None) => tracing::warn!("there are no snapshots"),
@@ -65,7 +65,7 @@ pub(super) fn open_snapshots(
     Ok((snapshots, base))
 }
 
-/// Loads an export into empty snapshots; only the last step says up to where they are complete.
+/// Loads an export into empty snapshots; only the last step records their sequence.
 fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn SnapshotStore) -> Result<(), OpenError> {
     let file = disk.open(&export_name(info.seq)).map_err(io_error)?;
     let mut reader = ExportReader::open(&*file).map_err(store_error)?;

@@ -1,8 +1,8 @@
-//! From whatever the last run left behind to a store that can go on.
+//! Recovers a store from the state that the last run left.
 //!
-//! Order: the segments' headers and their links, the newest segment's tail, the snapshots (rebuilt from the
-//! export if they are gone), then every frame that the snapshots or the export do not cover is checked and
-//! replayed. Nothing is changed before the checks have passed, except zeroing a torn tail.
+//! Order: the segments' headers and their links, the newest segment's tail, the snapshots (rebuilt from the export if
+//! they are gone), then every frame that the snapshots or the export do not cover is checked and replayed. Nothing is
+//! changed before the checks have passed, except zeroing a torn tail.
 
 use std::io;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ struct FoundSegment {
     file: Arc<dyn DiskFile>,
 }
 
-/// See the module.
+/// See the module documentation.
 pub(crate) fn recover(
     disk: Arc<dyn Disk>,
     source: &dyn SnapshotSource,
@@ -121,7 +121,7 @@ pub(crate) fn recover(
     Ok((StoreCore::new(from), mark))
 }
 
-/// The smallest cursor that is free. A new journal begins behind every one that was handed out before the restore.
+/// Smallest free cursor. A new journal begins after every cursor that was assigned before the restore.
 fn next_cursor(
     last: Option<&FoundSegment>,
     end: Option<ScanEnd>,
@@ -135,8 +135,8 @@ fn next_cursor(
     restored_at.max(clock())
 }
 
-/// The epoch of this run: one above the newest of the chain. What a torn write claims does not count; it is
-/// wiped before anything is written in its place.
+/// Epoch of this run: one above the newest of the chain. The epoch in a torn write does not count; it is wiped before
+/// anything is written over it.
 fn next_epoch(found: &[FoundSegment], end: Option<ScanEnd>) -> Result<u32, OpenError> {
     let Some(last) = found.last() else { return Ok(1) };
     let newest = last.header.epoch.max(end.map_or(0, |end| end.epoch));
@@ -145,7 +145,7 @@ fn next_epoch(found: &[FoundSegment], end: Option<ScanEnd>) -> Result<u32, OpenE
         .ok_or_else(|| corrupt(last.header.id.number, 0, "an epoch that nothing can follow"))
 }
 
-/// Commits continue behind the last frame.
+/// Commits continue after the last frame.
 fn resume(found: &[FoundSegment], last: Arc<Segment>, (end, next_cursor): (ScanEnd, Cursor), epoch: u32) -> Committer {
     let previous = found
         .last()
@@ -169,7 +169,7 @@ fn first_segment(
     Ok(Arc::new(empty_segment(spare, next_seq, next_cursor, size)))
 }
 
-/// Removes what was never finished, and shows that the disk can be written before anything relies on it.
+/// Removes unfinished files, and verifies that the disk is writable before anything relies on it.
 fn clean(disk: &dyn Disk) -> io::Result<()> {
     for name in disk.list()?.iter().filter(|name| name.ends_with(".tmp")) {
         disk.remove(name)?;
@@ -197,7 +197,7 @@ fn newest_export(disk: &dyn Disk) -> Result<Option<ExportInfo>, OpenError> {
     Ok(newest.map(|seq| ExportInfo { seq }))
 }
 
-/// All segments with a header, in order, and the spare behind them.
+/// All segments with a header, in order, and the spare after them.
 fn find_segments(disk: &dyn Disk) -> Result<(Vec<FoundSegment>, Option<SpareSegment>), OpenError> {
     let names = disk.list().map_err(io_error)?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|n| number_of(n, ".seg")).collect();
@@ -231,7 +231,7 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<FoundSegment>, Option<SpareSegm
                     TailState::Unwritten => {}
                     TailState::Torn { end } => wipe(&*file, BLANK_HEADER as u64, end).map_err(io_error)?,
                 }
-                // The one after the next can have been made ready before anything was written to the next.
+                // The segment after the next can be preallocated before anything is written to the next.
                 spare = spare.or(Some(SpareSegment { id, file }));
             }
         }
@@ -276,9 +276,9 @@ fn find_end(last: &FoundSegment) -> Result<ScanEnd, OpenError> {
     Ok(end)
 }
 
-/// Makes the last group durable. It was read, but perhaps only from the page cache: the last run may have died
-/// before its sync, or because of it (after a failed sync the kernel takes the pages for clean, so that
-/// another sync alone would do nothing).
+/// Makes the last group durable. It was read, but perhaps only from the page cache. The last run may have died before
+/// its sync, or because of it: after a failed sync the kernel considers the pages clean, so another sync alone would do
+/// nothing.
 fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
     let mut bytes = vec![0; (to - from) as usize];
     let n = file.read_at(from, &mut bytes)?;
@@ -286,7 +286,7 @@ fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
     file.sync()
 }
 
-/// Takes the rows of frames that the snapshots do not have.
+/// Replays the rows of frames that the snapshots do not have.
 struct RowReplay<'a> {
     snapshots: &'a dyn SnapshotStore,
     overlay: Overlay,
@@ -341,7 +341,7 @@ fn stage(staged: &mut Staged, write: WriteRecord<'_>) {
     staged.insert(key.into(), OverlayEntry { is_new: false, row });
 }
 
-/// Checks and replays what must be, and finds or rebuilds every index.
+/// Checks and replays the required frames, and finds or rebuilds every index.
 fn load_segments(
     disk: &dyn Disk,
     found: &[FoundSegment],

@@ -1,4 +1,4 @@
-//! Walking whole segments: checks, replay, and indexes of the sealed ones.
+//! Scans of whole segments: checks, replay, and indexes of the sealed ones.
 
 use std::io;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use super::segment::{FrameLookup, ReadWindow, SEGMENT_HEADER, Segment, SegmentId
 use crate::disk::DiskFile;
 use crate::{Cursor, Seq};
 
-/// Where a walk ended: behind the last good frame.
+/// Position where a scan ended: after the last good frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScanEnd {
     pub(crate) offset: u64,
     pub(crate) next_seq: Seq,
     pub(crate) last_crc: u32,
     pub(crate) epoch: u32,
-    /// The first that is free; 0 without a frame.
+    /// First free cursor; 0 without a frame.
     pub(crate) next_cursor: Cursor,
     pub(crate) newest_ms: u64,
-    /// Where the last frame's write began.
+    /// Offset where the last frame's write began.
     pub(crate) group: u64,
-    /// How far the bytes that are not the next frame would reach.
+    /// End of the bytes that are not the next frame, as far as known.
     pub(crate) extent_end: u64,
 }
 
@@ -66,11 +66,11 @@ pub(crate) fn scan_segment(
     }
 }
 
-/// Notes a frame and its events.
+/// Adds a frame and its events to the index.
 pub(crate) fn index_frame(index: &mut MemoryIndex, head: &FrameHeader, payload: &[u8], offset: u32) {
     index.record_frame(head.seq, offset);
     if head.events > 0 {
-        // Content that does not fit its header is damage, and whoever reads it says so with its place.
+        // Content that does not fit its header is corruption; a reader reports it with its position.
         let _ = frame::visit(
             head,
             payload,
@@ -80,7 +80,7 @@ pub(crate) fn index_frame(index: &mut MemoryIndex, head: &FrameHeader, payload: 
     }
 }
 
-/// Builds a sealed segment's index again from its frames. `None` if the segment itself is damaged.
+/// Rebuilds a sealed segment's index from its frames. `None` if the segment itself is corrupt.
 pub(crate) fn rebuild_index(segment: &Segment) -> io::Result<Option<MemoryIndex>> {
     let end = segment.extent.read().end;
     let mut index = MemoryIndex::default();

@@ -1,4 +1,4 @@
-//! One file of the journal: a header and a chain of frames in preallocated zeros.
+//! One file of the journal: a header and a chain of frames, preallocated with zeros.
 
 use std::io;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use crate::{Cursor, Seq};
 
 pub(crate) const SEGMENT_HEADER: usize = 72;
 const MAGIC: &[u8; 8] = b"PURSERJ1";
-/// Of a segment that no header was written to yet.
+/// Length of the header of a segment without frames.
 pub(crate) const BLANK_HEADER: usize = 32;
 const BLANK_MAGIC: &[u8; 8] = b"PURSERJ0";
-/// How much of a segment is read at a time when it is read in order.
+/// Bytes read at a time when a segment is read in order.
 const WINDOW: usize = 1 << 20;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-/// A device writes this much or nothing of it.
+/// A device writes a sector completely or not at all.
 pub(crate) const SECTOR: u64 = 512;
 
-/// Which segment a frame must belong to.
+/// Identity of the segment that a frame must belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentIdentity {
     pub(crate) number: u64,
-    /// Drawn when the segment was made; see [`Disk::salt`].
+    /// Drawn when the segment was created; see [`Disk::salt`].
     pub(crate) salt: u64,
 }
 
 impl SegmentIdentity {
-    /// What a segment begins with until its header takes the place. In one sector, so that after a power cut
-    /// there is always the one or the other, and the salt is always known.
+    /// First bytes of a segment until its header replaces them. They are in one sector, so after a power cut one of the
+    /// two is there, and the salt is always known.
     fn blank(self) -> [u8; BLANK_HEADER] {
         let mut out = [0; BLANK_HEADER];
         out[0..8].copy_from_slice(BLANK_MAGIC);
@@ -54,24 +54,24 @@ impl SegmentIdentity {
     }
 }
 
-/// A segment that comes next: zeros behind a blank header.
+/// A preallocated next segment: zeros after a blank header.
 pub(crate) struct SpareSegment {
     pub(crate) id: SegmentIdentity,
     pub(crate) file: Arc<dyn DiskFile>,
 }
 
-/// What the first bytes of a segment say. It is written together with the first frames.
+/// Contents of a segment's header. It is written together with the first frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) id: SegmentIdentity,
     pub(crate) first_seq: Seq,
     pub(crate) size: u64,
-    /// Where the predecessor's chain ends, and the header checksum of its last frame: so a predecessor
-    /// that was cut short, replaced or duplicated is noticed.
+    /// End of the predecessor's chain, and the header checksum of its last frame. They detect a truncated, replaced or
+    /// duplicated predecessor.
     pub(crate) previous_end: u64,
     pub(crate) previous_crc: u32,
     pub(crate) epoch: u32,
-    /// No event in here or behind has a smaller one, and every event before has.
+    /// No event in this or a later segment has a smaller cursor, and every earlier event has.
     pub(crate) first_cursor: Cursor,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn index_name(number: u64) -> String {
     format!("wal-{number:012}.idx")
 }
 
-/// The number in a name of the form that `suffix` ends.
+/// Number in a file name with this suffix.
 pub(crate) fn number_of(name: &str, suffix: &str) -> Option<u64> {
     let digits = name.strip_prefix("wal-")?.strip_suffix(suffix)?;
     (digits.len() == 12).then(|| digits.parse().ok()).flatten()
@@ -130,7 +130,7 @@ pub(crate) struct Segment {
     pub(crate) number: u64,
     pub(crate) salt: u64,
     pub(crate) first_seq: Seq,
-    /// See [`SegmentHead`].
+    /// See [`SegmentHeader`].
     pub(crate) first_cursor: Cursor,
     pub(crate) size: u64,
     pub(crate) file: Arc<dyn DiskFile>,
@@ -146,7 +146,7 @@ impl Segment {
     }
 }
 
-/// How far a segment is durable, and how to find things in it.
+/// Durable part of a segment, with the positions of its frames.
 pub(crate) struct DurableExtent {
     pub(crate) end: u64,
     /// `first_seq - 1` while it is empty.
@@ -156,7 +156,7 @@ pub(crate) struct DurableExtent {
     pub(crate) index: SegmentIndex,
 }
 
-/// Makes a zeroed segment, durable under its name.
+/// Creates a zeroed segment, durable under its name.
 pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result<SpareSegment> {
     let scratch = "spare.tmp";
     let salt = disk.salt()?;
@@ -200,7 +200,7 @@ pub(crate) struct ReadWindow<'a> {
 }
 
 impl<'a> ReadWindow<'a> {
-    /// For reading forward: much at a time.
+    /// For reading forward: large reads.
     pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
         Self {
             file,
@@ -210,7 +210,7 @@ impl<'a> ReadWindow<'a> {
         }
     }
 
-    /// For places far apart: only what is asked for.
+    /// For scattered positions: reads only the requested bytes.
     pub(crate) fn exact(file: &'a dyn DiskFile) -> Self {
         Self {
             at_least: 0,
@@ -232,16 +232,16 @@ impl<'a> ReadWindow<'a> {
     }
 }
 
-/// What stands at a place in a segment.
+/// Result of a frame lookup.
 pub(crate) enum FrameLookup<'a> {
     Frame(FrameHeader, &'a [u8]),
-    /// Not a frame that belongs here. `extent_end` is where it would end, as far as can be told.
+    /// Not a frame that belongs here. `extent_end` is where it would end, if that is known.
     NotFound {
         extent_end: u64,
     },
 }
 
-/// Looks for the frame that must stand at `at` with sequence `seq`. The epoch may not go back.
+/// Looks up the frame that must be at `at` with sequence `seq`. The epoch may not decrease.
 pub(crate) fn frame_at<'w>(
     window: &'w mut ReadWindow<'_>,
     segment: SegmentIdentity,
@@ -274,20 +274,19 @@ pub(crate) fn frame_at<'w>(
     }
 }
 
-/// What lies from a bad place to the end of a segment.
+/// State of the bytes from a bad position to the end of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TailState {
     /// Zeros only: the chain ends here.
     Unwritten,
-    /// A last write that did not reach the disk whole; nothing of it was acknowledged.
-    /// `end` is behind its last byte.
+    /// A last write that did not reach the disk whole; none of it was acknowledged. `end` is after its last byte.
     Torn { end: u64 },
     /// Bytes that were durable once and have changed since.
     Corrupt,
 }
 
-/// Judges what follows the last good frame of the newest segment. `bad` is where the next frame would
-/// stand, `extent_end` where it would end.
+/// Classifies the bytes after the last good frame of the newest segment. `bad` is where the next frame would be,
+/// `extent_end` where it would end.
 pub(crate) fn classify_tail(
     file: &dyn DiskFile,
     segment: SegmentIdentity,
@@ -309,7 +308,7 @@ pub(crate) fn classify_tail(
     })
 }
 
-/// Judges what follows a blank header: nothing, or the first write without its first sector.
+/// Classifies the bytes after a blank header: nothing, or the first write without its first sector.
 pub(crate) fn classify_blank(file: &dyn DiskFile, segment: SegmentIdentity, size: u64) -> io::Result<TailState> {
     let from = BLANK_HEADER as u64;
     let Some(rest) = read_tail(file, from, size)? else {
@@ -332,8 +331,8 @@ fn read_tail(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<Vec
     Ok((n == rest.len()).then_some(rest))
 }
 
-/// Whether a frame in there was written after a sync that came after `bad`. Payloads are searched as well,
-/// because a frame may stand anywhere; the salt keeps what callers put into them from being taken for one.
+/// Whether a frame in `rest` was written after a sync that came after `bad`. Payloads are searched too, because a frame
+/// may be anywhere; the salt prevents that caller data is taken for a frame.
 fn has_later_group(rest: &[u8], segment: SegmentIdentity, bad: u64) -> bool {
     (0..rest.len())
         .step_by(8)
@@ -341,8 +340,8 @@ fn has_later_group(rest: &[u8], segment: SegmentIdentity, bad: u64) -> bool {
         .any(|head| head.segment == segment.number as u32 && u64::from(head.group) > bad)
 }
 
-/// Whether no sector of the bad frame was lost. A lost sector reads as the zeros it was preallocated with;
-/// if none is missing, the frame was written whole and has changed since.
+/// Whether no sector of the bad frame was lost. A lost sector reads as the zeros it was preallocated with. If none is
+/// missing, the frame was written whole and has changed since.
 fn all_sectors_present(rest: &[u8], bad: u64, extent_end: u64) -> bool {
     let mut at = bad;
     while at < extent_end {

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use super::core::StoreCore;
 use crate::export;
 
-/// How often retention by age is looked at when nothing else happens.
+/// Interval at which retention by age is checked when nothing else happens.
 const IDLE: Duration = Duration::from_secs(60);
-/// The longest rest of the applier between two pieces of its work.
+/// The longest pause of the applier between two chunks.
 const YIELD_PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) struct Threads {
@@ -68,7 +68,8 @@ impl Threads {
 }
 
 fn join(thread: Option<JoinHandle<()>>) {
-    // The last handle to the store may be dropped by a callback on one of its own threads, which cannot wait for itself.
+    // The last handle to the store may be dropped by a callback on one of its own threads, which cannot wait for
+    // itself.
     if let Some(thread) = thread.filter(|t| t.thread().id() != std::thread::current().id()) {
         // A panic in it has been reported by its own wrapper.
         let _ = thread.join();
@@ -86,7 +87,7 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
                     .group_us
                     .record(started.elapsed().as_micros() as u64),
                 Ok(false) => break,
-                // A callback or a sink is wrong. The next step answers everybody who still waits.
+                // A callback or a sink panicked. The next step answers every pending batch.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),
             }
         }
@@ -99,7 +100,8 @@ fn apply(engine: &StoreCore, stop: &AtomicBool) {
         let stopping = stop.load(Ordering::Acquire);
         let started = Instant::now();
         let (mut worked, mut durable) = (started, 0);
-        // Where commits go on and nobody waits for it, it leaves half of a processor to those whom callers wait for.
+        // While commits continue and no caller waits for it, the applier leaves half of a processor to the threads that
+        // callers wait for.
         let mut breathe = || {
             let before = std::mem::replace(&mut durable, engine.durable.load(Ordering::Acquire));
             if durable != before && !stopping && engine.overlay.active_bytes() < engine.limits.apply_bytes {
@@ -110,8 +112,8 @@ fn apply(engine: &StoreCore, stop: &AtomicBool) {
         match engine.apply_step(&mut breathe) {
             Err(e) => engine.fail("the snapshots failed", &e),
             Ok(_) if stopping => break,
-            // Under load it rests longer than it worked: more writes of a key become one, and the committer
-            // has the processor. The bell rings earlier when much is waiting.
+            // Under load the pause is longer than the work: more writes of a key become one, and the committer gets the
+            // processor. A large lag wakes it earlier.
             Ok(_) => engine.applier_notifier.wait(interval.max(started.elapsed() * 2)),
         }
     }

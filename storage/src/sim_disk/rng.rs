@@ -1,4 +1,4 @@
-//! Chance from a seed.
+//! Deterministic random numbers from a seed.
 
 /// A small deterministic generator (xorshift64*), for tests and simulations only.
 #[derive(Clone, Debug)]
@@ -7,7 +7,7 @@ pub struct SeededRng(u64);
 impl SeededRng {
     /// Two equal seeds give equal sequences.
     pub fn new(seed: u64) -> Self {
-        // Spreads neighbouring seeds; zero would stay zero for ever.
+        // Spreads neighbouring seeds; a zero state would stay zero for ever.
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// How often the function below has been called.
+/// Number of calls of the function below.
 pub(super) fn calls() -> u64 {
     CALLS.load(Ordering::Relaxed)
 }

@@ -9,12 +9,12 @@ use super::{RowChange, SnapshotSource, SnapshotStore};
 use crate::journal::range_start;
 use crate::{OpenError, Row, RowKey, Seq, StoreError};
 
-/// The rows, shared between the "disk" and whoever has it open.
+/// The rows, shared between the "disk" and every open handle.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryRows {
     /// All rows.
     pub rows: BTreeMap<RowKey, Row>,
-    /// Up to where they are complete.
+    /// Last sequence up to which the rows are complete.
     pub applied: Option<Seq>,
 }
 
@@ -22,7 +22,7 @@ pub struct MemoryRows {
 #[derive(Clone, Debug, Default)]
 pub struct MemorySource {
     state: Arc<RwLock<MemoryRows>>,
-    /// Changes that are still written before writing fails.
+    /// Number of changes that are still written before writing fails.
     dies_after: Arc<Mutex<Option<usize>>>,
 }
 
@@ -37,7 +37,7 @@ impl MemorySource {
         *self.state.write() = image;
     }
 
-    /// Lets an application of rows stop in the middle after so many changes, as a power cut would.
+    /// Stops an application of rows after this many changes, as a power cut would.
     pub fn die_after(&self, changes: Option<usize>) {
         *self.dies_after.lock() = changes;
     }

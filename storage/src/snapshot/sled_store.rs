@@ -1,4 +1,4 @@
-//! sled 0.34 as the snapshot store, under the rules that make it safe behind a journal.
+//! sled 0.34 as the snapshot store, with the rules that make it safe behind a journal.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,10 +12,10 @@ use crate::{OpenError, Row, Seq, StoreError};
 const ROW: u8 = b'r';
 const APPLIED: &[u8] = b"m/applied";
 const PROBE: &[u8] = b"m/probe";
-/// Rows in one atomic batch; readers of sled, the committer among them, wait while one is applied.
+/// Rows in one atomic batch; sled's readers, including the committer, wait while one is applied.
 const CHUNK_ROWS: usize = 128;
 const CHUNK_BYTES: usize = 1 << 20;
-/// 20 ms each.
+/// 20 ms per attempt.
 const LOCK_ATTEMPTS: usize = 250;
 /// sled frees pages only on this timer.
 const FLUSH_EVERY_MS: u64 = 500;
@@ -28,7 +28,7 @@ pub struct SledSource {
 }
 
 impl SledSource {
-    /// `cache_bytes` is what sled is told; it can take a multiple of it.
+    /// `cache_bytes` is passed to sled, which can use a multiple of it.
     pub fn new(dir: &Path, cache_bytes: u64) -> Self {
         Self {
             dir: dir.to_path_buf(),
@@ -44,10 +44,10 @@ impl SledSource {
         Ok(names)
     }
 
-    /// What must be so before sled may look at its files.
+    /// Prepares the files before sled opens them.
     fn prepare(&self) -> std::io::Result<()> {
         create_dir_durably(&self.dir)?;
-        // sled makes its files as the umask says, now and later; nobody else gets past the directory.
+        // sled creates files with the umask, also later; the directory's permissions keep other users out.
         std::fs::set_permissions(&self.dir, Permissions::from_mode(OWNER_ONLY_DIR))?;
         for name in self.names()? {
             // Left by a kill during an earlier open; sled would read it and report corruption.
@@ -72,7 +72,7 @@ impl SledSource {
         File::open(&self.dir)?.sync_all()
     }
 
-    /// Takes the permissions that sled gave from everybody but the owner.
+    /// Removes all permissions except the owner's.
     fn restrict_permissions(&self) -> std::io::Result<()> {
         for entry in std::fs::read_dir(&self.dir)? {
             let entry = entry?;
@@ -101,7 +101,7 @@ impl SledSource {
                 .unwrap_or(Err(sled::Error::Corruption { at: None, bt: () }))
         };
         let mut opened = open();
-        // The directory is ours, but sled's own threads may still be letting go of an earlier handle.
+        // We hold the directory lock, but sled's own threads may still be closing an earlier handle.
         for _ in 0..LOCK_ATTEMPTS {
             if !matches!(&opened, Err(sled::Error::Io(e)) if e.to_string().contains("could not acquire lock")) {
                 break;
@@ -126,7 +126,7 @@ impl SledSource {
         }
         let log = File::open(self.dir.join("db")).map_err(io)?;
         if has_blobs {
-            // sled never syncs blobs, so what refers to one cannot be trusted.
+            // sled never syncs blobs, so a reference to one cannot be trusted.
             return Err(OpenError::Snapshots("sled has blob files".into()));
         }
         let snapshots = SledSnapshots { db, log: Arc::new(log) };
@@ -164,7 +164,7 @@ impl SnapshotSource for SledSource {
 
     fn discard(&self) -> Result<(), OpenError> {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", self.dir.display()));
-        // One old copy stays for whoever wants to know what happened to it.
+        // One old copy stays for an investigation.
         let aside = self.dir.with_extension("broken");
         for old in [&aside] {
             match std::fs::remove_dir_all(old) {
@@ -185,7 +185,7 @@ impl SnapshotSource for SledSource {
 
 struct SledSnapshots {
     db: sled::Db,
-    // One descriptor for the process's life: write-back errors are reported per descriptor.
+    // One descriptor for the process's lifetime: write-back errors are reported per descriptor.
     log: Arc<File>,
 }
 
@@ -221,10 +221,10 @@ fn row_of(bytes: &[u8]) -> Result<Row, StoreError> {
 }
 
 impl SledSnapshots {
-    /// Shows that a flush goes through our `sync_file_range`; otherwise sled's order on disk is not what it assumes.
+    /// Verifies that a flush calls our `sync_file_range`; otherwise sled's order on disk is not what it assumes.
     fn verify_sync_interposed(&self) -> Result<(), OpenError> {
         let before = interpose::calls();
-        // There, then not there, then there: sled writes nothing for a row that stays as it is.
+        // Present, absent, present: sled writes nothing for an unchanged row.
         let change = || match self.db.remove(PROBE)? {
             Some(_) => Ok(()),
             None => self.db.insert(PROBE, &[1]).map(|_| ()),
@@ -293,7 +293,7 @@ impl SnapshotStore for SledSnapshots {
                 None => batch.remove(row_key(key)),
             }
             if rows == CHUNK_ROWS || bytes >= CHUNK_BYTES {
-                // Earlier chunks go without the sequence: should we die here, the journal writes them again.
+                // Earlier chunks are written without the sequence: after a crash here, the journal writes them again.
                 self.write(std::mem::take(&mut batch))?;
                 (rows, bytes) = (0, 0);
             }

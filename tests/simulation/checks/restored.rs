@@ -30,7 +30,7 @@ pub(crate) fn credited_deposits(world: &Environment) -> BTreeMap<String, (String
 /// Whether a finding of the proof is one that a restore brings with it: what left in the lost history is nobody's until an
 /// operator has booked it, and what its agents spent stays so. That nothing left twice is judged by itself.
 pub(super) fn is_known(world: &Environment, found: &VerifyFinding) -> bool {
-    if world.archive.lock().mark().is_none() || found.rule != "chain.left" {
+    if world.archive.lock().mark().is_none() || found.rule != "chain.untracked_transfer" {
         return false;
     }
     let of_agents = world.chain.lock().is_from_agent_wallet(&found.subject);

@@ -98,18 +98,18 @@ fn check_events(
         .filter(|r| r.kind == EntityKind::WalletPayment as u8 && r.id == id.0.to_be_bytes());
     let told: Vec<&str> = own
         .map(|record| match codec::decode(&record.event).unwrap() {
-            wallet_payment::Event::Created { .. } => "reserved",
+            wallet_payment::Event::Created { .. } => "pending",
             wallet_payment::Event::Signed(..) => "signed",
             wallet_payment::Event::ResponseReceived(..) => "sent",
             wallet_payment::Event::Confirmed(..) => "settled",
-            wallet_payment::Event::Failed(..) => "refused",
+            wallet_payment::Event::Failed(..) => "failed",
             wallet_payment::Event::Unsettled(..) => "unsettled",
         })
         .collect();
-    let mut expected = vec!["reserved"];
-    if spend.status() != "refused" {
+    let mut expected = vec!["pending"];
+    if spend.status() != "failed" {
         // One that the lost history had sent is recognised on the chain.
-        let recognised = was_restored(world) && told == ["reserved", "settled"];
+        let recognised = was_restored(world) && told == ["pending", "settled"];
         expected.extend((!recognised).then_some("signed"));
         expected.extend(spend.response().map(|_| "sent"));
     }

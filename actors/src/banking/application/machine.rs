@@ -1,4 +1,4 @@
-//! The application's state machine.
+//! State machine of a banking application.
 
 use super::{BankingApplication, Command, Document, DocumentType, Event, MAX_DOCUMENTS, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
@@ -17,12 +17,12 @@ impl BankingApplication {
         }
     }
 
-    /// Whether answers and documents are taken.
+    /// Whether answers and documents are accepted.
     const fn is_open(&self) -> bool {
         matches!(self.status, Status::Incomplete | Status::Rejected(_))
     }
 
-    /// What a new document takes the place of.
+    /// Document that a new one replaces.
     fn replaced_by(&self, document: &Document) -> Option<&Document> {
         let same = |kept: &&Document| {
             kept.document_type == document.document_type && document.document_type != DocumentType::Other
@@ -39,7 +39,7 @@ impl BankingApplication {
         let decided = Decision::answer(())
             .put_new(table::vault(CardId(document.id.0)), sealed_key)
             .event(Event::DocumentAdded(Document { at, ..document }));
-        // Without its key a document is noise, wherever copies of it are.
+        // Without its key a document cannot be read, wherever copies of it are.
         Ok(match replaced {
             Some(old) => decided.delete(table::vault(CardId(old.id.0))),
             None => decided,
@@ -71,14 +71,14 @@ impl BankingApplication {
 
 impl Entity for BankingApplication {
     const KIND: EntityKind = EntityKind::BankingApplication;
-    const EVENT_NAMES: &'static [&'static str] = &["collecting", "submitted", "approved", "rejected"];
+    const EVENT_NAMES: &'static [&'static str] = &["incomplete", "submitted", "approved", "rejected"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "profile made", "collecting"),
-        ("collecting", "complete, owner verified, submitted", "submitted"),
+        ("-", "profile made", "incomplete"),
+        ("incomplete", "complete, owner verified, submitted", "submitted"),
         ("submitted", "bank says yes", "approved"),
         ("submitted", "bank says no", "rejected"),
-        ("submitted", "bank wants more", "collecting"),
-        ("rejected", "answers or documents change", "collecting"),
+        ("submitted", "bank wants more", "incomplete"),
+        ("rejected", "answers or documents change", "incomplete"),
     ];
 
     type Id = Wallet;
@@ -166,7 +166,7 @@ impl Entity for BankingApplication {
 
     fn status(&self) -> &'static str {
         match self.status {
-            Status::Incomplete => "collecting",
+            Status::Incomplete => "incomplete",
             Status::Submitted(_) => "submitted",
             Status::Approved(_) => "approved",
             Status::Rejected(_) => "rejected",
@@ -179,7 +179,7 @@ impl Entity for BankingApplication {
 
     fn event_name(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Opened(_) | Event::InformationRequested(..) => Some("collecting"),
+            Event::Opened(_) | Event::InformationRequested(..) => Some("incomplete"),
             Event::Updated(..) | Event::DocumentAdded(_) => None,
             Event::Submitted(..) => Some("submitted"),
             Event::Approved(..) => Some("approved"),
@@ -187,7 +187,7 @@ impl Entity for BankingApplication {
         }
     }
 
-    /// Where it stands and no answer: those are for whoever asks for the application itself.
+    /// The status without answers, which only a request for the application returns.
     fn view(&self, _: &Wallet) -> JsonObject {
         let reason = match &self.status {
             Status::Rejected(reason) => Some(reason),
@@ -197,7 +197,7 @@ impl Entity for BankingApplication {
             .text("application_id", self.id)
             .text("status", self.status())
             .optional_text("rejection_reason", reason)
-            .optional_text("requested", self.requested_items.as_ref())
+            .optional_text("requested_items", self.requested_items.as_ref())
             .integer("submissions", u64::from(self.submissions))
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -1,10 +1,10 @@
-//! Payment identifiers: the name that a payer gives to a purchase, so that whoever did not hear the answer may come again
-//! with another payment and is not charged again.
+//! Payment identifiers: a payer's name for a purchase. A payer who lost the response may retry with another payment and
+//! is not charged again.
 //!
-//! An identifier is remembered as an idempotency key is ([`crate::kernel::memo`]): by the batch of the claim, scoped by
-//! payer, following the payment. So there is never the one without the other, whoever dies in between. For as long as that
-//! payment may still land it is the one that is tried again; once it never can, the next one for the same request has its
-//! identifier.
+//! An identifier is stored like an idempotency key ([`crate::kernel::idempotency`]): by the batch of the claim, scoped
+//! by payer, referring to the payment. Neither can therefore exist without the other after a crash. While that payment
+//! may still settle, it is the one that is tried again. Once it can never settle, the next payment for the same request
+//! takes the identifier.
 
 use purser_storage::StoreError;
 
@@ -17,22 +17,22 @@ use crate::kernel::{Entity, EntityKind, IdempotencyRecorder};
 use crate::payment::{Payment, Status};
 use crate::port::Authorization;
 
-/// What an identifier's digest begins with. No header can hold it, so no idempotency key is one.
+/// Prefix of an identifier before it is hashed. No header can contain it, so it never equals an idempotency key.
 const PREFIX: &str = "\0payment-identifier\0";
 
-/// An identifier on its way to a claim.
+/// State of an identifier before a claim.
 pub(in crate::engine) enum IdentifierState {
-    /// Nothing stands in its place, or a payment that can never land.
+    /// Its slot is empty, or has a payment that can never settle.
     Unclaimed(IdempotencySlot),
-    /// It is another request's.
+    /// It belongs to another request.
     DifferentRequest,
-    /// It is this payment's.
+    /// It belongs to this payment.
     Claimed(Box<Authorization>),
 }
 
 impl Engine {
-    /// The payment that a payer's identifier stands for: claimed under it within the last 24 hours, and not refused for
-    /// good since.
+    /// The payment of a payer's identifier: claimed under it within the last 24 hours, and not permanently declined
+    /// since.
     ///
     /// # Errors
     /// When storage fails.
@@ -45,7 +45,7 @@ impl Engine {
         Ok(payment.filter(|payment| !is_refused(payment)))
     }
 
-    /// How an identifier stands for a request with this digest.
+    /// State of the identifier for a request with this digest.
     pub(in crate::engine) async fn identifier_state(
         &self,
         account: &Wallet,
@@ -60,7 +60,7 @@ impl Engine {
         })
     }
 
-    /// The identifier's place, and the payment that stands there.
+    /// The identifier's slot, and the payment in it.
     async fn identifier_slot(
         &self,
         account: &Wallet,
@@ -87,12 +87,12 @@ impl Engine {
             .payment(&id)
             .await
             .map_err(|e| StoreError::Corrupt(e.to_string()))?;
-        // One batch made both.
+        // One batch created both.
         Ok((place, Some(payment.ok_or_else(corrupt)?)))
     }
 }
 
-/// Has the identifier follow its payment, by the batch that claims or joins it.
+/// Makes the identifier refer to its payment, in the batch that claims or joins it.
 pub(in crate::engine) fn recorder<E: Entity>(place: IdempotencySlot, payment: PaymentId) -> IdempotencyRecorder<E> {
     IdempotencyRecorder::new(place, move |told| {
         told.is_ok().then(|| RecordedResponse::EntityRef {
@@ -102,7 +102,7 @@ pub(in crate::engine) fn recorder<E: Entity>(place: IdempotencySlot, payment: Pa
     })
 }
 
-/// Who waits in line for an identifier: its payer's alone.
+/// Key of the lock for an identifier, scoped to its payer.
 pub(in crate::engine) fn lock_key(account: &Wallet, identifier: &str) -> u128 {
     account.digest() ^ key(identifier)
 }

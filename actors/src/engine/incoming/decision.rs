@@ -1,4 +1,4 @@
-//! What operators decide about transfers that no payment claims.
+//! Operators' decisions about incoming transfers without a payment.
 
 use super::{SettlementMatch, match_settlement};
 use crate::approval::ApprovableAction;
@@ -9,27 +9,27 @@ use crate::incoming::{Command, Incoming, OperatorDecision, Rejection, Status};
 use crate::kernel::AskError;
 use crate::operator::{AuditExtras, OperatorAction};
 
-/// What an operator wants to become of it.
+/// An operator's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingDecision {
-    /// Credit whoever sent it, or this account, which must exist.
+    /// Credit the sender, or this account, which must exist.
     Credit {
-        /// Whom, if not whoever sent it.
+        /// Account to credit, if not the sender's.
         account: Option<Wallet>,
-        /// Whether they may have it besides what it had bought.
+        /// Whether the owner may keep the payout that it had bought as well.
         keep_payout: bool,
     },
-    /// Take it in as the treasury's own.
+    /// Book it as operator funds of the treasury.
     OperatorFunds,
     /// Send it back.
     Return {
-        /// Whether its sender may have it besides what it had bought.
+        /// Whether the sender may keep the payout that it had bought as well.
         keep_payout: bool,
     },
 }
 
 impl IncomingDecision {
-    /// As an approval keeps it.
+    /// Rebuilds the decision from a stored approval.
     pub(in crate::engine) const fn from_approval(account: Option<Wallet>, (returns, keeps): (bool, bool)) -> Self {
         match returns {
             true => Self::Return { keep_payout: keeps },
@@ -44,25 +44,25 @@ impl IncomingDecision {
 /// Why nothing was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingDecisionError {
-    /// There is no such transfer.
+    /// The transfer does not exist.
     NotFound,
-    /// There is no such account.
+    /// The account does not exist.
     AccountNotFound,
-    /// Its state is against it.
+    /// The transfer's state does not allow it.
     InvalidState(&'static str),
-    /// The payout that it paid for was carried out, or may yet be, and it was not said that its holder is to have both.
+    /// The payout that it paid for was executed or may yet be, and the decision does not let the owner have both.
     AlreadyDelivered,
-    /// It is too much for one operator, and waits for another.
+    /// The amount needs a second operator's approval.
     ApprovalPending(ApprovalId),
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
 impl Engine {
-    /// An operator decides about a transfer that waits, once. Written down with the operator's evidence by the batch that does it.
+    /// Decides about a waiting transfer, once. The batch that does it records the operator's evidence.
     ///
     /// # Errors
-    /// [`NotRuled`]; nothing has changed then.
+    /// [`IncomingDecisionError`]; nothing has changed then.
     pub async fn decide_incoming(
         &self,
         id: DepositId,
@@ -73,7 +73,7 @@ impl Engine {
             .await
     }
 
-    /// The same, by somebody's leave.
+    /// Decides under an authority that was already checked.
     pub(in crate::engine) async fn decide_incoming_by(
         &self,
         id: DepositId,
@@ -94,7 +94,7 @@ impl Engine {
             IncomingDecision::Credit {
                 account: Some(account), ..
             } => {
-                // A typing error must not bring an account into being.
+                // A typing error must not create an account.
                 let known = self
                     .account(&account)
                     .await
@@ -147,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Asks the payout rails whether what a transfer of the lost time had bought was carried out.
+    /// Asks the payout rails whether a payout bought in the lost history was executed.
     async fn ensure_undelivered(&self, id: DepositId) -> Result<(), IncomingDecisionError> {
         let incoming = self
             .incoming_transfer(&id)
@@ -169,13 +169,14 @@ impl Engine {
         })?;
         match order {
             Some(order) if order.moves_money() => Err(IncomingDecisionError::AlreadyDelivered),
-            // What the rails have shown once is not gone because it is not found now.
+            // An entry that the rails have shown before still counts if it is not found now.
             None if shown => Err(IncomingDecisionError::Unavailable),
             _ => Ok(()),
         }
     }
 
-    /// The transfer, and the revision of the payment that it would settle. One that a payment claims is nobody's to decide.
+    /// The transfer, and the revision of the payment that it would settle. A transfer that a payment claims can't be
+    /// decided.
     pub(in crate::engine) async fn load_undecided(
         &self,
         id: DepositId,

@@ -1,5 +1,5 @@
-//! Payments of a history that a restore has lost, presented again: what they bought there is not bought a second time as
-//! something else.
+//! Payments of a lost history that are presented again. What they bought there is not bought a second time as something
+//! else.
 
 use super::{LostHistory, corrupt};
 use crate::engine::{ClaimError, Engine};
@@ -10,8 +10,8 @@ use crate::port::{Authorization, Timestamp};
 use crate::product::ProductLine;
 
 impl Engine {
-    /// Whether a payment that no book knows may buy of this line. One that its chain shows already may have bought something in the
-    /// lost history; asked only for as long as that history's payments can be presented.
+    /// Whether a payment missing from the ledger may buy from this line. If its chain already shows it, it may have
+    /// bought something in the lost history. Checked only while payments of that history can be presented.
     pub(in crate::engine) async fn check_may_buy(
         &self,
         id: PaymentId,
@@ -20,7 +20,7 @@ impl Engine {
     ) -> Result<(), ClaimError> {
         let now = self.0.clock.now();
         let Some(lost) = self.0.lost_history else { return Ok(()) };
-        // An operator has said who paid for what it had bought.
+        // An operator has attributed the order that it had bought.
         let booked = self.attributed_order(JobId(id.product_id())).await;
         if booked.map_err(|_| ClaimError::Unavailable)?.is_some() {
             return Err(ClaimError::AlreadyUsed);
@@ -38,7 +38,8 @@ impl Engine {
         }
         let found = self.open_transfer_of(id).await?;
         let (transfer, found_at) = match found {
-            // What it may have bought is written down, and the claim holds on that; or it is not of the lost time.
+            // What it may have bought is recorded, and the claim is conditional on that row; or it is not of the lost
+            // time.
             Some(found) if found.status == Status::Waiting || !lost.contains(found.transfer.at) => return Ok(()),
             Some(found) => {
                 let later = (found.transfer.at > lost.restored).then_some(found.found_at);
@@ -53,13 +54,13 @@ impl Engine {
         }
     }
 
-    /// Whether it was decided what became of its transfer.
+    /// Whether its transfer was decided.
     async fn is_transfer_decided(&self, id: PaymentId) -> Result<bool, ClaimError> {
         let taken = self.0.store.read(&table::taken_in_payment(id)).await;
         Ok(taken.map_err(|_| ClaimError::Unavailable)?.is_some())
     }
 
-    /// The transfer of a payment, as long as nobody has decided about it.
+    /// The transfer of a payment, while it is undecided.
     async fn open_transfer_of(&self, id: PaymentId) -> Result<Option<Incoming>, ClaimError> {
         const PAGE: usize = 1_000;
         let mut after: Option<Box<[u8]>> = None;
@@ -81,7 +82,7 @@ impl Engine {
     }
 }
 
-/// What is known of a transfer that is on its chain and on no list yet: it may be of any moment of the lost time.
+/// A transfer that is on its chain and on no list yet. It may be from any moment of the lost time.
 fn unlisted_transfer(payment: PaymentId, authorization: &Authorization, lost: LostHistory) -> Transfer {
     Transfer {
         network: authorization.network(),

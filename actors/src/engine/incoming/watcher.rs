@@ -1,4 +1,4 @@
-//! The actor that reads the chains' lists, and its supervisor, whose act is the restart.
+//! The actor that reads the chains' lists, and its supervisor, which restarts it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,15 +18,14 @@ use crate::kernel::{AskError, EntityRegistry, table};
 use crate::payment::{self, Payment};
 use crate::port::{ChainMovement, Clock, Finality, TreasuryList, claim_key};
 
-/// Before a watcher that failed is replaced, in milliseconds.
+/// Milliseconds before a failed watcher is replaced.
 const RESTART_MS: u64 = 1_000;
-/// Transfers that nobody has decided about, at most: whoever sends dust must not fill the store. The list is read on once some are
+/// Most undecided transfers, so that dust cannot fill the store. At the limit the list is not read until some are
 /// decided.
 const MAX_OPEN: usize = 10_000;
-/// Transfers that wait and are looked at again in one step.
+/// Waiting transfers that are checked again in one step.
 const RECHECK_PER_STEP: usize = 100;
 
-/// What a watcher needs.
 #[derive(Clone)]
 struct WatcherDeps {
     store: Arc<dyn Store>,
@@ -40,7 +39,7 @@ struct WatcherDeps {
     tracker: Arc<IncomingTracker>,
 }
 
-/// Starts the supervisor under the engine's root, and with it the watcher. Nothing without a list of the chains.
+/// Starts the supervisor under the engine's root, and with it the watcher. Does nothing without a list of the chains.
 ///
 /// # Errors
 /// When the runtime is shutting down.
@@ -61,14 +60,14 @@ pub(in crate::engine) async fn spawn(engine: &Engine, reconciling: &ReconcilerDe
         tracker: inner.incoming.clone(),
     };
     let (supervisor, _) = Actor::spawn_linked(None, WatcherSupervisor(ground), (), inner.root.clone()).await?;
-    // Set once: an engine begins it once.
+    // An engine starts it only once, so it can't be set yet.
     let _ = inner.incoming.supervisor.set(supervisor.get_id());
     Ok(())
 }
 
 struct WatcherSupervisor(WatcherDeps);
 
-/// Put a watcher in the place of the one that failed.
+/// Replaces the watcher that failed.
 struct RestartWatcher;
 
 impl WatcherSupervisor {
@@ -103,7 +102,7 @@ impl Actor for WatcherSupervisor {
         Ok(())
     }
 
-    /// ractor's default stops the supervisor when a child ends.
+    /// Overridden because ractor's default stops the supervisor when a child ends.
     async fn handle_supervisor_evt(
         &self,
         myself: ActorRef<RestartWatcher>,
@@ -129,7 +128,7 @@ struct Step;
 
 impl Actor for IncomingWatcher {
     type Msg = Step;
-    /// The row of the waiting transfer that was last looked at again.
+    /// The row of the waiting transfer that was last checked again.
     type State = Option<Box<[u8]>>;
     type Arguments = ();
 
@@ -140,7 +139,7 @@ impl Actor for IncomingWatcher {
 
     async fn handle(&self, myself: ActorRef<Step>, _: Step, again: &mut Self::State) -> Result<(), ActorProcessingErr> {
         for network in Network::ALL {
-            // A chain that does not answer keeps no other waiting.
+            // A chain that does not answer delays no other.
             if let Err(error) = self.read_list(network).await {
                 tracing::warn!(network = network.name(), error, "incoming transfers could not be read");
             }
@@ -151,13 +150,13 @@ impl Actor for IncomingWatcher {
     }
 }
 
-/// What is to be done about a transfer.
+/// What to do about a transfer.
 enum TransferLookup {
-    /// It is in the books, or its payment brings it there.
+    /// In the ledger, or its payment will put it there.
     Known,
-    /// Whoever sent it may still claim it, or its chain may still take it back.
+    /// The sender may still claim it, or a reorg may remove it.
     TooYoung,
-    /// No book knows it.
+    /// Missing from the ledger.
     Unknown,
 }
 
@@ -166,7 +165,7 @@ fn error_text(error: impl std::fmt::Display) -> String {
 }
 
 impl IncomingWatcher {
-    /// Everything behind the place up to which the list is known, as long as nothing in it is too young to be judged.
+    /// Reads the list after its cursor, up to the first transfer that is too young to be judged.
     async fn read_list(&self, network: Network) -> Result<(), String> {
         let ground = &self.0;
         let key = cursor_key(network);
@@ -196,7 +195,7 @@ impl IncomingWatcher {
         }
     }
 
-    /// Whether the list may be read on behind this transfer: it is known, from now on at the latest.
+    /// Whether the cursor may advance past this transfer: it is recorded, at the latest by this call.
     async fn may_advance_past(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
         let claim = claim_key(&moved.counterparty, &moved.fingerprint);
         let payment = payment::id_for_claim(&claim, &self.0.secret);
@@ -230,7 +229,7 @@ impl IncomingWatcher {
         if known.is_some() && !mutants::is_enabled(Mutant::DepositKeyedByReadTime) {
             return Ok(TransferLookup::Known);
         }
-        // What landed before a restore was claimed by then, or in a history that nobody has.
+        // A transfer confirmed before a restore was claimed by then, or in the lost history.
         let of_old = settles == SettlementMatch::Unrelated
             && ground.lost_history.is_some_and(|lost| transfer.at <= lost.restored);
         let age_ms = ground.clock.now().0.saturating_sub(transfer.at.0);
@@ -240,8 +239,8 @@ impl IncomingWatcher {
         }
     }
 
-    /// Whether its chain can still take it back. What is not final is written down nowhere, so that nothing can be decided about
-    /// it: a reorganisation that drops it leaves nothing behind.
+    /// Whether a reorg can no longer remove it. A transfer that is not final is not recorded, so that no decision about
+    /// it is possible and a reorg leaves nothing behind.
     async fn is_final(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
         let asked = self.0.chains.movement_finality(network, moved);
         let patience = Duration::from_millis(self.0.settings.timeout_ms);
@@ -284,7 +283,7 @@ impl IncomingWatcher {
         }
     }
 
-    /// What waits may have been claimed by its payment since.
+    /// Checks waiting transfers again, since their payments may have claimed them.
     async fn recheck(&self, again: &mut Option<Box<[u8]>>) -> Result<(), String> {
         let rows = self
             .0
@@ -306,7 +305,7 @@ impl IncomingWatcher {
                 .filter(|(payment, _)| match_settlement(payment, &incoming.transfer) == SettlementMatch::Settled);
             let Some((payment, _)) = settled else { continue };
             match self.0.incoming.ask(id, Command::Claim(payment.account())).await {
-                // An operator was first, or it is told again at the next look.
+                // An operator was first, or the next check repeats it.
                 Ok(()) | Err(AskError::Conflict | AskError::Rejected(_)) => {}
                 Err(refusal) => return Err(format!("{id} could not be told of its payment: {refusal:?}")),
             }

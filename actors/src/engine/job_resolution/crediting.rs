@@ -1,4 +1,4 @@
-//! What stuck work was paid with, given back.
+//! Credits the owner for a failed dead-lettered job.
 
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
@@ -22,17 +22,17 @@ use crate::operator::OperatorAction;
 use crate::reconciliation::EntryStatus;
 
 impl Engine {
-    /// Gives the holder back what stuck work was paid with: it failed. What was asked of the provider now says whether the
-    /// money has left; where that proves nothing, `not_left` is the operator's own statement that it has not. A credit that was
-    /// withheld since its chain took the payment back needs no such statement: it is given at the house's own loss.
+    /// Credits the owner with what was paid for a failed dead-lettered job. The provider is queried for whether the
+    /// money has left. Where that proves nothing, `not_left` is the operator's own statement that it has not. A credit
+    /// withheld because of a reorg needs no such statement: it is posted at the service's loss.
     ///
     /// # Errors
-    /// [`NotResolved`].
+    /// [`ResolveError`].
     pub async fn credit_job(&self, id: JobId, stated: (&str, bool), act: &OperatorAction) -> Result<(), ResolveError> {
         self.credit_job_by(id, stated, Authority::Requester(act)).await
     }
 
-    /// The same, by somebody's leave.
+    /// Credits a job under an authority that was already checked.
     pub(in crate::engine) async fn credit_job_by(
         &self,
         id: JobId,
@@ -75,11 +75,11 @@ impl Engine {
             .await
     }
 
-    /// Ends a withheld credit without giving it: what stood in suspense for it is the house's, which has lost the payment. It gives
-    /// nothing, so that it counts against no limit.
+    /// Ends a withheld credit without posting it. The service, which has lost the payment, gets the amount from the
+    /// suspense account. It gives no money, so it counts against no limit.
     ///
     /// # Errors
-    /// [`NotResolved`]: [`NotResolved::Impossible`] for what is no withheld credit.
+    /// [`ResolveError`]: [`ResolveError::NotResolvable`] if the job is no withheld credit.
     pub async fn retain_credit(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
         let (Resolvable::Credit(account, amount, cause), true) = (
@@ -101,8 +101,8 @@ impl Engine {
         self.send_resolution(&one, (&all.accounts, account), &words, keep).await
     }
 
-    /// The payment that a credit still waits for though an operator gives it. One of what its chain has taken back waits for nothing:
-    /// it is given at the house's own loss.
+    /// The payment that a credit still waits for, though an operator posts it. A credit for a reorged payment waits for
+    /// nothing: it is posted at the service's loss.
     pub(super) async fn pending_payment_of_credit(
         &self,
         cause: CreditCause,
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// Whether it is a credit that is withheld, so that it can be ended without being given.
+    /// Whether it is a withheld credit, which can be ended without being posted.
     ///
     /// # Errors
     /// When storage fails.
@@ -130,7 +130,7 @@ impl Engine {
     }
 }
 
-/// The credit itself.
+/// The command that posts the credit.
 pub(super) const fn credit_command(
     effect: JobId,
     amount: Usdc,

@@ -1,5 +1,4 @@
-//! What an operator's word may be about. Every kind of work stands in [`Work::resolvable`], one way or the other: there is no
-//! arm for the rest.
+//! What operators can resolve. [`Job::resolvable`] names every job type and has no wildcard arm.
 
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
@@ -9,7 +8,7 @@ use crate::kernel::job::{CreditCause, Job};
 use crate::money::Usdc;
 use crate::reconciliation::EntryStatus;
 
-/// Work as whoever resolves it sees it.
+/// The subject of a job, as its resolution sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Resolvable {
     /// A card at its issuer.
@@ -18,32 +17,32 @@ pub(in crate::engine) enum Resolvable {
     GiftCard(CardId),
     /// A payout at its rail.
     Payout(PayoutId),
-    /// A payout that its rail is to give back.
+    /// A payout to recall from its rail.
     Recall(PayoutId),
     /// A credit that was withheld.
     Credit(Wallet, Usdc, CreditCause),
-    /// Money between a balance and the bank.
+    /// A transfer between a balance and the bank.
     BankTransfer(BankTransferId),
     /// An account at the bank.
     BankAccount(BankAccountId),
-    /// A holder's account at the issuer.
+    /// An owner's account at the issuer.
     IssuerAccount(Wallet),
     /// A reloadable card.
     ReloadableCard(CardId),
-    /// What the issuer is to set aside.
+    /// A hold on a card balance at the issuer.
     CardHold(WithdrawalId),
-    /// The end of that.
+    /// The end of such a hold.
     CardHoldSettlement(WithdrawalId),
-    /// What the issuer is to count.
+    /// A delivery that the issuer has to credit.
     IssuerCredit(TopUpId),
-    /// A payment whose outcome is not known.
+    /// A payment with an unknown outcome.
     Payment(PaymentId),
-    /// Nobody's word stands for it: it is ours, or a chain's alone.
+    /// No operator can resolve it: only we or a chain decide the outcome.
     NotResolvable,
 }
 
 impl Job {
-    /// How it can be resolved.
+    /// How the job can be resolved.
     pub(in crate::engine) const fn resolvable(&self) -> Resolvable {
         match *self {
             Self::IssueCard(id) => Resolvable::Card(id),
@@ -103,7 +102,7 @@ impl Job {
         }
     }
 
-    /// What an operator may know of it once it is stuck: whether it was done, and whether it was not.
+    /// The outcomes that an operator may record once the job is dead-lettered: completed, and not completed.
     pub const fn resolvable_outcomes(&self) -> (bool, bool) {
         match self.resolvable() {
             Resolvable::Payout(_) | Resolvable::BankTransfer(_) | Resolvable::CardHold(_) | Resolvable::Payment(_) => {
@@ -119,7 +118,7 @@ impl Job {
         }
     }
 
-    /// Whether an operator can have its holder credited: it was not done, or is itself a credit that was withheld.
+    /// Whether an operator can have the owner credited: the job was not executed, or is itself a withheld credit.
     pub const fn is_creditable(&self) -> bool {
         match self.resolvable() {
             Resolvable::Card(_)
@@ -141,7 +140,8 @@ impl Job {
 }
 
 impl Resolvable {
-    /// Whether it is certain that it was never asked for where that is said: a list may leave out what is not decided.
+    /// Whether absence from the provider's records proves that the order was never placed. A list may leave out
+    /// undecided orders.
     pub(super) const fn absence_is_definitive(self) -> bool {
         match self {
             Self::Payout(_) | Self::CardHold(_) => true,
@@ -160,8 +160,8 @@ impl Resolvable {
         }
     }
 
-    /// Whether what is still under way there is not done: what the issuer still sets aside or has not counted. A recall's money
-    /// may have come back by hand.
+    /// Whether a pending status means “not completed”: a hold that is still active, or a delivery not credited yet. Not
+    /// for a recall, whose money may have come back by hand.
     const fn pending_means_not_completed(self) -> bool {
         match self {
             Self::CardHoldSettlement(_) | Self::IssuerCredit(_) => true,
@@ -180,23 +180,23 @@ impl Resolvable {
         }
     }
 
-    /// Whether an operator's word brings its holder money that was not on a balance before. `from_balance` is of money between a
-    /// balance and the bank: whether it was to leave the balance.
+    /// Whether the outcome brings the owner money that was not on a balance before. `from_balance`, for bank transfers:
+    /// whether the money was to leave the balance.
     pub(super) const fn credits_owner(self, outcome: JobOutcome, from_balance: bool) -> bool {
         let done = matches!(outcome, JobOutcome::Completed);
         match self {
             Self::Card(_) | Self::GiftCard(_) | Self::Payout(_) | Self::Credit(..) => !done,
             Self::Recall(_) => done,
             Self::BankTransfer(_) => done != from_balance,
-            // A payment counts as its chain shows it, whoever says so.
+            // A payment counts as its chain shows it, whatever the operator records.
             Self::Payment(_) => false,
-            // What is at the issuer stays there: it is paid out by another act.
+            // Money at the issuer stays there: a separate operation pays it out.
             Self::CardHold(_) | Self::CardHoldSettlement(_) | Self::IssuerCredit(_) => false,
             Self::BankAccount(_) | Self::IssuerAccount(_) | Self::ReloadableCard(_) | Self::NotResolvable => false,
         }
     }
 
-    /// Whether the other side's own word rules that out.
+    /// Whether the provider's or chain's status contradicts the outcome.
     pub(super) const fn is_contradicted(self, outcome: JobOutcome, standing: EntryStatus) -> bool {
         match (outcome, standing) {
             (JobOutcome::Completed, EntryStatus::Declined | EntryStatus::Returned)

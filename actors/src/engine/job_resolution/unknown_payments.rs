@@ -1,4 +1,4 @@
-//! Payments whose outcome is not known.
+//! Resolves payments with an unknown outcome.
 
 use super::{JobOutcome, JobResolution, ResolveError};
 use crate::engine::Engine;
@@ -9,13 +9,13 @@ use crate::payment::Payment;
 use crate::port::{Authorization, ChainMovement, ChainStatus, Finality, TransferName};
 use crate::reconciliation::EntryStatus;
 
-/// How long after a signature's own end it is taken for dead where the chain does not answer, in milliseconds: no chain's
-/// clock is as far behind.
+/// Margin after the end of a signature's validity, in milliseconds, after which it counts as expired even if the chain
+/// does not answer. No chain's clock lags that much.
 const EXPIRY_MARGIN_MS: u64 = 3_600_000;
 
 impl Engine {
-    /// A payment whose outcome is not known. What is on a chain is there for everybody to see: nobody's word stands for it. That
-    /// it never landed is believed once the signature is dead, though the chain does not answer.
+    /// The chain's status of a payment with an unknown outcome. A chain is public, so no statement replaces it. That
+    /// the payment never settled is accepted once its signature has expired, even if the chain does not answer.
     pub(super) async fn final_chain_status(
         &self,
         id: PaymentId,
@@ -30,7 +30,7 @@ impl Engine {
             JobOutcome::Completed => {
                 let transaction = TransferName::transaction_of(&resolution.reference).to_owned();
                 self.chain_status(&payment, &transaction).await?;
-                // The list does not say how deep it is.
+                // The list does not report the depth.
                 let finality = Finality::Confirmed;
                 self.0.outgoing_guard.note_finality(finality);
                 Ok(ChainStatus::Confirmed { transaction, finality })
@@ -44,8 +44,8 @@ impl Engine {
         }
     }
 
-    /// Whether the chain's list has this payment as that transaction: by its mark, which only a payer's own payments have apart,
-    /// and so by payer and price too.
+    /// Whether the chain's list has this payment in that transaction. It is matched by its fingerprint, which only one
+    /// payer's payment has, so payer and price match too.
     async fn chain_status(&self, payment: &Payment, transaction: &str) -> Result<(), ResolveError> {
         let authorization = &payment.claim.authorization;
         let treasury = self.0.lists.treasury.as_ref().ok_or(ResolveError::Unavailable)?;
@@ -68,7 +68,7 @@ impl Engine {
     fn is_expired(&self, payment: &Payment) -> bool {
         let end_ms = match &payment.claim.authorization {
             Authorization::Evm(signed) => signed.valid_before.saturating_mul(1_000),
-            // A blockhash is recent for minutes.
+            // A blockhash is valid for minutes.
             Authorization::Solana(_) => payment.claim.at.0,
         };
         end_ms.saturating_add(EXPIRY_MARGIN_MS) < self.0.clock.now().0

@@ -1,4 +1,4 @@
-//! What the effects of banking do. All of them are questions under one key, so a lost answer is asked for again.
+//! Banking jobs. Each request has one key, so that it is repeated safely after a lost response.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::port::{EntryKey, ErrorKind};
 use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 impl JobHandlers {
-    /// Submits an application and asks after it until the bank has decided, which may take days.
+    /// Submits an application and queries it until the bank has decided, which may take days.
     pub(super) async fn submit_bank_application(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
         let read = self.registries.applications.read(&wallet).await.map_err(load_failed)?;
         let Some((application, _)) = read else {
@@ -38,7 +38,7 @@ impl JobHandlers {
                 let command = application::Command::RecordReview { job: effect.id, review };
                 ask_entity(&self.registries.applications, wallet, command).await
             }
-            // The same submission again is no second one; a bank that is away has decided nothing.
+            // A repeated submission is not a second one. A bank that does not answer has decided nothing.
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
         }
     }
@@ -96,7 +96,7 @@ impl JobHandlers {
         })
     }
 
-    /// Has an account opened, or asks after it.
+    /// Opens an account, or queries the order.
     pub(super) async fn open_bank_account(&self, effect: &OutboxJob, id: BankAccountId) -> HandlerResult {
         let read = self.registries.bank_accounts.read(&id).await.map_err(load_failed)?;
         let Some((account, _)) = read else {
@@ -123,7 +123,7 @@ impl JobHandlers {
         }
     }
 
-    /// Has money moved, or asks after it.
+    /// Executes a transfer, or queries it.
     pub(super) async fn execute_bank_transfer(&self, effect: &OutboxJob, id: BankTransferId) -> HandlerResult {
         let read = self.registries.bank_transfers.read(&id).await.map_err(load_failed)?;
         let Some((asked, _)) = read else {
@@ -167,7 +167,7 @@ impl JobHandlers {
         }
     }
 
-    /// Whether the bank has the order already: then asking again only tells what came of it.
+    /// Whether the bank already has the order. A repeated request then only reads its result.
     async fn is_known_to_bank(&self, key: JobId) -> Result<bool, AttemptFailure> {
         let Some(list) = self.lists.providers.get(&ReconciliationSource::BankTransfers) else {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! What is counted against daily caps, and given back to them.
+//! Jobs that count usage against daily caps and release cap reservations.
 
 use super::{HandlerResult, JobHandlers, ask_entity};
 use crate::account;

@@ -1,4 +1,4 @@
-//! Cards: made by the issuer, and asked after.
+//! Card jobs: orders and queries at the issuer.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::port::{CardActionRequest, CardSnapshot, ErrorKind, IssueCardRequest, 
 use crate::refund::Refunded;
 
 impl JobHandlers {
-    /// Orders the card until the issuer says yes or no.
+    /// Orders the card until the issuer accepts or declines it.
     pub(super) async fn issue_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let read = self.registries.cards.read(&id).await.map_err(load_failed)?;
         let Some((card, _)) = read else {
@@ -41,7 +41,7 @@ impl JobHandlers {
         ask_entity(&self.registries.cards, id, command).await
     }
 
-    /// Asks what became of the card's money. Whatever fails is tried again: the holder's budget is spent only once.
+    /// Fetches the card's activity. Every failure is retried: the owner's refresh limit is charged only once.
     pub(super) async fn refresh_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
@@ -50,7 +50,7 @@ impl JobHandlers {
         let Some(details) = card.details().filter(|_| card.refreshing) else {
             return Ok(());
         };
-        // A card whose question is stuck could not be asked after any more.
+        // A dead-lettered query would block every later refresh of the card.
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let standing = with_timeout_ms(
             timeout,
@@ -67,7 +67,7 @@ impl JobHandlers {
         ask_entity(cards, id, told).await
     }
 
-    /// Brings the holder's wish to the issuer. Until it is answered there can be no other.
+    /// Sends the owner's action to the issuer. No other action is accepted until it has a result.
     pub(super) async fn change_prepaid_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
@@ -93,7 +93,7 @@ impl JobHandlers {
         ask_entity(cards, id, told).await
     }
 
-    /// What the issuer says of a card, with what refunds have given of its price.
+    /// The issuer's snapshot of a card, with the refunded part of its price.
     async fn with_refunded(
         &self,
         card: &Card,
@@ -106,7 +106,7 @@ impl JobHandlers {
         Ok((standing, refunded))
     }
 
-    /// Again and again, as often as it takes.
+    /// Retries without a limit on attempts.
     fn retry_indefinitely(&self, error: &PortError) -> AttemptFailure {
         let pause = match error.kind {
             ErrorKind::Permanent => self.settings.retry.max_backoff_ms,

@@ -1,4 +1,4 @@
-//! What payments of a lost history count against daily caps: what they may have bought, until they have settled here.
+//! Counts what payments of a lost history may have bought against daily caps, until they have settled here.
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
@@ -54,7 +54,7 @@ impl JobHandlers {
         let known = self.registries.payments.read(&payment).await.map_err(load_failed)?;
         let account = counted.as_ref().map_or(account, |counted| counted.account);
         let counted = counted.map(|counted| {
-            // What is adopted is counted by itself.
+            // An adopted payment is counted as its own purchase.
             let bought = known.filter(|(known, _)| !known.is_released() && !known.claim.is_taken_over());
             let share = bought.map(|(known, _)| CapReservation {
                 day: counted.reservations.first().map_or(0, |share| share.day),

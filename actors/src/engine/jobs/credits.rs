@@ -1,4 +1,4 @@
-//! What is given back to a balance.
+//! Jobs that credit a balance.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -14,7 +14,7 @@ use crate::money::Usdc;
 use crate::payment::Status;
 use crate::port::ErrorKind;
 
-/// It is not tried again by itself.
+/// A failure that is not retried automatically.
 fn needs_operator(message: String) -> AttemptFailure {
     AttemptFailure {
         kind: ErrorKind::Permanent,
@@ -24,7 +24,7 @@ fn needs_operator(message: String) -> AttemptFailure {
 }
 
 impl JobHandlers {
-    /// Credits a balance, once; what its chain has taken back is not given back a second time, but waits for a person.
+    /// Credits a balance once. A charge whose payment was reorged is not credited too, but waits for an operator.
     pub(super) async fn credit_account(
         &self,
         effect: &OutboxJob,
@@ -59,7 +59,7 @@ impl JobHandlers {
     }
 }
 
-/// The payment that a credit rests on, if it is not final.
+/// The payment that a credit depends on, if it is not final.
 pub(in crate::engine) async fn pending_payment_behind(
     all: &Registries,
     departures: &OutgoingTransferGuard,
@@ -80,12 +80,12 @@ pub(in crate::engine) async fn pending_payment_behind(
     Ok(departures.is_pending_finality(payment).await?.then_some(payment))
 }
 
-/// The payment whose charge a credit gives back, if its chain has taken it back: then the credit is withheld.
+/// The payment whose charge a credit returns, if a reorg removed it: the credit is then withheld.
 pub(in crate::engine) async fn reorged_payment(
     all: &Registries,
     cause: CreditCause,
 ) -> Result<Option<PaymentId>, LoadError> {
-    // What was paid out of a balance has no payment.
+    // A payout from a balance has no payment.
     let Some(paid) = source_payment(all, cause).await? else {
         return Ok(None);
     };
@@ -94,7 +94,7 @@ pub(in crate::engine) async fn reorged_payment(
     Ok(reversed.then_some(paid))
 }
 
-/// The payment whose charge is given back, where a product was bought by one.
+/// The payment whose charge is credited, if the product was bought with one.
 async fn source_payment(all: &Registries, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
     Ok(match cause {
         CreditCause::Card(id) => source_payment_of_card(all, id).await?,

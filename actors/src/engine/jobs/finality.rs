@@ -1,5 +1,5 @@
-//! Payments that have settled and are not final, and the credits that are held for it: the chain is asked until each is final, or
-//! gone for good.
+//! Settled payments that are not final, and the credits held for them. The chain is queried until each is final or
+//! permanently reversed.
 
 use super::{HandlerResult, JobHandlers, ask_entity};
 use crate::account;
@@ -9,11 +9,11 @@ use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment, Status};
 use crate::port::{ChainStatus, ChainTransactionStatus, Finality};
 
-/// Why what was bought with a payment that is gone for good failed.
+/// Failure reason of a product whose payment was permanently reversed.
 pub(super) const PAYMENT_REVERSED: &str = "payment_reversed";
 
 impl JobHandlers {
-    /// Whether the payment was gone for good before it was final: what rests on it never leaves.
+    /// Whether the payment was permanently reversed before it was final. Nothing that depends on it ever leaves.
     pub(super) async fn is_reversed(&self, id: PaymentId) -> Result<bool, AttemptFailure> {
         if !self.is_pending_finality(id).await? {
             return Ok(false);
@@ -21,11 +21,11 @@ impl JobHandlers {
         Ok(matches!(self.payment(id).await?.status, Status::Reversed { .. }))
     }
 
-    /// Asks the chain until the payment is final, or gone for good.
+    /// Queries the chain until the payment is final or permanently reversed.
     pub(super) async fn await_final(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
         let payment = self.payment(id).await?;
         let Some(transaction) = payment.transaction() else {
-            // Found to be gone by somebody else meanwhile: this ends the effect.
+            // Another task has found the reversal meanwhile: this completes the job.
             return self.record_final(effect, id).await;
         };
         let every_ms = self.settings.watch_every_ms;
@@ -39,7 +39,7 @@ impl JobHandlers {
         }
     }
 
-    /// Its transaction is gone: the payment may be there by another, or may land again as long as it is valid.
+    /// Its transaction is gone. The payment may be in another one, or may settle again while it is valid.
     async fn lookup_missing_transaction(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
         let every_ms = self.settings.watch_every_ms;
         let lookup = self.ports.settlement.lookup(&payment.claim.authorization, None);
@@ -55,7 +55,8 @@ impl JobHandlers {
             Ok(ChainStatus::Impossible) => {}
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
         }
-        // Its credit is on the way, and is taken back once it is there. What was taken in otherwise is an operator's to judge.
+        // Its credit is in progress, and is reversed once it is posted. An operator decides about other incoming
+        // transfers.
         let waits = matches!(payment.status, Status::Settled { .. });
         if waits || self.incoming_outcome(id, payment.account()).await?.is_some() {
             return Err(AttemptFailure::defer(every_ms));
@@ -68,7 +69,7 @@ impl JobHandlers {
         ask_entity(&self.registries.payments, id, command).await
     }
 
-    /// Ends the hold of a credit once it is known whether it stays.
+    /// Ends the hold on a credit once its payment is final or reversed.
     pub(super) async fn release_credit(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
         let Job::ReleaseCredit { payment, amount, .. } = effect.job else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The gate as effects meet it: before anything is signed or ordered, and again before it is sent.
+//! The gate in jobs: checked before anything is signed or ordered, and again before it is sent.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -7,12 +7,13 @@ use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, Entity, EntityRegistry};
 
-/// Something new may leave for an account now. Only the gate gives it, and whatever signs or orders asks for it.
+/// Permission for a new outgoing transfer or order of an account. Only the gate issues it, and code that signs or
+/// orders requires it.
 pub(super) struct OutgoingPermit(());
 
 impl JobHandlers {
-    /// Asks whether something new may be signed or ordered for an account, out of what a payment has bought; or out of a balance or a
-    /// managed wallet, by [`PaymentId::NONE`].
+    /// Asks whether something new may be signed or ordered for an account with the proceeds of a payment. For a balance
+    /// or an agent wallet, pass [`PaymentId::NONE`].
     pub(super) async fn acquire_outgoing_permit(
         &self,
         owner: &Wallet,
@@ -28,26 +29,26 @@ impl JobHandlers {
         Ok(OutgoingPermit(()))
     }
 
-    /// Whether what rests on this payment stays.
+    /// Whether the payment is not yet final, so that what depends on it waits.
     pub(super) async fn is_pending_finality(&self, payment: PaymentId) -> Result<bool, AttemptFailure> {
         let unfinal = self.outgoing_guard.is_pending_finality(payment).await;
         unfinal.map_err(|e| AttemptFailure::temporary(e.to_string()))
     }
 
-    /// Whether nothing more of what is signed may be sent: then it is only looked up.
+    /// Whether the owner is frozen: signed transfers are then only looked up, not sent.
     pub(super) async fn is_owner_frozen(&self, owner: &Wallet) -> Result<bool, AttemptFailure> {
         let frozen = self.outgoing_guard.is_frozen(owner).await;
         frozen.map_err(|e| AttemptFailure::temporary(e.to_string()))
     }
 
-    /// Nothing has failed and no try is used up: it is asked again until the gate opens.
+    /// Defers the job without an attempt; it is checked again until the gate opens.
     pub(super) fn defer_at_gate(&self) -> AttemptFailure {
         AttemptFailure::defer(self.settings.watch_every_ms)
     }
 
-    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
-    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
-    /// sent as: a transfer that is on the chain by exactly that is only looked up.
+    /// Whether something may be signed and sent, or credited as never sent, if the backup has no signature for it. Only
+    /// after every untracked transfer is explained, because it may be one of them. `mark` is the fingerprint it would
+    /// be sent with: a transfer on chain with exactly that is only looked up.
     pub(super) fn outgoing_allowed(&self, mark: Option<[u8; 32]>) -> HandlerResult {
         match self.outgoing_guard.must_wait(mark) {
             true if !mutants::is_enabled(Mutant::SignsOutsideGate) => Err(self.defer_at_gate()),
@@ -55,8 +56,8 @@ impl JobHandlers {
         }
     }
 
-    /// Makes durable what was signed, in a batch that holds only while the account is not frozen. One that was frozen since the
-    /// gate was asked has it held, and nothing was sent.
+    /// Persists what was signed, on the condition that the account is not frozen. If it was frozen since the gate was
+    /// checked, the job is held and nothing was sent.
     pub(super) async fn persist_signed<E: Entity>(
         &self,
         owner: &Wallet,

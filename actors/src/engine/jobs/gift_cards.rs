@@ -1,4 +1,4 @@
-//! Gift cards: ordered from the catalog until it says yes or no.
+//! Gift card jobs: the order is repeated until the catalog accepts or declines it.
 
 use std::time::Duration;
 

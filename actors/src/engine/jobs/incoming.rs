@@ -1,4 +1,4 @@
-//! Transfers that no payment claims: whose they are, and what was bought with them in a history that a restore has lost.
+//! Incoming transfers without a payment: their owner, and what was bought with them in a history that a restore lost.
 
 use std::time::Duration;
 
@@ -20,26 +20,26 @@ use crate::port::{
 use crate::product::{Currency, ProductLine};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
-/// Of what may have paid for an international card: nobody but an operator can know.
+/// For a transfer that may have paid for an international card. Only an operator can know.
 const POSSIBLE_MANUAL_CARD: &str = "an operator may have made an international card for it: look first";
 
-/// What a provider has under the name of a product.
+/// A provider's record under the key of a product.
 enum ProviderProduct {
-    /// Nothing, or an order that came to nothing.
+    /// Nothing, or an order that was not executed.
     None,
-    /// Something that we can keep as our own.
+    /// A product that we can record as ours.
     Adoptable(AdoptableProduct),
-    /// Something else, of one of these lines.
+    /// Another product, of one of these lines.
     Other(ExternalText, Vec<ProductLine>),
 }
 
-/// An operator has to decide, and nothing was bought.
+/// An operator has to decide; nothing was bought.
 const WAIT_FOR_OPERATOR: Verdict = Verdict::Wait {
     provider_report: None,
     cap_usage: None,
 };
 
-/// The lines whose payouts one list has.
+/// The lines whose payouts are on one list.
 const PAYOUTS: [ProductLine; 3] = [
     ProductLine::PushToCard,
     ProductLine::BankPayment,
@@ -47,7 +47,8 @@ const PAYOUTS: [ProductLine; 3] = [
 ];
 
 impl JobHandlers {
-    /// Looks into a transfer. Whoever cannot be asked now is asked again: nothing is credited before everybody has answered.
+    /// Classifies a transfer. A source that can't answer now is asked again. Nothing is credited before every source
+    /// has answered.
     pub(super) async fn classify_incoming(&self, effect: &OutboxJob, id: DepositId) -> HandlerResult {
         let read = self.registries.incoming.read(&id).await.map_err(load_failed)?;
         let Some((incoming, _)) = read else {
@@ -80,8 +81,8 @@ impl JobHandlers {
         ask_entity(&self.registries.incoming, id, command).await
     }
 
-    /// What becomes of one whose payment was given up before it was sent: it may be presented again, and settles then. Where the
-    /// lost history has done that, and the provider shows what was bought, it is admitted again here.
+    /// A transfer whose payment was released before it was sent: it may be presented again, and then settles. If the
+    /// lost history did that and the provider shows the product, the payment is readmitted here.
     async fn classify_released(&self, known: &Payment, transfer: &Transfer) -> Result<Verdict, AttemptFailure> {
         let line = known.claim.purchase.line();
         let shown = match self.lost_history.is_some_and(|lost| lost.contains(transfer.at)) {
@@ -105,7 +106,7 @@ impl JobHandlers {
             match self.registries.accounts.ask(known.account(), again).await {
                 // It settles, and then claims its transfer.
                 Ok(()) => return Err(AttemptFailure::defer(self.settings.watch_every_ms)),
-                // Frozen, or its caps are used up: an operator sees what there is.
+                // Frozen, or its caps are used up: an operator sees the evidence.
                 Err(AskError::Rejected(_) | AskError::Conflict) => {}
                 Err(refusal) => return Err(AttemptFailure::temporary(format!("{refusal:?}"))),
             }
@@ -122,10 +123,11 @@ impl JobHandlers {
         Ok(counted.map(|counted| counted.lines))
     }
 
-    /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
-    /// without an operator's word.
+    /// A transfer without a known payment. Only a transfer that may be of a lost history gets an owner without an
+    /// operator's decision.
     async fn classify_unclaimed(&self, transfer: &Transfer, found_at: Timestamp) -> Result<Verdict, AttemptFailure> {
-        // A plain transfer was no payment in the lost history either: it may be the treasury's own funding, and nobody's balance.
+        // A plain transfer was no payment in the lost history either. It may be the treasury's own funding, which
+        // belongs to no balance.
         if !self.lost_history.is_some_and(|lost| lost.contains(transfer.at)) || transfer.is_plain() {
             return Ok(WAIT_FOR_OPERATOR);
         }
@@ -172,7 +174,8 @@ impl JobHandlers {
         })
     }
 
-    /// As long as what left is not known, it may have paid for a top-up, and for a card that is made by hand where that costs as much.
+    /// Until all outgoing transfers are known, the transfer may have paid for a top-up, or for a manually issued card
+    /// at the same price.
     async fn count_until_known(&self, transfer: &Transfer, account: Wallet) -> HandlerResult {
         if self.unclaimed_lines_of(transfer.payment).await?.is_some() {
             return Ok(());
@@ -190,8 +193,8 @@ impl JobHandlers {
         Ok(matches!(lookup, ChainStatus::Confirmed { .. }))
     }
 
-    /// Whether what a payment of the lost history bought, if anything, can have been of this line. `found_at` is when a transfer was
-    /// found that landed after the restore.
+    /// Whether a payment of the lost history may have bought something of this line. `found_at`: when the transfer was
+    /// found, if it was confirmed after the restore.
     pub(in crate::engine) async fn may_have_bought(
         &self,
         transfer: &Transfer,
@@ -208,7 +211,7 @@ impl JobHandlers {
         }
         match line {
             ProductLine::IntlCard => return Ok(true),
-            // An operator has to say first whether there is a card.
+            // An operator has to tell first whether there is a card.
             _ if self.settings.intl_prices.contains_price(transfer.amount) => return Err(self.defer_at_gate()),
             ProductLine::CardBalance => return Ok(true),
             _ => {}
@@ -223,7 +226,7 @@ impl JobHandlers {
         paid.map_err(|error| AttemptFailure::temporary(error.to_string()))
     }
 
-    /// What the provider of a product line has under the name that a payment's product has there.
+    /// The provider's record of a product line under the key that the payment's product has there.
     async fn product_at_provider(
         &self,
         payment: PaymentId,
@@ -236,9 +239,9 @@ impl JobHandlers {
             ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
                 return self.payout_at_provider(key).await;
             }
-            // Operators make it, and no list shows what they made.
+            // Operators issue it, and no list shows these cards.
             ProductLine::IntlCard => return Ok(ProviderProduct::Other(POSSIBLE_MANUAL_CARD.into(), vec![line])),
-            // What leaves for it is on its chain.
+            // Its outgoing transfers are on chain.
             ProductLine::CardBalance => return Ok(ProviderProduct::None),
         };
         let Some(list) = self.lists.providers.get(&source) else {
@@ -256,7 +259,7 @@ impl JobHandlers {
         })
     }
 
-    /// To whom a payout goes is on no list: it is shown to an operator.
+    /// No list shows a payout's recipient: an operator sees the entry.
     async fn payout_at_provider(&self, key: JobId) -> Result<ProviderProduct, AttemptFailure> {
         let order = with_timeout_ms(self.provider_timeout(), self.ports.payout_rails.find(key), "ask after").await;
         let Some(order) = order.map_err(|error| self.retry_query(error))? else {
@@ -268,22 +271,22 @@ impl JobHandlers {
             PayoutRailStatus::Complete { .. } => "complete",
             PayoutRailStatus::Returned { .. } => "returned",
         };
-        // Of which line it was, the rails do not say.
+        // The rails do not report the product line.
         Ok(ProviderProduct::Other(
             ExternalText::internal(&format!("payouts: {key} {stands}")),
             PAYOUTS.to_vec(),
         ))
     }
 
-    /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the
-    /// lost history was paid it may have sent on, for as long as that can land; of what came later, found at this time, the chain
-    /// need only be asked.
+    /// Untracked transfers for a top-up that this transfer may have paid for: an operator has to attribute them first.
+    /// The lost history may have forwarded a payment for as long as that can settle. For a later payment, found at this
+    /// time, only the chain is queried.
     fn possible_outgoing(
         &self,
         paid: &PossibleTopUpPayment,
         later: Option<Timestamp>,
     ) -> Result<Option<OutgoingTransfer>, AttemptFailure> {
-        // Asked before the list is read: what is known by then is on it.
+        // Checked before the list is read: what is known by then is on it.
         let is_known = match later {
             Some(found) => self.outgoing_guard.is_known_by(found),
             None => self.outgoing_guard.is_all_known(),
@@ -295,8 +298,8 @@ impl JobHandlers {
         }
     }
 
-    /// Whether the provider has an order for a payment that this history has not sent one for: a restored store may be older than
-    /// the order.
+    /// Whether the provider has an order for a payment for which this history has sent none. A restored store may be
+    /// older than the order.
     pub(super) async fn is_ordered_at_provider(
         &self,
         id: PaymentId,
@@ -308,7 +311,7 @@ impl JobHandlers {
         }
         let line = payment.claim.purchase.line();
         if line == ProductLine::CardBalance {
-            // What was sent on is on the chain, and on nobody's list.
+            // Forwarded transfers are on chain, and on no provider's list.
             let left = self.possible_outgoing(&PossibleTopUpPayment::from_payment(payment), None)?;
             return Ok(left.is_some());
         }
@@ -341,8 +344,8 @@ impl JobHandlers {
     }
 }
 
-/// Whether a list of its provider's shows what a payment of unknown purpose has bought of this line. The lists of others need not be
-/// asked for it: one list has the payouts of all three lines, and what no list has is known by its price or by what left.
+/// Whether a provider's list shows purchases of this line by a payment of unknown purpose. One list has the payouts of
+/// all three lines. A line without a list is known by its price or its outgoing transfer.
 const fn is_listed(line: ProductLine) -> bool {
     match line {
         ProductLine::UsaCard | ProductLine::GiftCard | ProductLine::AppPayment => true,
@@ -350,7 +353,7 @@ const fn is_listed(line: ProductLine) -> bool {
     }
 }
 
-/// What we can keep of an entry: what its list says is all that is known of it.
+/// The product that we can record for an entry. Its list is the only source of information.
 fn adoptable_product(source: ReconciliationSource, entry: &ProviderEntry) -> Option<AdoptableProduct> {
     let EntryAmount::Cents(amount, currency) = entry.amount else {
         return None;
@@ -380,7 +383,7 @@ fn other_product(line: ProductLine, source: ReconciliationSource, entry: &Provid
     )
 }
 
-/// Whether it can have been bought with so much. A rate that nobody knows any more cannot be held against it.
+/// Whether this amount can have paid for it. A fee rate that is no longer known does not rule it out.
 fn could_have_paid(made: &AdoptableProduct, transfer: &Transfer) -> bool {
     let paid = transfer.amount.whole_cents();
     match made {

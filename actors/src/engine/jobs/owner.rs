@@ -1,4 +1,4 @@
-//! What the owner of an account set going: a check of identity, an account at the card issuer.
+//! Jobs that an account's owner started: identity verification and the account at the card issuer.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountResult};
 
 impl JobHandlers {
-    /// Has the check begun, once, and asks after it until it is over. A callback may be quicker; then the effect is gone.
+    /// Starts the check once and queries it until it has ended. A callback may be faster; the job is then gone.
     pub(super) async fn check_identity(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
         let read = self.registries.identities.read(&wallet).await.map_err(load_failed)?;
         let Some((identity, _)) = read else {
@@ -40,12 +40,12 @@ impl JobHandlers {
                 let command = identity_verification::Command::RecordVerdict { reference, verdict };
                 ask_entity(&self.registries.identities, wallet, command).await
             }
-            // It only reads: whatever the error, nothing was decided by it, and a check may take days.
+            // A query only reads: no error decides anything, and a check may take days.
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
         }
     }
 
-    /// The provider's name of the check, durable; `None` if there will be none.
+    /// The provider's id of the check, persisted; `None` if there will be none.
     async fn start_check(&self, effect: &OutboxJob, wallet: Wallet) -> Result<Option<String>, AttemptFailure> {
         let check = IdentityCheckRequest { key: effect.id, wallet };
         let started = with_timeout_ms(
@@ -74,7 +74,7 @@ impl JobHandlers {
                     None,
                 )
             }
-            // Never given up: nobody can begin another check meanwhile.
+            // Retried without limit: no other check can be started meanwhile.
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
         };
         ask_entity(&self.registries.identities, wallet, command).await?;

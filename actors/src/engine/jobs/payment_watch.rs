@@ -1,4 +1,4 @@
-//! Payments whose outcome is not known: the chain is read until it is.
+//! Reads the chain for payments with an unknown outcome.
 
 use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
@@ -10,7 +10,7 @@ use crate::payment::{self, IncomingOutcome, Status};
 use crate::port::ChainStatus;
 
 impl JobHandlers {
-    /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
+    /// Whether the job's row is the one this attempt was started for, since the id of a watch is reused.
     async fn is_open(&self, effect: &OutboxJob) -> Result<bool, AttemptFailure> {
         let row = self.store.read(&table::outbox_job(effect.id)).await;
         let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? else {
@@ -20,7 +20,7 @@ impl JobHandlers {
         Ok(stored.created_at == effect.created_at)
     }
 
-    /// What was decided about the transfer that an account's payment would settle by, if it was taken in without it.
+    /// The decision about the transfer that would settle an account's payment, if it was recorded without the payment.
     pub(super) async fn incoming_outcome(
         &self,
         id: PaymentId,
@@ -43,11 +43,11 @@ impl JobHandlers {
             .map(Some)
     }
 
-    /// Reads the chain until the payment has landed or never can.
+    /// Reads the chain until the payment is confirmed or can never settle.
     pub(super) async fn watch_payment(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
         if !self.is_open(effect).await? {
-            // The payment was sent again meanwhile, which ended this watch; if it was declined again, a younger one is
-            // on its way.
+            // The payment was sent again meanwhile, which ended this watch. If it was declined again, a newer watch
+            // exists.
             return Ok(());
         }
         let payment = self.payment(id).await?;
@@ -79,7 +79,7 @@ impl JobHandlers {
                 Ok(ChainStatus::Impossible) => ChainStatus::Impossible,
             }
         } else {
-            // Nothing to watch any more: this ends the effect.
+            // There is nothing left to watch: this completes the job.
             ChainStatus::Pending
         };
         let made = matches!(lookup, ChainStatus::Confirmed { .. }) && self.is_ordered_at_provider(id, &payment).await?;

@@ -1,4 +1,4 @@
-//! What the effects of payouts do.
+//! Payout jobs.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use crate::payout::{Command, Payout, PayoutTarget, Status};
 use crate::port::ErrorKind;
 use crate::port::payouts::{PayoutDestination, PayoutRailStatus, PayoutRequest, PayoutStatusUpdate, RecallResult};
 
-/// A word that was older than what is known: the rail is asked again after this, in milliseconds.
+/// Milliseconds until the rail is queried again after an outdated update.
 const STALE_RETRY_MS: u64 = 1_000;
-/// A number that a payout still needs is looked at again after this, in milliseconds.
+/// Milliseconds until a number that a payout still needs is checked again.
 const IN_USE_RETRY_MS: u64 = 3_600_000;
-/// Payouts that are looked through at a time.
+/// Payouts read in one page.
 const PAGE: usize = 200;
 
 impl JobHandlers {
-    /// Sends an order, or asks after it, until the rail has decided. Reports that arrive otherwise may decide first.
+    /// Sends an order, or queries it, until the rail has decided. An event from the rail may decide first.
     pub(super) async fn send_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         if !payout.is_pending() {
@@ -37,7 +37,7 @@ impl JobHandlers {
 
     async fn send_pending(&self, effect: &OutboxJob, id: PayoutId, payout: Payout) -> HandlerResult {
         let report = match payout.plan.target {
-            // No card is known here: a history that a restore has lost ordered it. It is asked after and never sent.
+            // No card is known here: a history lost by a restore ordered it. The payout is queried and never sent.
             PayoutTarget::Card(None) => self
                 .find_at_rail(payout.key)
                 .await?
@@ -56,7 +56,7 @@ impl JobHandlers {
         }
     }
 
-    /// What the gate keeps is asked after and not ordered: an earlier try, or a history that was lost, may have.
+    /// A payout held at the gate is queried and not ordered. An earlier attempt or a lost history may have ordered it.
     async fn find_or_send(
         &self,
         effect: &OutboxJob,
@@ -120,11 +120,11 @@ impl JobHandlers {
         }
     }
 
-    /// What the rail knows of an order under this key.
+    /// The rail's status of the order under this key.
     async fn find_at_rail(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, AttemptFailure> {
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
         let found = with_timeout_ms(timeout, self.ports.payout_rails.find(key), "ask after").await;
-        // Without an answer nothing is credited and nothing is given up.
+        // Without a response nothing is credited and the job goes on.
         found.map_err(|error| match error.kind {
             ErrorKind::Permanent => error.into(),
             ErrorKind::Temporary | ErrorKind::Unknown => {
@@ -150,7 +150,7 @@ impl JobHandlers {
         })
     }
 
-    /// A sealed number. A destination that was removed after it was paid has none any more: an operator decides.
+    /// Sealed account number. A destination removed after its payout was paid has none any more: an operator decides.
     async fn sealed(&self, id: CardId) -> Result<Vec<u8>, AttemptFailure> {
         let row = self.store.read(&table::vault(id)).await;
         let row = row.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
@@ -160,7 +160,7 @@ impl JobHandlers {
         })
     }
 
-    /// Asks for money back. What is not to be asked for any more only ends the effect.
+    /// Recalls a payout. If the recall is no longer wanted, only completes the job.
     pub(super) async fn recall_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         let mut done = false;
@@ -174,7 +174,7 @@ impl JobHandlers {
                         ..AttemptFailure::temporary("paid after the payer was credited, and it cannot be taken back")
                     });
                 }
-                // Claimed at the last moment: the rail is about to say so, and until then it is asked again.
+                // Claimed at the last moment: the rail will report it soon, so it is queried again.
                 RecallResult::TooLate => return Err(AttemptFailure::defer(STALE_RETRY_MS)),
             };
         }
@@ -182,7 +182,7 @@ impl JobHandlers {
         ask_entity(&self.registries.payouts, id, command).await
     }
 
-    /// The form's time is over. Only what the rail says it was never asked for is credited.
+    /// The time to fill in the form is over. Credits only what the rail proves was never ordered.
     pub(super) async fn expire_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         if payout.status == Status::AwaitingDetails
@@ -194,7 +194,6 @@ impl JobHandlers {
         ask_entity(&self.registries.payouts, id, Command::Expire { job: effect }).await
     }
 
-    /// The return window is over.
     pub(super) async fn close_return_window(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let effect = effect.id;
         ask_entity(&self.registries.payouts, id, Command::CloseReturnWindow { job: effect }).await
@@ -215,13 +214,13 @@ impl JobHandlers {
         ask_entity(&self.registries.recipients, recipient, command).await
     }
 
-    /// The owner of what came back late has it.
+    /// Confirms that the owner of a late return has the credit.
     pub(super) async fn confirm_late_return_credit(&self, effect: &OutboxJob, id: LateReturnId) -> HandlerResult {
         let command = late_return::Command::RecordCredit { job: effect.id };
         ask_entity(&self.registries.late_returns, id, command).await
     }
 
-    /// Takes a payment whose money came back out of the totals. It may come back before the recipient is saved.
+    /// Removes a returned payment from the recipient's totals. The return may come before the recipient is saved.
     pub(super) async fn reverse_recipient_totals(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         let PayoutTarget::App(recipient, ..) = payout.plan.target else {
@@ -244,7 +243,7 @@ impl JobHandlers {
         ask_entity(&self.registries.recipients, recipient, command).await
     }
 
-    /// Destroys a removed destination's number, unless a payout to it is still under way.
+    /// Destroys a removed destination's account number, unless a payout to it is in progress.
     pub(super) async fn shred_account_number(&self, effect: &OutboxJob, id: BankDestinationId) -> HandlerResult {
         let read = self.registries.destinations.read(&id).await.map_err(load_failed)?;
         let Some((kept, _)) = read else {

@@ -1,4 +1,4 @@
-//! What balances at the card issuer are spent on: cards that are opened and steered, money that is set aside.
+//! Jobs of card balances: opening cards, card actions and holds.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::port::{CardActionRequest, ErrorKind, HoldRequest, HoldResult, OpenCar
 use crate::reloadable_card::{self, INSUFFICIENT};
 
 impl JobHandlers {
-    /// Has the card opened until the issuer says yes or no.
+    /// Orders the card until the issuer accepts or declines it.
     pub(super) async fn open_reloadable_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.reloadable_cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
@@ -56,7 +56,8 @@ impl JobHandlers {
         ask_entity(cards, id, command).await
     }
 
-    /// Brings the holder's wish to the issuer. Never given up: until it is answered there can be no other.
+    /// Sends the owner's action to the issuer. Retried without limit: no other action is accepted until it has a
+    /// result.
     pub(super) async fn change_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let cards = &self.registries.reloadable_cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
@@ -90,7 +91,7 @@ impl JobHandlers {
         .await
     }
 
-    /// Has the amount set aside until the issuer says yes or no.
+    /// Places the hold until the issuer accepts or declines it.
     pub(super) async fn hold_card_balance(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
         let withdrawals = &self.registries.card_withdrawals;
         let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
@@ -121,7 +122,7 @@ impl JobHandlers {
         ask_entity(withdrawals, id, command).await
     }
 
-    /// Tells the issuer that what was set aside is paid, or the balance's again.
+    /// Captures or releases the hold at the issuer.
     pub(super) async fn settle_card_hold(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
         let withdrawals = &self.registries.card_withdrawals;
         let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
@@ -133,7 +134,7 @@ impl JobHandlers {
         let ended = self.ports.reloadable_cards.settle_hold(key, paid);
         match with_timeout_ms(self.retry_after(), ended, "end reservation").await {
             Ok(()) => {}
-            // The issuer says that it ended otherwise: a person has to look.
+            // The issuer reports the opposite end: an operator has to look.
             Err(error) if error.kind == ErrorKind::Permanent => return Err(error.into()),
             Err(error) => return Err(self.with_fixed_retry(&error)),
         }
@@ -146,7 +147,6 @@ impl JobHandlers {
         .await
     }
 
-    /// Ends a lease whose time is over.
     pub(super) async fn expire_withdrawal_lease(
         &self,
         effect: &OutboxJob,
@@ -158,7 +158,7 @@ impl JobHandlers {
         ask_entity(&self.registries.card_withdrawals, id, command).await
     }
 
-    /// Again and again, as often as it takes; what will never be is stuck by name.
+    /// Retries without a limit on attempts. A permanent error is dead-lettered with its reason.
     fn with_fixed_retry(&self, error: &PortError) -> AttemptFailure {
         match error.kind {
             ErrorKind::Permanent => error.clone().into(),

@@ -1,4 +1,4 @@
-//! What becomes of a payment that its chain has taken back: an account that buys nothing more, and a loss in the books.
+//! Handles a payment removed by a reorg: its account is frozen and a loss is posted.
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
@@ -11,8 +11,8 @@ use crate::port::ChainStatus;
 use crate::product::PurchasedProduct;
 
 impl JobHandlers {
-    /// Reads the chain until it shows the payment again, or that it never can: only then the account is frozen and the
-    /// loss booked, in this order, so that whoever is killed in between comes again.
+    /// Reads the chain until it shows the payment again, or proves that it can never settle. Only then the account is
+    /// frozen and the loss posted. In this order, so that a crash in between repeats both.
     pub(super) async fn confirm_reorg(&self, effect: &OutboxJob, id: DiscrepancyId) -> HandlerResult {
         let differences = &self.registries.discrepancies;
         let over = Command::CloseReorg { job: effect.id };
@@ -28,7 +28,7 @@ impl JobHandlers {
             .lookup(&payment.claim.authorization, payment.prepared());
         match self.with_timeout(lookup, "lookup").await {
             Ok(ChainStatus::Impossible) => {}
-            // By another transaction it is paid all the same; by its own, the lists agree soon.
+            // In another transaction it is paid all the same. In its own transaction the lists will agree soon.
             Ok(ChainStatus::Confirmed { transaction, .. }) if payment.transaction() != Some(&transaction) => {
                 return ask_entity(differences, id, over).await;
             }
@@ -38,13 +38,13 @@ impl JobHandlers {
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
         }
         if self.incoming_outcome(payment_id, payment.account()).await?.is_some() {
-            // It is booked as an incoming transfer: an operator's to judge.
+            // It is recorded as an incoming transfer: an operator decides.
             return ask_entity(differences, id, over).await;
         }
         self.reverse(effect, payment_id, &payment).await
     }
 
-    /// Ends a payment that never can land again. Its account is frozen where something has left for it.
+    /// Ends a payment that can never settle again. Freezes its account if anything has left for it.
     pub(super) async fn reverse(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
         if self.has_outgoing(id, payment).await? {
             self.freeze_for_reversal(effect, payment.account(), id).await?;
@@ -54,8 +54,8 @@ impl JobHandlers {
         ask_entity(&self.registries.payments, id, command).await
     }
 
-    /// Whether anything has left for a payment, as far as the gate knows. What was made of it may be used, so that it counts as
-    /// left until the whole charge was given back.
+    /// Whether anything has left for a payment, as far as the gate knows. A product may have been used, so it counts as
+    /// left until the whole charge was credited.
     async fn has_outgoing(&self, id: PaymentId, payment: &Payment) -> Result<bool, AttemptFailure> {
         if !self.is_pending_finality(id).await? {
             return Ok(true);
@@ -77,23 +77,25 @@ impl JobHandlers {
                 Some((order, _)) => (order.credited(), order.charge.charged),
                 None => return Ok(true),
             },
-            // The gate has kept them.
+            // The gate has held them back.
             PurchasedProduct::Payout(_) | PurchasedProduct::TopUp(_) => return Ok(false),
         };
         Ok(credited != charged)
     }
 
-    /// An operator unfreezes it, and finds it in the audit log. What one has said to the holder before stays.
+    /// Freezes the account; an operator unfreezes it and finds the reason in the audit log. An earlier operator's
+    /// message to the owner stays.
     async fn freeze_for_reversal(&self, effect: &OutboxJob, wallet: Wallet, payment: PaymentId) -> HandlerResult {
         let act = OperatorAction {
             operator: system::RECONCILIATION.to_owned(),
             role: Role::Support,
             request_id: effect.request_id,
         };
-        // An operator's act may take this place first: then it is tried again.
+        // An operator's action may take this position first: then this is retried.
         let link = audit_log::next_position(&*self.store).await;
         let link = link.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
-        // Behind the place in the log: whoever else freezes it for the same reason has taken that place, or is seen here.
+        // Read after the log position. Another task that freezes it for the same reason has either taken that position
+        // or is seen here.
         let accounts = &self.registries.accounts;
         let read = accounts.read(&wallet).await.map_err(load_failed)?;
         if read.is_some_and(|(account, _)| account.frozen.is_some()) {

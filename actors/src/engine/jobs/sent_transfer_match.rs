@@ -1,29 +1,29 @@
-//! By which transfer of a managed wallet each of its spends was sent, as far as its row knows that: one transfer for each, though a
-//! transaction may have moved more than one.
+//! Matches an agent wallet's payments with the transfers that sent them, as far as their rows know. Each payment
+//! matches one transfer, though a transaction may have several.
 
 use crate::id::Wallet;
 use crate::money::Usdc;
 use crate::port::{OutgoingTransfer, TransferName};
 use crate::wallet_payment::{Status, WalletPayment};
 
-/// By what a spend's transfer is known, the surest first.
+/// What identifies a payment's transfer, the most specific first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum MatchKey {
     Fingerprint([u8; 32]),
     Name(TransferName),
     Transaction(String),
-    /// By nothing: the lost history may have sent it.
+    /// Nothing else: the lost history may have sent it.
     RecipientAndAmount,
 }
 
-/// What a spend's transfer looks like.
+/// What a wallet payment's transfer looks like.
 pub(super) struct SentTransferMatch {
     key: MatchKey,
     order: (Wallet, Usdc),
 }
 
 impl SentTransferMatch {
-    /// Of a spend that this history has signed or recognised; `None` for one that has sent nothing.
+    /// For a payment that this history has signed or recognised; `None` for one that has sent nothing.
     pub(super) fn from_payment(spend: &WalletPayment) -> Option<Self> {
         let by = match &spend.status {
             Status::Signed(signed) | Status::Sent(signed, _) => {
@@ -41,7 +41,7 @@ impl SentTransferMatch {
         Some(Self::with_key(by, spend))
     }
 
-    /// The same; and of one that is reserved, if the lost history may have sent it: then it will be recognised.
+    /// Also for a payment with only a hold, if the lost history may have sent it: it will then be recognised.
     pub(super) fn from_payment_or_order(spend: &WalletPayment, may_be_sent: bool) -> Option<Self> {
         let reserved = may_be_sent && matches!(spend.status, Status::Pending);
         Self::from_payment(spend).or_else(|| reserved.then(|| Self::with_key(MatchKey::RecipientAndAmount, spend)))
@@ -63,9 +63,9 @@ impl SentTransferMatch {
     }
 }
 
-/// Leaves those that none of these spends was sent by.
+/// Removes the transfers that sent one of these payments.
 pub(super) fn exclude_matched(mut spends: Vec<SentTransferMatch>, sent: &mut Vec<OutgoingTransfer>) {
-    // What is known best first: a transaction alone may be any of several.
+    // The most specific first: a transaction alone may match several transfers.
     spends.sort_by(|one, other| one.key.cmp(&other.key));
     for spend in spends {
         if let Some(at) = sent.iter().position(|one| spend.matches(one)) {

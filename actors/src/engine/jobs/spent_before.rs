@@ -1,4 +1,5 @@
-//! What a managed wallet has spent in a history that a restore has lost: no spend says so, and it counts against the daily cap.
+//! What an agent wallet spent in a history that a restore lost. It has no wallet payment, but counts against the daily
+//! cap.
 
 use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
 use super::{JobHandlers, load_failed};
@@ -11,8 +12,8 @@ use crate::port::{DAY_MS, OutgoingTransfer, Timestamp};
 use crate::wallet_payment::WalletPayment;
 
 impl JobHandlers {
-    /// What has left a managed wallet on the day of a moment, on both chains, that no spend explains. Only the time that a restore
-    /// lost can hold any: on other days no chain is asked.
+    /// Transfers out of an agent wallet without a wallet payment, on both chains, on the UTC day of `at`. Only the time
+    /// lost by a restore can have any, so the chains are not queried for other days.
     pub(in crate::engine) async fn spent_before(
         &self,
         wallet: &AgentWallet,
@@ -47,8 +48,8 @@ impl JobHandlers {
         }))
     }
 
-    /// Whether the lost history has spent so much of the day's cap that this spend, which was reserved before that could be seen,
-    /// is beyond it.
+    /// Whether the lost history has used up the day's cap, so that this payment exceeds it. Its hold was placed before
+    /// that could be seen.
     pub(super) async fn is_beyond_cap(
         &self,
         id: WalletPaymentId,

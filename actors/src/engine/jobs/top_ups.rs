@@ -1,5 +1,5 @@
-//! A top-up's way to the card issuer, leg by leg. Before anything is sent it is durable; what may have been sent is read
-//! from the chain before anything else is done.
+//! Jobs of a top-up, leg by leg. Everything is durable before it is sent. Where something may have been sent, the chain
+//! is read before anything else.
 
 use purser_storage::mutants::{self, Mutant};
 
@@ -19,20 +19,20 @@ use crate::top_up::{
 };
 use crate::withdrawal::SignedTransfer;
 
-/// Tries to sign a first leg before the charge is given back: nothing has left yet.
+/// Attempts to sign a first leg before the charge is credited: nothing has left yet.
 const MAX_SIGN_ATTEMPTS: u32 = 8;
-/// Readings of the chain that a refused mint waits: each one signed anew is written down.
+/// A declined mint is signed again after this number of chain reads, because each new one is persisted.
 const MINT_RETRY_READS: u64 = 10;
 
-/// What came of signing a first leg.
+/// Result of signing a first leg.
 enum FirstLegSigning {
     Ready(FirstLeg),
-    /// Why the chain would refuse it.
+    /// Why the chain would decline it.
     Declined(Decline),
 }
 
 impl FirstLegSigning {
-    /// One that is declined will not be looked up, so it counts as unknown: see [`Desk::may_leave`].
+    /// A declined one will not be looked up, so it counts as unknown: see [`JobHandlers::outgoing_allowed`].
     const fn fingerprint(&self) -> Option<[u8; 32]> {
         match self {
             Self::Ready(first) => first.fingerprint(),
@@ -59,8 +59,8 @@ impl JobHandlers {
         self.ask_top_up(id, Command::Fail { job: effect, reason }).await
     }
 
-    /// The burn, or the transfer on Base: sign, make durable, send, and send the same again until the chain shows it or
-    /// proves that it never will.
+    /// The burn, or the transfer on Base: sign, persist, send. Sends the same one again until the chain shows it or
+    /// proves that it can never settle.
     pub(super) async fn send_top_up(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         let Status::Paid(first) = &top_up.status else {
@@ -80,7 +80,7 @@ impl JobHandlers {
                 let pass = self
                     .acquire_outgoing_permit(&top_up.owner, GateClosure::Open, rests_on)
                     .await?;
-                // A burn is another one each time it is signed, so it is not even signed.
+                // Each signing makes a different burn, so it is not even signed.
                 if top_up.rail == Network::Solana {
                     self.outgoing_allowed(None)?;
                 }
@@ -130,8 +130,8 @@ impl JobHandlers {
             .await
     }
 
-    /// Neither a refusal nor silence proves anything: the chain is read. What it says can never land is signed anew,
-    /// unless it was `refused` for good.
+    /// Reads the chain, since neither a decline nor a timeout proves anything. A leg that can never settle is signed
+    /// again, unless it was `refused` permanently.
     async fn find_first_leg(
         &self,
         effect: &OutboxJob,
@@ -150,7 +150,7 @@ impl JobHandlers {
             Ok(ChainStatus::Confirmed { transaction, finality }) => {
                 self.first_leg_confirmed(effect, id, (transaction, finality)).await
             }
-            // The lost history may have signed another, and that one landed.
+            // The lost history may have signed another one, which is confirmed.
             Ok(ChainStatus::Impossible) if self.outgoing_guard.must_wait(None) => self.outgoing_allowed(None),
             Ok(ChainStatus::Impossible) if refused => self.fail_top_up(effect, id, DECLINED).await,
             Ok(ChainStatus::Impossible) => {
@@ -170,7 +170,7 @@ impl JobHandlers {
         }
     }
 
-    /// On its chain, and for good only once it is final: see a withdrawal.
+    /// The leg is on its chain. It counts as permanent only once it is final, as for a withdrawal.
     async fn first_leg_confirmed(
         &self,
         effect: &OutboxJob,
@@ -211,7 +211,7 @@ impl JobHandlers {
                 let signed = self
                     .with_timeout(self.ports.bridge.sign_burn(&crossing), "sign burn")
                     .await?;
-                // What was to arrive could not be minted from it.
+                // The burn is too small for the amount to arrive.
                 if signed.burned < crossing.delivered_amount {
                     return Err(PortError {
                         kind: ErrorKind::Temporary,
@@ -247,7 +247,7 @@ impl JobHandlers {
         }
     }
 
-    /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
+    /// Attestation, then mint. Only moves forward: after any port result it asks again at a fixed interval.
     pub(super) async fn bridge_top_up(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         let crossing = top_up.bridge_transfer(id);
@@ -285,7 +285,7 @@ impl JobHandlers {
                 )
                 .await;
         }
-        // A used nonce, a refusal and silence are all the same question: what does Base show?
+        // After a used nonce, a decline or a timeout, the same question remains: what does Base show?
         let found = self
             .with_timeout(self.ports.bridge.find_mint(&attested), "find mint")
             .await;
@@ -302,7 +302,7 @@ impl JobHandlers {
                 .await
             }
             (ChainStatus::Impossible, _) => self.fail_top_up(effect, id, MINT_IMPOSSIBLE).await,
-            // As it was signed it was refused: another may be taken.
+            // The signed mint was declined: another one may be accepted.
             (ChainStatus::Pending, Ok(MintResult::Declined(decline))) => {
                 let newest = self.await_attestation(&burn, &crossing).await?;
                 self.resign_mint(id, (&attested, newest), decline).await
@@ -322,8 +322,8 @@ impl JobHandlers {
         }
     }
 
-    /// A mint was refused: it is signed anew after a while, or, if the attesters' word has lapsed since it was written down,
-    /// begun again at once from their new one.
+    /// A declined mint. Signs it again after a while, or starts again at once from a new attestation if the stored one
+    /// has expired.
     async fn resign_mint(
         &self,
         id: TopUpId,
@@ -342,8 +342,8 @@ impl JobHandlers {
             .retry_every_ms(every_ms.saturating_mul(MINT_RETRY_READS)))
     }
 
-    /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
-    /// must look.
+    /// Waits for the attestation, however long it takes. An attestation that does not match this bridge transfer is
+    /// never minted: an operator must look.
     async fn await_attestation(
         &self,
         burn: &SignedBurn,
@@ -385,8 +385,8 @@ impl JobHandlers {
         Ok(signed)
     }
 
-    /// Asks the issuer until it counts what was delivered. What it does not count in time waits for a person, by that
-    /// name: nothing is given back, since the issuer holds the money.
+    /// Queries the issuer until it has credited the delivery. A delivery not credited in time is dead-lettered under
+    /// its own reason. The charge is not credited to the account, since the issuer has the money.
     pub(super) async fn await_issuer_credit(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         if top_up.status != Status::Delivered {

@@ -1,4 +1,4 @@
-//! A spend's way: signed once, durable, then sent until its fate is known.
+//! Jobs of a wallet payment: signed once, durable, then sent until its outcome is known.
 
 use std::time::Duration;
 
@@ -21,16 +21,16 @@ use crate::wallet_payment::{
     WalletPayment,
 };
 
-/// What came of signing a spend.
+/// Result of signing a wallet payment.
 enum SigningResult {
-    /// With it, of a call, the sealed payment.
+    /// Signed; for a call, with the sealed payment.
     Ready(SignedWalletPayment, Vec<u8>),
-    /// Why the chain would refuse it.
+    /// Why the chain would decline it.
     Declined(Decline),
 }
 
 impl JobHandlers {
-    /// Sign, make durable, send the same until it is known what has become of it, and read the chain.
+    /// Signs, persists and sends the same payment until its outcome is known, and reads the chain.
     pub(super) async fn send_wallet_payment(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
         let read = self.registries.wallet_payments.read(&id).await.map_err(load_failed)?;
         let Some((spend, _)) = read else {
@@ -38,10 +38,10 @@ impl JobHandlers {
         };
         match &spend.status {
             Status::Pending => self.start_payment(effect, id, &spend).await,
-            // An earlier try may still be on its way.
+            // An earlier attempt may still be in flight.
             Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
-            // The effect is deleted by the batch that ends it: this is an echo of it.
+            // The batch that ends it deletes the job, so this run is a repetition.
             _ => Ok(()),
         }
     }
@@ -94,8 +94,8 @@ impl JobHandlers {
         }
     }
 
-    /// The transaction that a history which was lost sent this spend by, if it did. On Base the same spend is taken once,
-    /// however often it is signed, and what was sent is this spend by its nonce; on Solana it is known by what it moved.
+    /// The transaction by which a lost history sent this wallet payment, if it did. On Base the nonce identifies the
+    /// payment, and the chain executes it once, however often it is signed. On Solana it is recognised by the transfer.
     async fn find_earlier_send(
         &self,
         id: WalletPaymentId,
@@ -119,7 +119,7 @@ impl JobHandlers {
         Ok(sent.first().map(OutgoingTransfer::key))
     }
 
-    /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
+    /// Removes the transfers of the wallet's other payments, one transfer each: a transaction may have several.
     async fn exclude_other_payments(
         &self,
         id: WalletPaymentId,
@@ -139,7 +139,7 @@ impl JobHandlers {
         Ok(())
     }
 
-    /// Shows every spend of an account's wallet.
+    /// Calls a function for every payment of an account's agent wallet.
     pub(super) async fn for_each_wallet_payment(
         &self,
         owner: &Wallet,
@@ -228,7 +228,7 @@ impl JobHandlers {
         }
     }
 
-    /// One part of what was said for a spend.
+    /// Stores one part of a payment's HTTP record.
     async fn store_http_record(&self, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, PortError> {
         let said = super::super::read_http_record(&*self.store, id, part).await;
         said.map_err(|e| PortError {
@@ -238,7 +238,7 @@ impl JobHandlers {
         })
     }
 
-    /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
+    /// `own_first`: this is the first attempt to send it to any server, and the server is our own service.
     async fn send(
         &self,
         effect: &OutboxJob,
@@ -254,7 +254,7 @@ impl JobHandlers {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
                 match self.with_timeout(submitted, "submit").await {
                     Ok(SubmitResult::Settled { transaction, .. }) => self.record_result(effect, id, transaction).await,
-                    // Neither a refusal nor silence proves anything.
+                    // Neither a decline nor a timeout proves anything.
                     Ok(SubmitResult::Declined(decline)) => self.follow(effect, id, signed, Some(decline.reason)).await,
                     Err(_) => self.follow(effect, id, signed, None).await,
                 }
@@ -314,14 +314,14 @@ impl JobHandlers {
         }
     }
 
-    /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
-    /// it is never sent.
+    /// Whether our own service rejected the payment without a claim, or released it unsent. No other server has seen
+    /// it, so it is never sent.
     async fn is_rejected_by_own_service(
         &self,
         answer: &ServerResponse,
         signed: &SignedWalletPayment,
     ) -> Result<bool, AttemptFailure> {
-        // 500 is no refusal: whatever failed there may have claimed it since.
+        // 500 is no rejection: the failed request may have claimed it.
         if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
             return Ok(false);
         }
@@ -338,7 +338,7 @@ impl JobHandlers {
         )
     }
 
-    /// Reads the chain until the payment has landed or never can.
+    /// Reads the chain until the payment is confirmed or can never settle.
     async fn follow(
         &self,
         effect: &OutboxJob,
@@ -370,9 +370,9 @@ impl JobHandlers {
         ask_entity(&self.registries.wallet_payments, id, command).await
     }
 
-    /// Deletes what was said for a spend, once nobody asks for it any more.
+    /// Purges a payment's HTTP record after its retention time.
     pub(super) async fn delete_http_record(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
-        // All parts of the largest call and answer that settings allow are fewer pieces.
+        // More than the parts of the largest request and response that the settings allow.
         const MAX_ROWS: usize = 4_000;
         let rows = self.store.scan(&table::http_records_of(id), None, MAX_ROWS).await;
         let rows = rows.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
@@ -383,7 +383,7 @@ impl JobHandlers {
         ask_entity(&self.registries.wallet_payments, id, command).await
     }
 
-    /// Tells the wallet that a spend has left, or that its reservation is free.
+    /// Captures the wallet's hold for a sent payment, or releases it.
     pub(super) async fn settle_wallet_hold(
         &self,
         effect: &OutboxJob,
@@ -401,7 +401,7 @@ impl JobHandlers {
 }
 
 impl ServerResponse {
-    /// Nobody has answered, and nobody is asked any more.
+    /// No response was received, and no other attempt follows.
     fn no_response() -> Self {
         Self {
             http_status: 0,

@@ -1,6 +1,5 @@
-//! Posting events. A try takes place in one of two rooms: endpoints that answered last time have theirs, and no other gets in
-//! the way of it; everybody else, and whoever hangs, shares the other, one try each. However many are dead, they keep nobody
-//! waiting who is alive.
+//! Webhook delivery. Attempts run in one of two pools. Healthy endpoints have their own; degraded endpoints and slow
+//! attempts share the other, with one attempt per endpoint. Dead endpoints therefore never delay a healthy one.
 
 mod limiter;
 
@@ -22,19 +21,19 @@ use crate::webhook_delivery::{AttemptResult, Command, DeliveryAttempt, DroppedRe
 pub(in crate::engine) use limiter::DeliveryLimiter;
 pub use limiter::{OUTCOMES, WebhookStats};
 
-/// How long what belongs to a frozen account waits before somebody looks again.
+/// Milliseconds until a frozen account's delivery is looked at again.
 const FROZEN_RETRY_MS: u64 = 10 * 60_000;
-/// The longest that a receiver may ask for.
+/// Longest `Retry-After` that is honoured, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 24 * 3_600_000;
-/// Events of an account read at once.
+/// Events of an account read in one page.
 const PAGE: usize = 500;
-/// What a frozen account's endpoints are told of all the same.
+/// The only event that is delivered to a frozen account's endpoints.
 const FROZEN_EVENT: &str = "account.frozen";
 
-/// How a try ended: an answer, or why there is none.
+/// Result of an attempt: a response, or why there is none.
 type PostOutcome = Result<WebhookResponse, &'static str>;
 
-/// No answer in time, in the words that its owner reads.
+/// Timeout, as shown to the endpoint's owner.
 const NO_RESPONSE: &str = "no answer in time";
 
 impl JobHandlers {
@@ -63,7 +62,7 @@ impl JobHandlers {
         if let Some(is_well) = self.webhooks.limiter.answered_last.get(&to).map(|known| *known)
             && !is_well
         {
-            // Before anything is read: of those that are dead there may be many.
+            // Before any read: there may be many dead endpoints.
             let place = self.webhooks.limiter.try_acquire_degraded(to, jitter)?;
             return self.post_with_permit(effect, (id, to, round), place).await;
         }
@@ -126,7 +125,7 @@ impl JobHandlers {
         Ok(account.is_some_and(|(account, _)| account.frozen.is_some()))
     }
 
-    /// What is posted, as the stream tells it; `None` once it is no longer kept.
+    /// The event envelope, as the stream sends it; `None` once the event is no longer stored.
     async fn envelope(&self, delivery: &WebhookDelivery) -> Result<Option<String>, AttemptFailure> {
         let (seq, owner) = (delivery.message.seq, delivery.owner.key());
         let place = Span::After(seq.saturating_sub(1));
@@ -138,14 +137,14 @@ impl JobHandlers {
             return Ok(None);
         };
         let record = EventRecord::read(&event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
-        // A restored store may have something else in its place.
+        // After a restore, another event may have this sequence number.
         let told = record
             .announcement
             .filter(|told| told.event_id() == Some(delivery.message.event));
         Ok(told.map(|told| told.with_seq(seq)))
     }
 
-    /// One try. One that hangs gives its quick place back, and ends if the slow room is full.
+    /// One attempt. A slow one gives up its healthy permit, and ends if the degraded pool is full.
     async fn post(
         &self,
         endpoint: &WebhookEndpoint,
@@ -192,7 +191,8 @@ impl JobHandlers {
         }
     }
 
-    /// The endpoint first, if this is news of it, then the delivery, whose batch ends the effect.
+    /// Records a result: on the endpoint first, if it changes its state, then on the delivery, whose batch completes
+    /// the job.
     async fn record(
         &self,
         effect: &OutboxJob,
@@ -247,7 +247,7 @@ impl JobHandlers {
         ask_entity(&self.registries.webhook_deliveries, id, command).await
     }
 
-    /// What an endpoint is told of a failed try, if it is news to it.
+    /// The endpoint's command for a failed attempt, if the attempt changes its state.
     fn failure(&self, endpoint: &WebhookEndpoint, gone: bool, now: Timestamp) -> Option<webhook::Command> {
         let patience = self.settings.webhooks.failure_thresholds;
         let is_news = match endpoint.health {
@@ -264,7 +264,7 @@ impl JobHandlers {
         })
     }
 
-    /// The pause before the next try, with a tenth of it for jitter, or longer if the receiver asks for it.
+    /// Time of the next attempt: the backoff with up to a tenth of jitter, or later if the endpoint requests it.
     fn next_attempt(&self, delivery: &WebhookDelivery, retry_after_ms: Option<u64>, now: Timestamp) -> AttemptResult {
         let tried = usize::try_from(delivery.failed).unwrap_or(usize::MAX);
         let Some(pause) = self.settings.webhooks.pauses_ms.get(tried.saturating_add(1)) else {
@@ -275,7 +275,7 @@ impl JobHandlers {
         AttemptResult::Retry(now.plus_ms((pause + jitter).max(asked)))
     }
 
-    /// Every event since a moment that an endpoint wants and has not received is delivered again.
+    /// Redelivers every event since a time that an endpoint subscribes to and has not received.
     async fn redeliver_webhooks(
         &self,
         effect: &OutboxJob,
@@ -337,7 +337,7 @@ impl JobHandlers {
     }
 }
 
-/// What is wrong with a status.
+/// Error for a status that is no success.
 const fn invalid_delivery(status: u16) -> Option<&'static str> {
     match status {
         200..300 => None,

@@ -1,4 +1,4 @@
-//! A withdrawal's way to the chain.
+//! Jobs of withdrawals on chain.
 
 use super::gate::OutgoingPermit;
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
@@ -13,7 +13,8 @@ use crate::port::{
 use crate::withdrawal::{self, SignedTransfer, Withdrawal};
 
 impl JobHandlers {
-    /// Sign, make durable, send, and send the same again until the chain shows it or proves that it never will.
+    /// Signs, persists and sends. Sends the same transfer again until the chain shows it or proves that it can never
+    /// settle.
     pub(super) async fn send_withdrawal(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
         let read = self.registries.withdrawals.read(&id).await.map_err(load_failed)?;
         let Some((asked, _)) = read else {
@@ -32,8 +33,9 @@ impl JobHandlers {
                     .acquire_outgoing_permit(&asked.owner, GateClosure::Open, PaymentId::NONE)
                     .await?;
                 let signed = self.sign(&pass, id, &asked).await;
-                // What the books do not explain: a transfer on Base is known by what it would be sent as. One that is declined
-                // will not be looked up: it is given back only when everything that left is explained.
+                // There may be untracked transfers. On Base a transfer is recognised by the fingerprint it would be
+                // sent with. A declined one will not be looked up, so it is credited only once every outgoing transfer
+                // is tracked.
                 self.outgoing_allowed(match &signed {
                     Ok((authorization, Preparation::Ready(_))) => Some(authorization.fingerprint()),
                     Ok((_, Preparation::Declined(_))) | Err(_) => None,
@@ -61,13 +63,13 @@ impl JobHandlers {
                     Err(error) => return Err(error.into()),
                 }
             }
-            // The effect is deleted by the batch that ends it: this is an echo of it.
+            // The batch that ends it deletes the job, so this run is a repetition.
             _ => return Ok(()),
         };
         self.send_on(effect, id, (&asked.owner, &outgoing)).await
     }
 
-    /// Sends what is signed, and asks the chain what has become of it.
+    /// Sends the signed transfer, and queries the chain for it.
     async fn send_on(
         &self,
         effect: &OutboxJob,
@@ -92,7 +94,7 @@ impl JobHandlers {
                 Err(_) => None,
             },
         };
-        // Neither a refusal nor silence proves anything: the chain is read.
+        // Neither a decline nor a timeout proves anything: the chain is read.
         let every_ms = self.settings.watch_every_ms;
         let settlement = &self.ports.settlement;
         let lookup = settlement.lookup(&outgoing.authorization, Some(&outgoing.prepared));
@@ -109,7 +111,7 @@ impl JobHandlers {
         }
     }
 
-    /// Tells the account that what was held for a withdrawal has left, or is free again.
+    /// Captures the account's hold for a completed withdrawal, or releases it.
     pub(super) async fn settle_hold(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
         let Job::SettleHold {
             withdrawal,
@@ -129,7 +131,8 @@ impl JobHandlers {
         ask_entity(&self.registries.accounts, account, command).await
     }
 
-    /// On its chain. Until it is final it stays sent: what a reorganisation drops is sent again, the same as before.
+    /// The transfer is on chain. Until it is final the status stays `sent`: after a reorg, the same transfer is sent
+    /// again.
     async fn confirm_withdrawal(
         &self,
         effect: &OutboxJob,

@@ -1,5 +1,5 @@
-//! Transfers: a transaction may move our money more than once, so each is found by its name, by what was signed as it, or among all
-//! that its transaction moved.
+//! Reconciliation of transfers. A transaction may move our money more than once. Each transfer is therefore found by
+//! its name, by its signature, or among all transfers of its transaction.
 
 use super::internal_entries::{self, InternalEntry};
 use super::{CounterpartyEntry, ReadFuture, Reconciler, RecordedTransfers, entry_kind_of, error_text, listed_movement};
@@ -9,14 +9,14 @@ use crate::port::{ChainMovement, Finality, OutgoingTransfer, TransferName};
 use crate::reconciliation::{DiscrepancyKind, EntryKind, EntryStatus, ReconciliationSource};
 
 impl Reconciler {
-    /// Holds what once differed of a transfer against both sides again.
+    /// Compares both sides of a transfer's discrepancy again.
     pub(super) async fn recheck_transfer(
         &mut self,
         network: Network,
         open: &DiscrepancyDetails,
     ) -> ReadFuture<Option<DiscrepancyDetails>> {
         let named = (open.source, open.entry_kind, open.key.as_str());
-        // What we count on is looked for as what it is, whatever else its transaction moved.
+        // Our entry is looked up by its own identity, whatever else its transaction moved.
         if let Some(ours) = self.internal_entry_behind(open).await? {
             let theirs = self.counterparty_entry(&ours).await?;
             let differs = self.classify(named, Some(&ours), theirs.listed().as_ref());
@@ -40,8 +40,8 @@ impl Reconciler {
         })
     }
 
-    /// Our books wait until a transfer is final: until then it is no difference that nobody was credited with it, or that what was
-    /// sent is not known to have left. What is in no book and leaves is one at once.
+    /// Drops a discrepancy of a transfer that is not final, because our ledger waits for finality. A missing credit or
+    /// an unrecorded sending is then no discrepancy. An untracked transfer that leaves is one at once.
     pub(super) async fn unless_pending_finality(
         &mut self,
         network: Network,
@@ -66,7 +66,7 @@ impl Reconciler {
         }
     }
 
-    /// What our books say of a transfer.
+    /// Our entry for a transfer.
     pub(super) async fn internal_entry(
         &mut self,
         network: Network,
@@ -79,7 +79,8 @@ impl Reconciler {
         self.outgoing_transfer(network, moved).await
     }
 
-    /// What a transfer out of the treasury was for. A row of ours may name its transaction alone, so all that left in that is looked at.
+    /// Purpose of an outgoing transfer. Our row may name only its transaction, so all outgoing transfers of that are
+    /// read.
     async fn outgoing_transfer(
         &mut self,
         network: Network,
@@ -87,7 +88,7 @@ impl Reconciler {
     ) -> ReadFuture<Option<InternalEntry>> {
         let all = self.in_transaction(network, &moved.transaction).await?;
         let mut left: Vec<OutgoingTransfer> = all.iter().filter_map(OutgoingTransfer::from_movement).collect();
-        // One that is listed and not there has just been taken back.
+        // Listed before and missing now: a reorg has just removed it.
         if left.iter().all(|one| one.index != moved.index) {
             left.extend(OutgoingTransfer::from_movement(moved));
         }
@@ -104,7 +105,7 @@ impl Reconciler {
         ))
     }
 
-    /// What the other side has of something in our books.
+    /// The external entry for one of ours.
     pub(super) async fn counterparty_entry(&mut self, ours: &InternalEntry) -> ReadFuture<CounterpartyEntry> {
         let Some(network) = ours.source.network() else {
             return self.provider_entry(ours.source, &ours.key).await;
@@ -115,7 +116,7 @@ impl Reconciler {
             EntryKind::OutgoingTransfer => self.movement_for(all, ours).await?,
             _ => internal_entries::paying_movement(all, ours),
         };
-        // A reorganisation beyond what was final may have brought it back in another transaction.
+        // A reorg deeper than finality may have moved it to another transaction.
         let moved = match moved {
             None => self.movement_by_authorization(network, ours).await?,
             moved => moved,
@@ -125,7 +126,7 @@ impl Reconciler {
         }))
     }
 
-    /// The transfer of a transaction by which something of ours left.
+    /// The transfer in a transaction that belongs to one of our entries.
     async fn movement_for(
         &mut self,
         all: Vec<ChainMovement>,
@@ -141,7 +142,7 @@ impl Reconciler {
         Ok(out.find(|moved| Some(moved.index) == index))
     }
 
-    /// The transfer that used what was signed for something of ours.
+    /// The transfer that used the payment authorization of one of our entries.
     async fn movement_by_authorization(
         &mut self,
         network: Network,
@@ -157,7 +158,7 @@ impl Reconciler {
         Ok(found.filter(|moved| entry_kind_of(moved) == ours.entry_kind))
     }
 
-    /// Everything that a transaction moved to or from our treasury.
+    /// All transfers of a transaction to or from our treasury.
     async fn in_transaction(&mut self, network: Network, transaction: &str) -> ReadFuture<Vec<ChainMovement>> {
         let Some(treasury) = self.deps.lists.treasury.clone() else {
             return Ok(Vec::new());

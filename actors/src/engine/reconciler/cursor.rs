@@ -1,4 +1,4 @@
-//! How far a walk through all lists and books has come.
+//! Durable position of a reconciliation run.
 
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Store, StoreError};
@@ -8,21 +8,21 @@ use crate::kernel::table;
 use crate::port::{ListCursor, Timestamp};
 use crate::reconciliation::ReconciliationSource;
 
-/// Where a walk's place is written down.
+/// META key of the cursor.
 pub(super) const META_KEY: &str = "reconciliation";
 
-/// How far a walk has come. A walk goes through everybody's list and then through our books.
+/// Position of a run. A run reads every external list, and then our own tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ReconciliationCursor {
-    /// Which list or table.
+    /// Index of the list or table.
     phase: u8,
-    /// How far in it: a list's cursor, or a row's key.
+    /// Position in it: a list's cursor, or a row's key.
     pub(super) position: Option<Vec<u8>>,
-    /// Compared so far.
+    /// Entries compared so far.
     pub compared: u64,
     /// Whether a list could not be read to its end.
     pub skipped: bool,
-    /// When the last one ended that read every list to its end.
+    /// End of the last run that read every list to its end.
     pub completed_at: Option<Timestamp>,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum ReconciliationPhase {
 }
 
 impl ReconciliationCursor {
-    /// As it was left, or a first one: a place from before there were the lists that there are is no place.
+    /// The stored cursor, or a new one. A cursor from before the present set of lists is discarded.
     ///
     /// # Errors
     /// When storage fails.
@@ -51,7 +51,7 @@ impl ReconciliationCursor {
         }))
     }
 
-    /// From the first list on.
+    /// A new run from the first list.
     #[must_use]
     pub fn restart(&self) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl ReconciliationCursor {
         }
     }
 
-    /// Whether there is nothing more to read.
+    /// Whether nothing is left to read.
     pub fn is_complete(&self) -> bool {
         matches!(self.phase(), ReconciliationPhase::Complete)
     }

@@ -1,4 +1,4 @@
-//! Our side: what each row of the books should be on another list, and the row behind something on one.
+//! Our side of reconciliation: the external entry that each row should have, and the row behind an external entry.
 
 mod customers;
 mod lost_orders;
@@ -36,23 +36,23 @@ use crate::reloadable_card::ReloadableCard;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
 
-/// Something in our books, and where else it should be.
+/// An entry of our records, and where it should be listed.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct InternalEntry {
     pub(super) source: ReconciliationSource,
     pub(super) entry_kind: EntryKind,
-    /// Its name on the other list; of a transfer on a chain, as far as we know it.
+    /// Key on the other list. For a transfer on chain, as far as we know it.
     pub(super) key: String,
-    /// What a chain shows of a transfer besides its name.
+    /// Recognises the transfer on chain without its name.
     pub(super) fingerprint: Option<[u8; 32]>,
-    /// Whose authorization that is, if not our treasury's.
+    /// Owner of that payment authorization, if not our treasury.
     pub(super) payer: Option<Wallet>,
-    /// Our id of it.
+    /// Our id of the subject.
     pub(super) subject: String,
     pub(super) listed: ListedEntry,
 }
 
-/// Every table that holds something of the kind, in the order of a walk.
+/// Every table with entries of some kind, in the order of a run.
 pub(super) const TABLES: [&[u8]; 12] = [
     &[table::ENTITY, EntityKind::Payment as u8],
     &[table::ENTITY, EntityKind::Incoming as u8],
@@ -68,7 +68,7 @@ pub(super) const TABLES: [&[u8]; 12] = [
     &[table::LOST_ORDER],
 ];
 
-/// What a row of one of these tables should be on other lists.
+/// The external entries that a row of one of these tables should have.
 pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, DecodeError> {
     let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
     let kind = key.get(1).copied().unwrap_or_default();
@@ -126,7 +126,7 @@ pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, D
     Ok(one.into_iter().collect())
 }
 
-/// A payment that the chain has shown.
+/// A payment that its chain has shown.
 fn from_payment(id: PaymentId, payment: &Payment) -> Option<InternalEntry> {
     let transaction = payment.transaction()?;
     Some(InternalEntry {
@@ -144,7 +144,7 @@ fn from_payment(id: PaymentId, payment: &Payment) -> Option<InternalEntry> {
     })
 }
 
-/// A transfer that was taken in under its own name. Of one that nobody has decided about nothing is in the books.
+/// A transfer recorded under its own name. An undecided transfer is not in the ledger.
 fn from_incoming_transfer(incoming: &Incoming) -> Option<InternalEntry> {
     let transfer = &incoming.transfer;
     incoming.is_posted().then(|| InternalEntry {
@@ -194,7 +194,7 @@ fn bridge_entry((transaction, left): (String, recorded::RecordedTransfer)) -> In
     }
 }
 
-/// An order's key is the number of what was ordered, so that either is found by the other.
+/// An order's key is the number of the ordered entity, so that either is found by the other.
 fn order_entry(
     (source, key, subject): (ReconciliationSource, u128, impl Display),
     (standing, amount, currency): (EntryStatus, Cents, Currency),
@@ -228,7 +228,7 @@ fn from_card(number: u128, card: &Card) -> InternalEntry {
     order_entry(named, (standing, card.amount, Currency::USD), card.updated_at)
 }
 
-/// What was given back of a card that has ended, all so far.
+/// Total released so far from a card that has ended.
 fn from_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
     let released = card.lifecycle.released;
     let named = (ReconciliationSource::PrepaidRemainders, number, CardId(number));
@@ -270,8 +270,8 @@ async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, Sto
     row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
 }
 
-/// What our books have of something on a provider's list: an order by its key, money that came in by the provider's name of
-/// it, or as what the move says that it is the return of. What crosses the bridge is in [`Known`].
+/// Our entry for one on a provider's list. An order is found by its key. An incoming transfer is found by the
+/// provider's id, or by the transfer that it returns. Bridge transfers are in [`RecordedTransfers`].
 pub(super) async fn for_listed(
     store: &dyn Store,
     source: ReconciliationSource,
@@ -304,7 +304,7 @@ async fn from_incoming(
     Ok(came.filter(|came| came.key == reference))
 }
 
-/// What was ordered of a provider under this key.
+/// The order that we placed with a provider under this key.
 async fn own_order(
     store: &dyn Store,
     source: ReconciliationSource,
@@ -349,14 +349,14 @@ async fn own_order(
     })
 }
 
-/// What a crossing of the bridge is for.
+/// Purpose of a bridge transfer.
 pub(super) fn bridge_transfer(transaction: &str, known: &RecordedTransfers) -> Option<InternalEntry> {
     let crossed = known.bridge_transfer(transaction)?;
     Some(bridge_entry((transaction.to_owned(), crossed.clone())))
 }
 
-/// The row behind what once differed, by our own id of it, or for an order by its key. What left the treasury, or crossed
-/// the bridge, is in [`Known`].
+/// The row behind a discrepancy, by our own id, or for an order by its key. Outgoing and bridge transfers are in
+/// [`RecordedTransfers`].
 pub(super) async fn entity_behind(
     store: &dyn Store,
     found: &DiscrepancyDetails,
@@ -385,7 +385,7 @@ pub(super) async fn entity_behind(
     } else {
         None
     };
-    // A payment may have landed by another transaction since.
+    // The payment may have settled in another transaction since.
     let same =
         |ours: &InternalEntry| TransferName::transaction_of(&ours.key) == TransferName::transaction_of(&found.key);
     Ok(ours.filter(same))

@@ -1,4 +1,4 @@
-//! How reconciliation stands, for who asks, and a walk at once for who wants one.
+//! Reconciliation status, and runs on request.
 
 use std::sync::atomic::Ordering;
 
@@ -13,37 +13,37 @@ use crate::id::DiscrepancyId;
 use crate::kernel::table;
 use crate::reconciliation::DiscrepancyKind;
 
-/// A walk that began since the start and has ended.
+/// A run that started after the process did, and has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedRun {
-    /// From 1 on, in the order in which they began; 0 is one that an earlier process began.
+    /// From 1 in the order of the starts; 0 for a run that an earlier process started.
     pub number: u64,
-    /// Entries of lists and books.
+    /// Entries compared, in lists and in our records.
     pub compared: u64,
     /// Whether every list and every row was read.
     pub complete: bool,
 }
 
-/// An open difference with its place in the list.
+/// An open discrepancy with its position in the list.
 pub type OpenDiscrepancy = (ListPosition, Discrepancy);
 
-/// How reconciliation stands.
+/// Status of reconciliation.
 #[derive(Clone, Debug)]
 pub struct ReconciliationStatus {
-    /// The walk under way, or the last one.
+    /// The run in progress, or the last one.
     pub run: ReconciliationCursor,
-    /// Open differences, in the order of [`Discrepancy::ALL`].
+    /// Open discrepancies, in the order of [`DiscrepancyKind::ALL`].
     pub open: [u64; DiscrepancyKind::ALL.len()],
-    /// Compared since the start.
+    /// Entries compared since the start of the process.
     pub compared: u64,
-    /// Walkers that failed and were replaced since the start.
+    /// Workers that failed and were replaced since the start.
     pub restarts: u64,
-    /// The last walk that has ended since the start.
+    /// The last run that has ended since the start.
     pub last_run: Option<CompletedRun>,
 }
 
 impl Engine {
-    /// How reconciliation stands. Reads the list of open differences.
+    /// Current status of reconciliation. Reads the list of open discrepancies.
     ///
     /// # Errors
     /// When storage fails.
@@ -76,8 +76,9 @@ impl Engine {
         })
     }
 
-    /// Has a walk begin as soon as the one under way has ended, and returns its number. A walk of that number or a later one
-    /// ([`EndedWalk::number`]) has read everything that was durable before this was called. `None` when nothing reconciles.
+    /// Requests a run as soon as the current one has ended, and returns its number. A run with that number or a later
+    /// one ([`CompletedRun::number`]) reads everything that was durable before this call. `None` without
+    /// reconciliation.
     pub fn request_reconciliation(&self) -> Option<u64> {
         let watching = &self.0.reconciliation_stats;
         let overseer = watching.supervisor.get()?;
@@ -87,7 +88,8 @@ impl Engine {
         Some(next)
     }
 
-    /// Open differences, the oldest first, behind a place, at most `limit`; each with its own place. Damaged ones are left out.
+    /// Open discrepancies, oldest first, after a position, at most `limit`; each with its own position. Corrupt rows
+    /// are skipped.
     ///
     /// # Errors
     /// When storage fails.
@@ -98,7 +100,7 @@ impl Engine {
     ) -> Result<Vec<OpenDiscrepancy>, StoreError> {
         let mut after = after.map(|(at, id)| table::open_discrepancy(at, DiscrepancyId(id)));
         let mut found = Vec::with_capacity(limit);
-        // A page that lacks damaged ones is no last page.
+        // A page is not the last one because corrupt rows are missing from it.
         while found.len() < limit {
             let rows = self
                 .0

@@ -1,5 +1,5 @@
-//! Who reconciles, for as long as the engine lives: one actor that walks, and its supervisor, whose act is the restart.
-//! What differs is durable before the walk's place is: whoever is killed in between finds it again.
+//! The reconciliation worker: one actor that runs for the lifetime of the engine, and its supervisor, which restarts
+//! it. A discrepancy is durable before the run's cursor, so that a crash in between finds it again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,39 +19,38 @@ use crate::id::DiscrepancyId;
 use crate::kernel::{AskError, EntityRegistry, table};
 use crate::port::Clock;
 
-/// Before a walker that failed is replaced, in milliseconds.
+/// Milliseconds before a failed worker is replaced.
 const RESTART_MS: u64 = 1_000;
-/// Open differences at most: a list that is wrong from end to end must not fill the store.
+/// Most open discrepancies: a list that is entirely wrong must not fill the store.
 const MAX_OPEN: usize = 10_000;
-/// Open differences that one step looks at again.
+/// Open discrepancies that one step checks again.
 const RECHECK_PER_STEP: usize = 100;
 
-/// What is counted as it happens.
+/// Counters that are updated as runs progress.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct ReconciliationStats {
     pub(super) compared: AtomicU64,
     pub(super) restarts: AtomicU64,
-    /// Walks that began since the start; the number of the newest.
+    /// Runs started since the start of the process; also the number of the newest.
     pub(super) started_runs: AtomicU64,
-    /// The number of the newest walk that was asked for.
+    /// Number of the newest requested run.
     pub(super) requested_run: AtomicU64,
     pub(super) last_run: Mutex<Option<CompletedRun>>,
     pub(super) supervisor: OnceLock<ActorRef<ReconciliationMsg>>,
 }
 
 impl ReconciliationStats {
-    /// The supervisor, once it has begun.
+    /// The supervisor, once it is started.
     pub(in crate::engine) fn supervisor(&self) -> Option<ActorId> {
         self.supervisor.get().map(|overseer| overseer.get_id())
     }
 
-    /// Whether a walk was asked for that has not begun.
+    /// Whether a requested run has not started yet.
     fn is_run_requested(&self) -> bool {
         self.requested_run.load(Ordering::SeqCst) > self.started_runs.load(Ordering::SeqCst)
     }
 }
 
-/// What a walker needs.
 #[derive(Clone)]
 struct WorkerDeps {
     store: Arc<dyn Store>,
@@ -61,7 +60,7 @@ struct WorkerDeps {
     stats: Arc<ReconciliationStats>,
 }
 
-/// Starts the supervisor under `root`, and with it the walker.
+/// Starts the supervisor under `root`, and with it the worker.
 ///
 /// # Errors
 /// When the runtime is shutting down.
@@ -75,18 +74,18 @@ pub(in crate::engine) async fn spawn(engine: &Engine, reconciling: ReconcilerDep
         stats: inner.reconciliation_stats.clone(),
     };
     let (overseer, _) = Actor::spawn_linked(None, ReconciliationSupervisor(ground), (), inner.root.clone()).await?;
-    // Set once: an engine begins it once.
+    // An engine starts it only once, so it can't be set yet.
     let _ = inner.reconciliation_stats.supervisor.set(overseer);
     Ok(())
 }
 
 struct ReconciliationSupervisor(WorkerDeps);
 
-/// What the supervisor does.
+/// Messages to the supervisor.
 pub(super) enum ReconciliationMsg {
-    /// Put a walker in the place of the one that failed.
+    /// Replace the worker that failed.
     RestartWorker,
-    /// Have the walker begin now if it rests.
+    /// Have an idle worker start a run now.
     RunNow,
 }
 
@@ -112,7 +111,7 @@ impl ReconciliationSupervisor {
 
 impl Actor for ReconciliationSupervisor {
     type Msg = ReconciliationMsg;
-    /// The walker, once there is one.
+    /// The worker, once there is one.
     type State = Option<ActorRef<RunStep>>;
     type Arguments = ();
 
@@ -129,14 +128,14 @@ impl Actor for ReconciliationSupervisor {
     ) -> Result<(), ActorProcessingErr> {
         match (order, walker.as_ref()) {
             (ReconciliationMsg::RestartWorker, _) => *walker = self.restart_worker(&myself).await,
-            // One that has just failed is replaced, and its successor walks in time.
+            // A worker that has just failed is replaced, and its successor starts the run.
             (ReconciliationMsg::RunNow, Some(walker)) => drop(walker.cast(RunStep::Early)),
             (ReconciliationMsg::RunNow, None) => {}
         }
         Ok(())
     }
 
-    /// ractor's default stops the supervisor when a child ends.
+    /// Overridden because ractor's default stops the supervisor when a child ends.
     async fn handle_supervisor_evt(
         &self,
         myself: ActorRef<ReconciliationMsg>,
@@ -157,19 +156,19 @@ impl Actor for ReconciliationSupervisor {
 struct ReconciliationWorker(WorkerDeps);
 
 enum RunStep {
-    /// After a pause or a rest.
+    /// After a pause.
     Due,
-    /// A walk was asked for.
+    /// A run was requested.
     Early,
 }
 
-/// Where a walker is.
+/// Position of a worker.
 struct WorkerState {
     reconciler: Reconciler,
     cursor: ReconciliationCursor,
-    /// The row of the open difference that was last looked at again.
+    /// The row of the open discrepancy that was last checked again.
     recheck_after: Option<Box<[u8]>>,
-    /// The next step, which is due later. There is never more than one.
+    /// The next step, scheduled for later. There is never more than one.
     next_step: JoinHandle<Result<(), MessagingErr<RunStep>>>,
 }
 
@@ -202,7 +201,7 @@ impl Actor for ReconciliationWorker {
         if matches!(step, RunStep::Early) && !begins {
             return Ok(());
         }
-        // A step that came early takes the place of the one that was due.
+        // An early step replaces the scheduled one.
         afoot.next_step.abort();
         self.run_step(afoot).await?;
         self.recheck(afoot).await?;
@@ -224,7 +223,7 @@ impl ReconciliationWorker {
         myself.send_after(Duration::from_millis(ms.max(1)), || RunStep::Due)
     }
 
-    /// What was found by then is durable, and what is open has been looked at again.
+    /// Everything found by then is durable, and open discrepancies were checked again.
     fn record_run_end(&self, walk: &ReconciliationCursor) {
         if walk.is_complete() {
             *self.0.stats.last_run.lock() = Some(CompletedRun {
@@ -238,7 +237,8 @@ impl ReconciliationWorker {
     async fn run_step(&self, afoot: &mut WorkerState) -> Result<(), String> {
         let mut walk = match afoot.cursor.is_complete() {
             true => {
-                // Before anything is read: who has been given an older number knows that this walk reads what was there then.
+                // Before anything is read: a caller with an older number knows that this run reads what was durable
+                // then.
                 self.0.stats.started_runs.fetch_add(1, Ordering::SeqCst);
                 afoot.cursor.restart()
             }
@@ -274,8 +274,8 @@ impl ReconciliationWorker {
         self.ask(id, Command::Report(Box::new(found))).await
     }
 
-    /// Its own. Of a transfer that the chain does not show no more may be known than its transaction, which others may share: each
-    /// subject has a difference of its own.
+    /// Id derived from the discrepancy and its subject. A missing transfer may be known only by its transaction, which
+    /// others may share, so each subject has its own discrepancy.
     async fn discrepancy_id(&self, found: &DiscrepancyDetails) -> Result<DiscrepancyId, String> {
         let id = DiscrepancyId::for_entry(found.source, &found.key);
         if found.source.network().is_none() {
@@ -298,7 +298,7 @@ impl ReconciliationWorker {
         })
     }
 
-    /// Whether it was written down: one that cannot be loaded stands in the way of no other.
+    /// Whether it was recorded. A discrepancy that can't be loaded blocks no other.
     async fn ask(&self, id: DiscrepancyId, command: Command) -> Result<bool, String> {
         match self.0.discrepancies.ask(id, command).await {
             Ok(()) => Ok(true),
@@ -310,7 +310,7 @@ impl ReconciliationWorker {
         }
     }
 
-    /// Open differences are gone as soon as both sides agree, wherever the walk is.
+    /// Checks open discrepancies: each closes as soon as both sides agree, wherever the run is.
     async fn recheck(&self, afoot: &mut WorkerState) -> Result<(), String> {
         let rows = self.0.store.scan(
             &[table::OPEN_DISCREPANCY],

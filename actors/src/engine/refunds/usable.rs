@@ -1,4 +1,4 @@
-//! What a payment bought: how much of its charge can be given back, and how much its holder would keep besides.
+//! Product value of a payment: the refundable part, and the part that its owner can still use.
 
 use purser_storage::{Condition, StoreError};
 
@@ -16,31 +16,31 @@ use crate::port::{CardActivity, TransactionStatus};
 use crate::product::PurchasedProduct;
 use crate::top_up::{self, TopUp};
 
-/// How much of what a payment bought its holder can still use.
+/// The part of a purchase that its owner can still use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Usable {
-    /// There is none, it is taken back, or it is used up.
+    /// No product exists, it was reversed, or it is used up.
     Nothing,
-    /// So much is left on a card, by its issuer's newest word.
+    /// Amount left on a card, by the issuer's latest report.
     Remaining(Usdc),
-    /// The holder has it, and it cannot be known or no longer be helped how much of it is used.
+    /// All of it: the owner has the product, and its use can't be determined or prevented.
     All,
 }
 
-/// What can be given back of a payment.
+/// Refundable amounts of a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RefundableAmounts {
-    /// At most, whatever the holder keeps. A product that may still fail, or whose money may still come back, credits its payer
-    /// by itself: that much is never given back twice.
+    /// Upper bound, whatever the owner keeps. A product that may still fail, or whose money may still return, credits
+    /// its payer automatically. That part is never credited twice.
     pub(super) refundable: Usdc,
-    /// Of what the product is worth, what its holder can still use.
+    /// Value of the product that its owner can still use.
     pub(super) usable: Usdc,
-    /// What can be given back without giving the holder money for what they can still use.
+    /// Amount that can be refunded without leaving the owner both the money and the use of it.
     pub(super) refundable_with_product: Usdc,
 }
 
 impl RefundableAmounts {
-    /// Of a charge of which so much went back by itself. Our fee buys nothing that can be used.
+    /// For a charge of which `gone` was already credited automatically. Our fee buys nothing that can be used.
     fn for_charge(charge: &Charge, gone: Usdc, (refundable, usable): (Usdc, Usable)) -> Self {
         let usable = match usable {
             Usable::Nothing => Usdc::ZERO,
@@ -56,7 +56,7 @@ impl RefundableAmounts {
     }
 }
 
-/// A product's answer.
+/// Refundable amounts of a product's entity.
 trait RefundableProduct: Entity {
     fn refundable_amounts(&self) -> RefundableAmounts;
 }
@@ -75,14 +75,14 @@ impl RefundableProduct for Card {
     }
 }
 
-/// Left on a card, with what pending charges have set aside: a charge that is given up is on the card again.
+/// Amount on a card including pending transactions: a pending transaction that is cancelled returns to the card.
 fn card_balance(activity: &CardActivity) -> Usdc {
     let pending = activity.transactions.iter();
     let pending = pending.filter(|one| one.status == TransactionStatus::Pending);
     let cents = pending.fold(activity.available, |sum, one| {
         sum.checked_add(one.amount).unwrap_or(Cents::new(u64::MAX))
     });
-    // What is more than there is in USDC is more than was charged.
+    // More cents than USDC can represent are more than was charged.
     Usdc::from_cents(cents).unwrap_or(Usdc::from_atomic(u64::MAX))
 }
 
@@ -97,7 +97,8 @@ impl RefundableProduct for GiftCard {
 }
 
 impl RefundableProduct for IntlOrder {
-    /// What was spent of a card that is used only operators say, and one of them may be asking: it counts as unspent.
+    /// Only operators report what was spent of a card, and the requester may be one of them. The card therefore counts
+    /// as unspent.
     fn refundable_amounts(&self) -> RefundableAmounts {
         let (gone, left) = (self.credited(), self.charge.remaining(self.credited()));
         let found = match self.status {
@@ -113,7 +114,7 @@ impl RefundableProduct for IntlOrder {
 }
 
 impl RefundableProduct for Payout {
-    /// What was paid out may come back for ever, and is credited then; our fee is never.
+    /// A payout may be returned at any time and is credited then. Our fee never is.
     fn refundable_amounts(&self) -> RefundableAmounts {
         let found = match self.status {
             payout::Status::Complete { .. } => (self.charge.fee(), Usable::All),
@@ -142,7 +143,7 @@ impl RefundableProduct for TopUp {
 }
 
 impl Engine {
-    /// What a product leaves to give back, and the condition that it has not changed since it was read.
+    /// Refundable amounts of a product, and the condition that it has not changed since it was read.
     pub(super) async fn refundable_amounts(
         &self,
         product: PurchasedProduct,

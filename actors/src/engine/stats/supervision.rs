@@ -1,5 +1,5 @@
-//! The supervision tree as it lives: whom the root and its supervisors have under them is asked of the actors themselves, and
-//! only what each is for is told by whoever started it.
+//! The live supervision tree. The actors themselves report their children; only the purpose of each is recorded where
+//! it is started.
 
 use std::collections::HashMap;
 
@@ -13,23 +13,23 @@ use crate::kernel::registry::ActorCounts;
 use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
 use crate::port::Timestamp;
 
-/// What a supervisor watches over.
+/// What a supervisor supervises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervises {
     /// Entities of this kind.
     Entities(&'static str),
-    /// Deliveries of this kind's effects.
+    /// Jobs of this entity kind.
     Outbox(&'static str),
-    /// The walk through everybody's lists.
+    /// The reconciliation worker.
     Reconciliation,
-    /// The watch over what comes in.
+    /// The watcher of incoming transfers.
     IncomingTransfers,
-    /// Something that does not say what it is.
+    /// An actor that no part of the engine has described.
     Other,
 }
 
 impl Supervises {
-    /// In one word, and of which kind.
+    /// Name of the purpose, and the entity kind if there is one.
     pub const fn names(self) -> (&'static str, Option<&'static str>) {
         match self {
             Self::Entities(kind) => ("entities", Some(kind)),
@@ -41,40 +41,39 @@ impl Supervises {
     }
 }
 
-/// An actor beneath the root.
+/// An actor under the root.
 #[derive(Clone, Debug)]
 pub struct SupervisorInfo {
-    /// The runtime's name of it.
+    /// The runtime's id of the actor.
     pub actor: String,
-    /// The runtime's word on how it is.
+    /// The runtime's status of the actor.
     pub status: String,
-    /// What it is for.
+    /// What the actor supervises.
     pub supervises: Supervises,
     /// Actors linked to it now.
     pub children: usize,
 }
 
-/// The root with everything beneath it.
+/// The root and everything under it.
 #[derive(Clone, Debug)]
 pub struct SupervisionTree {
-    /// The runtime's name of the root.
+    /// The runtime's id of the root.
     pub root: String,
-    /// The runtime's word on how the root is.
+    /// The runtime's status of the root.
     pub status: String,
     /// Whether no supervisor has died since the start.
     pub healthy: bool,
-    /// In the order they were started.
+    /// In the order in which they were started.
     pub supervisors: Vec<SupervisorInfo>,
 }
 
-/// One kind of entity.
+/// One entity kind.
 #[derive(Clone, Debug)]
 pub struct EntitySupervisorInfo {
-    /// Its supervisor.
     pub(in crate::engine) supervisor: ActorId,
-    /// Its name.
+    /// Name of the entity kind.
     pub kind: &'static str,
-    /// How its actors stand.
+    /// Number of actors by status.
     pub actors: ActorCounts,
 }
 
@@ -88,10 +87,10 @@ impl EntitySupervisorInfo {
     }
 }
 
-/// Work that waits for its time.
+/// Jobs that are not due yet.
 #[derive(Clone, Debug)]
 pub struct ScheduledJobs {
-    /// In the order of [`Work::NAMES`].
+    /// In the order of [`Job::NAMES`].
     pub by_job_type: [u64; Job::NAMES.len()],
     /// Whether there are more than were counted.
     pub more: bool,
@@ -100,7 +99,7 @@ pub struct ScheduledJobs {
 }
 
 impl Engine {
-    /// The tree now. A supervisor that has died is not in it, and the tree is not sound any more.
+    /// The current tree. A supervisor that has died is missing from it, and the tree is no longer healthy.
     pub fn supervision_tree(&self) -> SupervisionTree {
         let inner = &self.0;
         let mut known: HashMap<ActorId, Supervises> = HashMap::new();
@@ -138,15 +137,15 @@ impl Engine {
         }
     }
 
-    /// How the actors of each kind stand, in the order of [`super::Figures::kinds`].
+    /// Actors of each kind by status, in the order of [`super::EngineStats::kinds`].
     pub fn entity_supervisors(&self) -> Vec<EntitySupervisorInfo> {
         self.0.registries.supervisor_states()
     }
 
-    /// Timers that are not due yet, the earliest so many of them.
+    /// Counts jobs that are not due yet, up to `limit` of the earliest.
     ///
     /// # Errors
-    /// When storage fails or holds what is no effect.
+    /// When storage fails or a row is not a valid job.
     pub async fn scheduled_jobs(&self, limit: usize) -> Result<ScheduledJobs, StoreError> {
         let rows = self
             .0

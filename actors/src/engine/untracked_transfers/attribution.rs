@@ -1,5 +1,6 @@
-//! Whose a transfer was that left the treasury and is in no book, and who paid for an order: an operator says it, once. After a restore
-//! such transfers keep others from leaving; at any time they are what we did not send ourselves, such as a payment to a provider.
+//! Attributes an untracked transfer, or finds the payment for an order. An operator does it, once. After a restore,
+//! untracked transfers block outgoing ones. At any time they are transfers that the service did not send, such as a
+//! payment to a provider.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,74 +29,74 @@ use crate::port::{
 use crate::top_up::{FirstLeg, TopUp};
 use crate::{incoming, top_up, withdrawal};
 
-/// To whom a departure belongs.
+/// What an untracked transfer was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribution {
-    /// It was taken from this balance.
+    /// It was paid from this account's balance.
     Account(Wallet),
-    /// It is the transfer of this withdrawal, which the backup knew and had not signed.
+    /// It is the transfer of this withdrawal, which the backup has without a signature.
     Withdrawal(WithdrawalId),
-    /// It is the burn of this top-up, which the backup knew and had not signed.
+    /// It is the burn of this top-up, which the backup has without a signature.
     TopUp(TopUpId),
-    /// It sent on what this transfer brought in, in the history that was lost: both are in the books then.
+    /// It forwarded this incoming transfer in the lost history. Both are in the ledger then.
     Incoming(DepositId),
-    /// No customer's: a provider was paid, the operator took it out, or it bought gas.
+    /// No customer's: a provider payment, operator funds, or gas.
     Outlay(Outlay),
-    /// Nobody's: a loss of ours.
+    /// A loss of the service.
     Loss,
 }
 
-/// For what a booking has to wait.
+/// What an attribution has to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributionWait {
-    /// A burn that the top-up has signed itself may still land.
+    /// A burn that the top-up has signed itself may still settle.
     OwnBurn,
-    /// The bridge's attesters have not said yet whom it reached.
+    /// The bridge has not attested the recipient yet.
     Attestation,
     /// The bank has not decided yet.
     Bank,
-    /// A payment of the lost history may still turn out to have paid for it.
+    /// A payment of the lost history may still turn out to be its source.
     Payment,
 }
 
-/// Why a departure was not booked.
+/// Why a transfer was not attributed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributionError {
-    /// Nothing like it waits to be explained.
+    /// No untracked transfer or order matches.
     NotFound,
-    /// Its transaction moved money more than once, and only the transaction was named. These of it wait.
+    /// The transaction has several transfers and the name has no index. These are untracked.
     Ambiguous(Vec<TransferName>),
-    /// The account has less.
+    /// The account's balance is too low.
     Insufficient {
-        /// What it has.
+        /// Available balance.
         available: Usdc,
     },
-    /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
+    /// The withdrawal or top-up is not waiting for such a transfer, or the incoming transfer can't have paid for it.
     Mismatch,
-    /// Ask again later.
+    /// Retry later.
     MayStillSettle(AttributionWait),
-    /// How much its payer was charged has to be said.
+    /// The amount charged to the payer is required.
     AmountMissing,
-    /// Its payer was charged an amount between these two.
+    /// The amount charged to the payer must be between these two.
     AmountOutOfRange(Usdc, Usdc),
-    /// How much it was is known.
+    /// The amount is known and must not be given.
     AmountNotAllowed,
-    /// A transfer that waits for a decision had paid for it.
+    /// An incoming transfer that awaits a decision has paid for it.
     PaidBy(DepositId),
-    /// The provider has not carried the order out: there is nothing to book.
+    /// The provider has not executed the order, so there is nothing to attribute.
     NotExecuted,
-    /// It is too much for one operator, and waits for another.
+    /// The amount needs a second operator's approval.
     ApprovalPending(ApprovalId),
-    /// Ask again later.
+    /// A dependency did not answer. Retry later.
     Unavailable,
 }
 
 impl Engine {
-    /// Books a departure that nothing explains, or by its key an order, once: what left is then where the operator says. Written down
-    /// with the operator's evidence by the batch that does it. `amount` is what the payer of an order was charged.
+    /// Attributes an untracked transfer, or an order by its key, once. The batch that does it records the operator's
+    /// evidence. `amount` is what the payer of an order was charged.
     ///
     /// # Errors
-    /// [`NotBooked`]; nothing has changed then.
+    /// [`AttributionError`]; nothing has changed then.
     pub async fn attribute_transfer(
         &self,
         name: &str,
@@ -106,7 +107,7 @@ impl Engine {
             .await
     }
 
-    /// The same, by somebody's leave.
+    /// Attributes a transfer under an authority that was already checked.
     pub(in crate::engine) async fn attribute_by(
         &self,
         name: &str,
@@ -206,14 +207,14 @@ impl Engine {
         Ok(())
     }
 
-    /// What this names and no row explains, and the name by which it is found again: the transaction's, if that moved money once. All
-    /// that left before a restore is known; of everything else the chains are asked.
+    /// The untracked transfer with this name, and its key: the transaction's id if that has one transfer. Transfers
+    /// from before a restore are stored; the chains are queried for all others.
     async fn find_untracked(&self, text: &str) -> Result<(OutgoingTransfer, String), AttributionError> {
         let name = TransferName::parse(text).ok_or(AttributionError::NotFound)?;
         let in_it = |one: &OutgoingTransfer| one.transaction == name.transaction;
         let open = self.0.outgoing_guard.untracked().into_iter().filter(in_it);
         let mut waiting: BTreeMap<u32, OutgoingTransfer> = open.map(|one| (one.index, one)).collect();
-        // Before the rows are read: what has landed by then and is ours was durable as signed.
+        // Before the rows are read: any of our own transfers on chain by now were persisted when signed.
         let all = self.outgoing_in_transaction(&name.transaction).await?;
         let several = all.len().max(waiting.len()) > 1;
         let known = RecordedTransfers::read(&*self.0.store)
@@ -238,7 +239,7 @@ impl Engine {
         Ok((one, named))
     }
 
-    /// All that left our treasury in a transaction, as the chains' lists have it.
+    /// All outgoing transfers of our treasury in a transaction, from the chains' lists.
     async fn outgoing_in_transaction(&self, transaction: &str) -> Result<Vec<OutgoingTransfer>, AttributionError> {
         let Some(treasury) = &self.0.lists.treasury else {
             return Ok(Vec::new());
@@ -258,8 +259,8 @@ impl Engine {
         Ok(left)
     }
 
-    /// The burn that a top-up has signed itself, proved to be one that never lands; `None` if it has signed none. Two burns
-    /// for one top-up would be money that nobody brings back.
+    /// The burn that a top-up has signed itself, proved never to settle; `None` if it has signed none. A second burn
+    /// for one top-up would be money that can't be recovered.
     async fn expired_burn(&self, top_up: &TopUp) -> Result<Option<String>, AttributionError> {
         let top_up::Status::Paid(first) = &top_up.status else {
             return Err(AttributionError::Mismatch);
@@ -273,7 +274,7 @@ impl Engine {
         match with_timeout_ms(patience, self.0.ports.bridge.find_burn(burn), "find burn").await {
             Ok(ChainStatus::Impossible) => Ok(Some(burn.transaction.clone())),
             Ok(ChainStatus::Pending) => Err(AttributionError::MayStillSettle(AttributionWait::OwnBurn)),
-            // Its own is on the chain: this is another's.
+            // Its own burn is on chain, so the transfer belongs to another.
             Ok(ChainStatus::Confirmed { .. }) => Err(AttributionError::Mismatch),
             Err(error) => {
                 tracing::warn!(burn = burn.transaction, %error, "it cannot be said whether a burn may still land");
@@ -282,7 +283,7 @@ impl Engine {
         }
     }
 
-    /// What the bridge's attesters say of a burn: their word on whom it reached goes before an operator's.
+    /// The attestation of a burn. Its recipient overrides the operator's statement.
     async fn attested_burn(&self, burn: &SignedBurn) -> Result<AttestedMessage, AttributionError> {
         let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
         let bridge = &self.0.ports.bridge;
@@ -305,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// The effect that is to send it.
+    /// The job that would send the transfer.
     async fn sending_job(&self, work: &Job) -> Result<JobId, AttributionError> {
         let open = self
             .open_jobs(usize::MAX)
@@ -315,7 +316,7 @@ impl Engine {
         moving.map(|effect| effect.id).ok_or(AttributionError::Mismatch)
     }
 
-    /// Books it against what came in and paid for it.
+    /// Attributes it to the incoming transfer that paid for it.
     async fn attribute_to_incoming(
         &self,
         one: &OperatorLock<'_>,
@@ -341,7 +342,7 @@ impl Engine {
             act: Box::new(act),
             evidence: evidence.clone(),
         };
-        // From now on a settlement looks whether its transfer was taken in.
+        // From now on a settlement checks whether its transfer was attributed.
         self.0.incoming.mark_taken_in();
         let told = self
             .ask_as_operator(one, (&self.0.registries.incoming, id), act, command)
@@ -349,7 +350,7 @@ impl Engine {
         told.map_err(map_ask_error)
     }
 
-    /// Books it as what was paid for with it, or as what it cost us.
+    /// Attributes it as an outlay or as a loss.
     async fn attribute_outlay(
         &self,
         one: &OperatorLock<'_>,
@@ -412,7 +413,7 @@ pub(super) fn map_ask_error<R>(refusal: AskError<R>) -> AttributionError {
     }
 }
 
-/// Why nothing is booked against an incoming transfer that an operator could not decide about either.
+/// Why a transfer can't be attributed to an incoming transfer that an operator could not decide either.
 pub(super) fn map_decision_error(why: IncomingDecisionError) -> AttributionError {
     match why {
         IncomingDecisionError::Unavailable | IncomingDecisionError::ApprovalPending(_) => AttributionError::Unavailable,

@@ -1,4 +1,4 @@
-//! What left the treasury and no row explains, with what it may have been for.
+//! Untracked transfers with what they may have been for.
 
 use purser_storage::StoreError;
 
@@ -13,20 +13,20 @@ use crate::port::OutgoingTransfer;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
 
-/// A departure without a row, and what it may have been for.
+/// An untracked transfer, and what it may have been for.
 #[derive(Clone, Debug)]
 pub struct UntrackedTransfer {
     /// As the chain lists it.
     pub transfer: OutgoingTransfer,
-    /// Whether whoever received it has an account here.
+    /// Whether the recipient has an account here.
     pub has_account: bool,
-    /// Withdrawals and top-ups that wait and that it may be the transfer of, and incoming transfers that it may be the top-up of,
-    /// by id.
+    /// Ids of waiting withdrawals and top-ups whose transfer it may be, and of incoming transfers whose top-up it may
+    /// be.
     pub candidates: Vec<String>,
 }
 
 impl Engine {
-    /// What waits to be explained, and what it may have been for.
+    /// Untracked transfers and what they may have been for.
     ///
     /// # Errors
     /// When storage fails.
@@ -71,7 +71,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Incoming transfers that wait for an operator and may have paid for a top-up.
+    /// Calls a function for each incoming transfer that waits for an operator and may have paid for a top-up.
     async fn for_each_possible_top_up(
         &self,
         mut take: impl FnMut(DepositId, &PossibleTopUpPayment),
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    /// For what an incoming transfer may have paid, if it is of the time that a restore has lost and waits for an operator.
+    /// The top-up that an incoming transfer may have paid for, if it is of the lost time and waits for an operator.
     pub(super) async fn possible_top_up(
         &self,
         incoming: &Incoming,

@@ -1,6 +1,6 @@
-//! The one gate that money leaves by: whose it is, whether the payment that it rests on is final, and whether anything new may be
-//! signed or ordered for it now. What has been
-//! signed already may be on its way; it is looked up, and nothing more is sent of it while its account is frozen.
+//! The single gate for outgoing money. It checks the owner, the finality of the payment behind it, and whether anything
+//! new may be signed or ordered now. Signed transfers may already be in flight; they are looked up, and not sent again
+//! while the account is frozen.
 
 use std::sync::atomic::Ordering;
 
@@ -19,24 +19,24 @@ use crate::kernel::{OutboxJob, table};
 use crate::port::Finality;
 use crate::{top_up, wallet_payment, withdrawal};
 
-/// Why money that would leave waits.
+/// Why outgoing money waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateHold {
-    /// The account that it is taken from is frozen. It goes on when the account is thawed.
+    /// The owner's account is frozen. Continues when it is unfrozen.
     AccountFrozen,
-    /// The store was restored, and the history that was lost may have sent it. It goes on when that can no longer be, or is
-    /// explained.
+    /// The store was restored, and the lost history may have sent it. Continues when that can no longer be, or it is
+    /// tracked.
     Restored,
-    /// The payment that it rests on is not final: a reorganisation of its chain may still remove it. It goes on when that can no
-    /// longer be, and ends if the payment is gone for good.
+    /// The payment behind it is not final, so a reorg may still remove it. Continues when the payment is final, and
+    /// ends if it is permanently reversed.
     PaymentNotFinal,
 }
 
 impl GateHold {
-    /// All.
+    /// Every reason.
     pub const ALL: [Self; 3] = [Self::AccountFrozen, Self::Restored, Self::PaymentNotFinal];
 
-    /// In answers, lists and metrics.
+    /// Name in responses, lists and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AccountFrozen => "held_frozen",
@@ -46,18 +46,18 @@ impl GateHold {
     }
 }
 
-/// For how long a restore keeps something from leaving.
+/// How long a restore blocks an outgoing transfer or order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum GateClosure {
-    /// Until everything that has left the treasury is in the books: till then balances do not know what has left already.
+    /// Until every outgoing transfer is in the ledger: before that, balances do not reflect what has left.
     UntilTracked,
-    /// Until nothing that the lost history signed can land any more: then the chain says whether it did.
+    /// Until nothing that the lost history signed can settle any more. Then the chain shows whether it did.
     UntilRestoreWindowOver,
-    /// Not at all. Ordered again it is the same order, sent again the same transfer.
+    /// Not at all. A repeated order is the same order, and a repeated transfer the same transfer.
     Open,
 }
 
-/// Something for which money still may leave.
+/// An entity for which money may still leave.
 #[derive(Clone, Copy, Debug)]
 struct PendingOutgoing {
     owner: Wallet,
@@ -66,7 +66,7 @@ struct PendingOutgoing {
 }
 
 impl PendingOutgoing {
-    /// For what a balance or a managed wallet pays: no credit that is not final is available in one.
+    /// For something paid by a balance or an agent wallet. Neither makes a credit available that is not final.
     const fn from_balance(owner: Wallet, closure: GateClosure) -> Self {
         let underlying_payment = PaymentId::NONE;
         Self {
@@ -77,7 +77,7 @@ impl PendingOutgoing {
     }
 }
 
-/// What still may leave for it, if anything may.
+/// What may still leave for the job's entity, if anything.
 async fn pending_outgoing(
     families: &Registries,
     leaves: OutgoingPurpose,
@@ -113,7 +113,7 @@ async fn pending_outgoing(
             let shut = match spend.status {
                 wallet_payment::Status::Pending => GateClosure::UntilRestoreWindowOver,
                 wallet_payment::Status::Signed(_) => GateClosure::Open,
-                // The chain is read, and nobody is asked any more.
+                // Only the chain is read; the server is not called again.
                 wallet_payment::Status::Sent(..)
                 | wallet_payment::Status::Settled { .. }
                 | wallet_payment::Status::Failed { .. }
@@ -124,7 +124,7 @@ async fn pending_outgoing(
         OutgoingPurpose::Payout(id) => families.payouts.read(&id).await?.and_then(|(payout, _)| {
             let (owner, rests_on) = (payout.owner, payout.charge.payment);
             let shut = closure_for(rests_on);
-            // What the rail has told of is ordered.
+            // A payout that the rail has reported is ordered.
             (payout.is_pending() && payout.last_sequence == 0).then_some(PendingOutgoing {
                 owner,
                 closure: shut,
@@ -140,7 +140,8 @@ async fn pending_outgoing(
     })
 }
 
-/// What a payment paid for is ordered whatever else has left. A balance may be one that the lost history has paid out.
+/// An order paid by a payment is placed whatever else has left. A balance may be one that the lost history has paid
+/// out.
 pub(in crate::engine) fn closure_for(payment: PaymentId) -> GateClosure {
     match payment == PaymentId::NONE {
         true => GateClosure::UntilTracked,
@@ -149,20 +150,21 @@ pub(in crate::engine) fn closure_for(payment: PaymentId) -> GateClosure {
 }
 
 impl OutgoingTransferGuard {
-    /// Whether the account is frozen. Its row is the account's own batch: once a freeze is told, it is there.
+    /// Whether the account is frozen. Its row is part of the account's own batch: once a freeze is reported, the row
+    /// exists.
     pub(in crate::engine) async fn is_frozen(&self, owner: &Wallet) -> Result<bool, StoreError> {
         let frozen = self.store.read(&table::frozen(owner)).await?.is_some();
         Ok(frozen && !mutants::is_enabled(Mutant::FrozenAccountSigns))
     }
 
-    /// A payment is about to be told that it has settled.
+    /// Called before a payment is reported as settled.
     pub(in crate::engine) fn note_finality(&self, finality: Finality) {
         if finality == Finality::Confirmed {
             self.any_pending_finality.store(true, Ordering::Release);
         }
     }
 
-    /// Finds whether there are payments that are not final, before anything is asked of the gate.
+    /// Loads whether there are payments that are not final, before the gate is first checked.
     pub(in crate::engine) async fn load_pending_finality(&self) -> Result<(), StoreError> {
         let rows = self
             .store
@@ -172,12 +174,12 @@ impl OutgoingTransferGuard {
         Ok(())
     }
 
-    /// Whether there may be payments that are not final: if not, nothing is read.
+    /// Whether there may be payments that are not final. If false, no row is read for the check.
     pub(in crate::engine) fn may_be_pending_finality(&self) -> bool {
         self.any_pending_finality.load(Ordering::Acquire)
     }
 
-    /// Whether what rests on this payment stays: it is not final, or was gone before it was. What is final once stays so.
+    /// Whether the payment is not final, or was reversed before it was. A final payment stays final.
     pub(in crate::engine) async fn is_pending_finality(&self, payment: PaymentId) -> Result<bool, StoreError> {
         if payment == PaymentId::NONE || !self.may_be_pending_finality() {
             return Ok(false);
@@ -185,7 +187,7 @@ impl OutgoingTransferGuard {
         Ok(self.store.read(&table::pending_finality(payment)).await?.is_some())
     }
 
-    /// Whether a restore keeps it.
+    /// Whether a restore blocks it.
     pub(in crate::engine) fn is_closed(&self, shut: GateClosure) -> bool {
         match shut {
             _ if mutants::is_enabled(Mutant::SignsOutsideGate) => false,
@@ -197,7 +199,7 @@ impl OutgoingTransferGuard {
 }
 
 impl Engine {
-    /// Why work that would move money out of the house waits, if it does.
+    /// Why a job that would send money waits, if it does.
     ///
     /// # Errors
     /// When storage fails.
@@ -227,7 +229,7 @@ impl Engine {
         Ok(self.0.outgoing_guard.is_closed(shut).then_some(GateHold::Restored))
     }
 
-    /// Whether a payment has settled and is not final: what it bought is made, and nothing that opens it is told.
+    /// Whether a payment has settled and is not final. Its product is made, but credentials that open it are withheld.
     ///
     /// # Errors
     /// When storage fails.
@@ -235,7 +237,7 @@ impl Engine {
         self.0.outgoing_guard.is_pending_finality(payment).await
     }
 
-    /// Whether this account's money is kept from leaving because it is frozen.
+    /// Whether this account's outgoing money is blocked by a freeze.
     ///
     /// # Errors
     /// When storage fails.
@@ -243,7 +245,7 @@ impl Engine {
         self.0.outgoing_guard.is_frozen(owner).await
     }
 
-    /// Everything that waits at the gate and why, the oldest first. Reads every open effect.
+    /// Every job that waits at the gate and why, oldest first. Reads every open job.
     ///
     /// # Errors
     /// When storage fails.

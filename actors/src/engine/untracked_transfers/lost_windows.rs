@@ -1,4 +1,4 @@
-//! Of which times restores have lost the history: what moved in one of them may have no row.
+//! The windows of time that restores have lost. Money that moved in one of them may have no row.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use crate::intl_order::IntlOrder;
 use crate::kernel::table;
 use crate::port::Timestamp;
 
-/// Each time as two numbers of milliseconds.
+/// META key. Each window is two numbers of milliseconds.
 const LOST_WINDOWS_KEY: &str = "lost-times";
 const WINDOW_BYTES: usize = 16;
 
@@ -20,7 +20,7 @@ async fn read(store: &dyn Store) -> Result<Vec<u8>, StoreError> {
     Ok(row.map(|row| row.value.to_vec()).unwrap_or_default())
 }
 
-/// All of them, the restore before last included: a backup of a restored store may be restored too.
+/// All lost windows, including those of earlier restores: a backup of a restored store may be restored too.
 ///
 /// # Errors
 /// When storage fails.
@@ -30,7 +30,7 @@ pub async fn lost_windows(store: &dyn Store) -> Result<Vec<RangeInclusive<Timest
     Ok(read(store).await?.chunks_exact(WINDOW_BYTES).filter_map(span).collect())
 }
 
-/// Adds the time that this restore has lost.
+/// Adds the window that this restore has lost.
 pub(super) async fn append_window(store: &dyn Store, restored: RestoreWindow) -> Result<Write, StoreError> {
     let mut all = read(store).await?;
     all.extend(restored.since.0.to_be_bytes());
@@ -39,8 +39,8 @@ pub(super) async fn append_window(store: &dyn Store, restored: RestoreWindow) ->
 }
 
 impl Engine {
-    /// Whether an operator may have made the card of an open order in a history that a restore has lost: it was paid for by then, and
-    /// no operator has put it back since. What that history was paid may be presented again for as long as it can land.
+    /// Whether an operator may have issued the card of an open order in a lost history: it was paid by then, and no
+    /// operator has released it since. Payments of that history may be presented again for as long as they can settle.
     ///
     /// # Errors
     /// When storage fails.

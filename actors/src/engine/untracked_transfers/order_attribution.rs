@@ -1,4 +1,5 @@
-//! Who paid for an order that a restore has lost: an operator says it, once. What came back of one is given to whoever had paid.
+//! Attributes an order that a restore has lost to its payer. An operator does it, once. Money returned from such an
+//! order is credited to the payer.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 impl Engine {
-    /// Books an order by its key at its provider. `amount` is what its payer was charged.
+    /// Attributes an order by its key at the provider. `amount` is what its payer was charged.
     pub(super) async fn attribute_order(
         &self,
         one: &OperatorLock<'_>,
@@ -103,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// An order that a transfer which nobody has decided about had paid for is that transfer's; and a payment may still come to light.
+    /// Rejects an order that belongs to an undecided incoming transfer, or whose payment may still be found.
     async fn ensure_no_payment(&self, booked: &AttributedOrder) -> Result<(), AttributionError> {
         let order = &booked.order;
         if order.source != ReconciliationSource::Payouts || matches!(booked.payer, OrderPayer::Incoming(_)) {
@@ -128,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// The provider did not carry out what was booked as paid, or has sent its money back.
+    /// The provider did not execute an order attributed as paid, or has returned its money.
     async fn attribute_order_return(
         &self,
         one: &OperatorLock<'_>,
@@ -166,7 +167,7 @@ impl Engine {
         }
     }
 
-    /// What the bank gave back of a transfer: an entry of its own on its other list.
+    /// The bank's return of a transfer: a separate entry on its other list.
     async fn bank_return(&self, order: &LostOrder) -> Result<(ReturnEvidence, Usdc), AttributionError> {
         if order.source != ReconciliationSource::BankTransfers {
             return Err(AttributionError::NotFound);
@@ -185,7 +186,7 @@ impl Engine {
         Ok((ReturnEvidence::ReturnedByBank(entry.name.as_str().to_owned()), amount))
     }
 
-    /// Whether this account is the sender's of a transfer.
+    /// Whether this account is the sender of a transfer.
     async fn is_sender(&self, id: DepositId, account: Wallet) -> Result<bool, AttributionError> {
         let incoming = self
             .incoming_transfer(&id)
@@ -220,7 +221,7 @@ impl Engine {
         }
     }
 
-    /// Books it against what came in and paid for it.
+    /// Attributes it to the incoming transfer that paid for it.
     async fn attribute_order_to_incoming(
         &self,
         one: &OperatorLock<'_>,
@@ -233,7 +234,7 @@ impl Engine {
             return Err(AttributionError::Mismatch);
         }
         let charged = incoming.transfer.amount;
-        // What another currency was worth is not known: all of it was for the provider.
+        // The value in another currency is not known, so all of it counts as the provider's.
         let owed = booked
             .order
             .worth()
@@ -250,7 +251,7 @@ impl Engine {
             act: Box::new(act),
             evidence: evidence.clone(),
         };
-        // From now on a settlement looks whether its transfer was taken in.
+        // From now on a settlement checks whether its transfer was attributed.
         self.0.incoming.mark_taken_in();
         let transfers = (&self.0.registries.incoming, id);
         self.ask_as_operator(one, transfers, leave.act(), command)
@@ -258,7 +259,7 @@ impl Engine {
             .map_err(map_ask_error)
     }
 
-    /// Books what is in nobody's balance.
+    /// Attributes an order that no balance paid for.
     async fn attribute_order_without_account(
         &self,
         one: &OperatorLock<'_>,
@@ -288,8 +289,8 @@ impl Engine {
     }
 }
 
-/// As it is to be booked. What a payout was charged only the operator knows, since no list shows our fee: at least what was paid out,
-/// and at most twice that.
+/// The attribution of the order. Only the operator knows what a payout was charged, since no list shows our fee. The
+/// charge must be at least the amount paid out, and at most twice that.
 fn to_attributed(
     order: LostOrder,
     booking: Attribution,

@@ -1,5 +1,5 @@
-//! After a restore: what balances had ordered of the payout rails and of the bank in the history that was lost. No chain shows it,
-//! so that their lists are held against the rows; until each such order is explained nothing new leaves.
+//! After a restore: orders that balances placed with the payout rails and the bank in the lost history. No chain shows
+//! them, so the providers' lists are compared with the rows. Nothing new leaves until each such order is explained.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::lost_order::{AttributedOrder, LostOrder};
 use crate::port::{EntryKey, ListCursor, ProviderEntry, ProviderList, ReconciliationLists, Timestamp};
 use crate::reconciliation::ReconciliationSource;
 
-/// Of whom balances order. Everything else is bought by payments, and known by them.
+/// Providers that balances order from. Everything else is bought by payments, which identify it.
 const SOURCES: [ReconciliationSource; 2] = [ReconciliationSource::Payouts, ReconciliationSource::BankTransfers];
-/// Entries of a list at once.
+/// Entries of a list per page.
 const PAGE: usize = 500;
-/// By how much a provider's clock may be behind ours, in milliseconds.
+/// A provider's clock may be behind ours by this much, in milliseconds.
 const MAX_CLOCK_LAG_MS: u64 = 3_600_000;
 
-/// What the lists show that no row of ours knows.
+/// Listed orders that have no row.
 pub(in crate::engine) struct LostOrders {
     lists: ReconciliationLists,
     state: Mutex<LostOrderState>,
@@ -33,10 +33,10 @@ pub(in crate::engine) struct LostOrders {
 
 #[derive(Clone, Default)]
 struct LostOrderState {
-    /// Up to where each list was read.
+    /// Position up to which each list was read.
     cursors: BTreeMap<ReconciliationSource, ListCursor>,
     open: BTreeMap<(ReconciliationSource, JobId), LostOrder>,
-    /// When all of them were last read to their ends.
+    /// When all lists were last read to their ends.
     read_at: Option<Timestamp>,
 }
 
@@ -48,14 +48,14 @@ impl LostOrders {
         }
     }
 
-    /// As last read, the oldest first.
+    /// As last read, oldest first.
     pub(super) fn open(&self) -> Vec<LostOrder> {
         let mut open: Vec<LostOrder> = self.state.lock().open.values().cloned().collect();
         open.sort_by_key(|order| (order.at, order.key));
         open
     }
 
-    /// Reads on in each list, and asks again after what was unknown. A list that does not answer keeps no other from being read.
+    /// Continues each list, and checks unknown orders again. A list that does not answer delays no other.
     pub(super) async fn read(&self, since: Timestamp, now: Timestamp, patience: Duration) -> Result<(), String> {
         let from = Timestamp(since.0.saturating_sub(MAX_CLOCK_LAG_MS));
         let mut seen = self.state.lock().clone();
@@ -70,7 +70,7 @@ impl LostOrders {
             let own = seen.open.iter_mut().filter(|((of, _), _)| *of == source);
             for ((_, key), order) in own {
                 match self.find_in(source, *key, patience).await {
-                    // What was listed once is not gone because it is not found now.
+                    // An order that was listed before still counts if it is not found now.
                     Ok(now) => *order = now.unwrap_or_else(|| order.clone()),
                     Err(error) => {
                         silent.push(format!("{}: {error}", source.name()));
@@ -89,8 +89,8 @@ impl LostOrders {
         }
     }
 
-    /// Holds what the lists showed against the rows. Returns whether all is explained that they had when all of them were last read,
-    /// after this time.
+    /// Compares the listed orders with the rows. Returns whether everything is explained that the lists had when all
+    /// were last read after this time.
     pub(super) async fn compare(&self, store: &dyn Store, until: Timestamp) -> Result<bool, StoreError> {
         let open: Vec<(ReconciliationSource, JobId)> = self.state.lock().open.keys().copied().collect();
         let paid_for = if open.is_empty() {
@@ -111,7 +111,7 @@ impl LostOrders {
         Ok(seen.open.is_empty() && seen.read_at.is_some_and(|at| at > until))
     }
 
-    /// What the bank gave back of a transfer of this key.
+    /// The bank's return of the transfer with this key.
     pub(super) async fn bank_return(&self, key: JobId, patience: Duration) -> Result<Option<ProviderEntry>, String> {
         let Some(list) = self.lists.providers.get(&ReconciliationSource::BankDeposits) else {
             return Ok(None);
@@ -131,7 +131,7 @@ impl LostOrders {
         }
     }
 
-    /// The order of this key, as its list has it now.
+    /// The current entry of the order with this key on its list.
     async fn find_in(
         &self,
         source: ReconciliationSource,
@@ -147,7 +147,7 @@ impl LostOrders {
         Ok(entry.and_then(|entry| LostOrder::from_entry(source, entry)))
     }
 
-    /// The same, whoever's list has it.
+    /// The same, on any list.
     pub(in crate::engine) async fn find(&self, key: JobId, patience: Duration) -> Result<Option<LostOrder>, String> {
         for source in SOURCES {
             let found = self.find_in(source, key, patience).await?;
@@ -161,7 +161,7 @@ impl LostOrders {
 
 const NO_RESPONSE: &str = "no answer in time";
 
-/// Adds what changed since the place up to which it was read.
+/// Adds the changes after the position up to which the list was read.
 async fn read_list(
     seen: &mut LostOrderState,
     (source, list): (ReconciliationSource, &dyn ProviderList),
@@ -181,7 +181,7 @@ async fn read_list(
     }
 }
 
-/// The names of what incoming transfers have bought, if they bought anything: those are an operator's to decide about.
+/// Keys of what incoming transfers have bought, if anything. Operators decide about those.
 async fn incoming_products(store: &dyn Store) -> Result<BTreeSet<JobId>, StoreError> {
     let mut names = BTreeSet::new();
     for_each(
@@ -196,12 +196,12 @@ async fn incoming_products(store: &dyn Store) -> Result<BTreeSet<JobId>, StoreEr
 }
 
 impl Engine {
-    /// Orders of the lost history that balances may have paid for and no book knows, the oldest first.
+    /// Orders of the lost history that balances may have paid for and that are missing from the ledger, oldest first.
     pub fn lost_orders(&self) -> Vec<LostOrder> {
         self.0.outgoing_guard.lost_orders.open()
     }
 
-    /// An order that an operator has booked.
+    /// An order that an operator has attributed.
     pub(in crate::engine) async fn attributed_order(&self, key: JobId) -> Result<Option<AttributedOrder>, StoreError> {
         let row = self.0.store.read(&table::lost_order(key)).await?;
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()

@@ -1,4 +1,4 @@
-//! What our rows say has left the treasury, or may have.
+//! Transfers that have left the treasury, or may have, by our rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,23 +13,23 @@ use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry};
 use crate::top_up::{self, FirstLeg, LegKind, TopUp};
 use crate::withdrawal::{self, Withdrawal};
 
-/// What a transfer out is for.
+/// Purpose of an outgoing transfer.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct RecordedTransfer {
     pub(in crate::engine) subject: String,
     pub(in crate::engine) listed: ListedEntry,
 }
 
-/// A transfer out by our rows.
+/// An outgoing transfer by our rows.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct TransferRow {
-    /// The name that it has in our rows; empty while only its mark is known.
+    /// Name in our rows; empty while only its fingerprint is known.
     pub(in crate::engine) name: String,
     pub(in crate::engine) transfer: RecordedTransfer,
-    /// Its place in the transaction, if our rows know that.
+    /// Index in the transaction, if our rows know it.
     index: Option<u32>,
     pub(in crate::engine) fingerprint: Option<[u8; 32]>,
-    /// Who receives it, where our rows say so as the chain does.
+    /// Recipient, where our rows have it as the chain does.
     to: Option<Wallet>,
     amount: Usdc,
 }
@@ -46,18 +46,18 @@ impl TransferRow {
         }
     }
 
-    /// Named by the transaction of this transfer, at this place in it or without one.
+    /// Whether the name has this transfer's transaction, and this index or none.
     fn names(&self, one: &OutgoingTransfer, index: Option<u32>) -> bool {
         self.index == index && TransferName::transaction_of(&self.name) == one.transaction
     }
 }
 
-/// All of them, by transaction and by what else a chain shows of them.
+/// All recorded transfers, by transaction and by what else a chain shows of them.
 #[derive(Default)]
 pub(in crate::engine) struct RecordedTransfers {
     by_transaction: HashMap<String, Vec<TransferRow>>,
     by_fingerprint: HashMap<[u8; 32], TransferRow>,
-    /// What was given to the bridge, by its burn.
+    /// Bridge transfers, by their burn.
     bridge_transfers: HashMap<String, RecordedTransfer>,
 }
 
@@ -72,7 +72,7 @@ fn recorded_transfer(subject: impl ToString, standing: EntryStatus, amount: Usdc
     }
 }
 
-/// What left for a withdrawal.
+/// Outgoing transfer of a withdrawal.
 pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<TransferRow> {
     let transaction = withdrawal.transaction()?;
     let left = recorded_transfer(id, EntryStatus::Completed, withdrawal.amount, withdrawal.updated_at);
@@ -84,7 +84,7 @@ pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdraw
     })
 }
 
-/// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
+/// Outgoing transfer of a top-up: its burn, or the transfer on Base. The mint is not from our treasury.
 pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<TransferRow> {
     let leg = top_up.outgoing_leg()?;
     let left = recorded_transfer(id, EntryStatus::Completed, top_up.outgoing_amount, leg.at);
@@ -99,7 +99,7 @@ pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<Tran
     })
 }
 
-/// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
+/// Bridge transfer of a top-up, by its burn. It exists from the burn until the mint.
 pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(String, RecordedTransfer)> {
     use top_up::Status;
     let burned = || top_up.transaction(LegKind::Burn).map(str::to_owned);
@@ -119,7 +119,7 @@ pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(Str
     ))
 }
 
-/// What an operator has booked.
+/// Transfer that an operator has attributed.
 pub(in crate::engine) fn from_attribution(booked: &AttributedTransfer) -> TransferRow {
     let departure = &booked.transfer;
     let left = recorded_transfer(departure.id(), EntryStatus::Completed, departure.amount, departure.at);
@@ -173,7 +173,7 @@ impl RecordedTransfers {
     fn add(&mut self, row: Option<TransferRow>) {
         let Some(row) = row else { return };
         let transaction = TransferName::transaction_of(&row.name).to_owned();
-        // A reorganisation may have brought it back in another transaction.
+        // A reorg may have moved it to another transaction.
         self.by_fingerprint
             .extend(row.fingerprint.map(|mark| (mark, row.clone())));
         self.by_transaction.entry(transaction).or_default().push(row);
@@ -192,8 +192,8 @@ impl RecordedTransfers {
         }));
     }
 
-    /// What each of these is for: all that left in one transaction. A row explains one transfer: the one of its name, else one that
-    /// was signed as it, else one of its amount and receiver; and whatever the transaction moved, if it moved money once.
+    /// Matches all outgoing transfers of one transaction with rows. A row matches one transfer: by name, else by
+    /// signature, else by amount and recipient. If the transaction has one transfer, the row always matches it.
     pub(in crate::engine) fn match_rows(&self, transfers: &[OutgoingTransfer]) -> Vec<Option<&TransferRow>> {
         type Fits = fn(&TransferRow, &OutgoingTransfer, bool) -> bool;
         const BY: [Fits; 4] = [
@@ -235,7 +235,8 @@ impl RecordedTransfers {
         rows.iter().find(|row| row.transfer.subject == subject)
     }
 
-    /// Leaves those that no row explains, of whatever transactions; those of one transaction must all be among them.
+    /// Returns the transfers that have no row, of any transactions. All transfers of one transaction must be in the
+    /// input.
     pub(in crate::engine) fn untracked(&self, transfers: Vec<OutgoingTransfer>) -> Vec<OutgoingTransfer> {
         let named = |one: &OutgoingTransfer| (one.to.network().name(), one.transaction.clone());
         let mut by_transaction: BTreeMap<_, Vec<OutgoingTransfer>> = BTreeMap::new();
@@ -251,7 +252,7 @@ impl RecordedTransfers {
         transfers.into_iter().filter(|one| open.contains(&one.id())).collect()
     }
 
-    /// What was given to the bridge by this burn.
+    /// The bridge transfer with this burn.
     pub(in crate::engine) fn bridge_transfer(&self, transaction: &str) -> Option<&RecordedTransfer> {
         self.bridge_transfers.get(transaction)
     }

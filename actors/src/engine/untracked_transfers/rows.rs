@@ -1,11 +1,11 @@
-//! Rows, read one after the other and written.
+//! Iterates over rows page by page.
 
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Row, RowKey, Store, StoreError, Write};
 
 use crate::engine::operators::corrupt;
 
-/// Rows read at once.
+/// Rows read in one page.
 const PAGE: usize = 1_000;
 
 pub(super) fn put_row(key: RowKey, value: Vec<u8>) -> Write {
@@ -29,7 +29,7 @@ pub(super) async fn for_each<T: Stored>(
     .await
 }
 
-/// The same of rows that have their own decoder.
+/// The same for rows that have their own decoder.
 pub(super) async fn for_each_row(
     store: &dyn Store,
     prefix: &[u8],

@@ -1,4 +1,4 @@
-//! What leaves for a top-up: of one that waits, and of one that a restore has lost with its history.
+//! Outgoing transfers of top-ups: of one that waits, and of one that a restore has lost.
 
 use purser_storage::{Store, StoreError};
 
@@ -10,12 +10,12 @@ use crate::payment::{Payment, ResolvedPreconditions};
 use crate::port::{AttestedMessage, OutgoingTransfer, SignedBurn, Timestamp};
 use crate::top_up::{self, FirstLeg, TopUp};
 
-/// A burn is at most this part larger than what arrives: the bridge's fee.
+/// A burn exceeds the amount that arrives by at most 1/100: the bridge's fee.
 const MAX_BRIDGE_FEE_FRACTION: u64 = 100;
-/// What arrives is at most this part smaller than what was paid: our fee.
+/// The amount that arrives is below the amount paid by at most 1/10: our fee.
 const MAX_FEE_FRACTION: u64 = 10;
 
-/// Whether so much leaves for a top-up that brings something between these two.
+/// Whether this amount leaves for a top-up that delivers between `least` and `most`.
 fn amount_matches(rail: Network, (least, most): (Usdc, Usdc), left: Usdc) -> bool {
     let most = most.atomic();
     let most = match rail {
@@ -25,7 +25,7 @@ fn amount_matches(rail: Network, (least, most): (Usdc, Usdc), left: Usdc) -> boo
     (least.atomic()..=most).contains(&left.atomic())
 }
 
-/// Whether a top-up over the bridge is waiting for a burn like this one. To whom it burned is the attesters' to say.
+/// Whether a top-up over the bridge waits for a burn like this one. The attestation shows the recipient.
 pub(super) fn candidate_burn(top_up: &TopUp, departure: &OutgoingTransfer) -> bool {
     let owed = top_up.charge.provider_amount();
     let waits = matches!(&top_up.status, top_up::Status::Paid(first) if !matches!(first.as_deref(), Some(FirstLeg::Transfer(_))));
@@ -35,7 +35,7 @@ pub(super) fn candidate_burn(top_up: &TopUp, departure: &OutgoingTransfer) -> bo
         && amount_matches(top_up.rail, (owed, owed), departure.amount)
 }
 
-/// Money that came in and may have paid for a top-up of which no book knows.
+/// An incoming payment that may have paid for a top-up missing from the ledger.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct PossibleTopUpPayment {
     network: Network,
@@ -43,13 +43,12 @@ pub(in crate::engine) struct PossibleTopUpPayment {
     at: Timestamp,
     from: Wallet,
     account: Wallet,
-    /// Where the account's balance at the card issuer is loaded, as far as the books know: it may have been linked, in the
-    /// history that was lost.
+    /// Where the account's card balance is loaded, as far as the ledger knows. The lost history may have linked it.
     linked: Option<Wallet>,
 }
 
 impl PossibleTopUpPayment {
-    /// A transfer of this account's.
+    /// For a transfer of this account.
     pub(in crate::engine) async fn from_transfer(
         transfer: &Transfer,
         account: Wallet,
@@ -67,7 +66,7 @@ impl PossibleTopUpPayment {
         })
     }
 
-    /// A payment for a top-up that has not been sent on.
+    /// For a payment of a top-up that has not been forwarded.
     pub(in crate::engine) const fn from_payment(payment: &Payment) -> Self {
         Self {
             network: payment.claim.authorization.network(),
@@ -82,19 +81,20 @@ impl PossibleTopUpPayment {
         }
     }
 
-    /// Whether a burn with this word of the attesters may have been for it.
+    /// Whether a burn with this attestation may have been for it.
     pub(super) fn may_reach(&self, attested: &AttestedMessage) -> bool {
         let to = Wallet::Evm(attested.to);
         let paid = self.amount.atomic();
         let least = paid - paid / MAX_FEE_FRACTION;
-        // The bridge may take less than its highest fee.
+        // The bridge may charge less than its maximum fee.
         let most = paid.saturating_add(paid / MAX_BRIDGE_FEE_FRACTION);
         attested.is_usdc
             && self.linked.is_none_or(|linked| linked == to)
             && (least..=most).contains(&attested.delivered_amount.atomic())
     }
 
-    /// Whether this may be what left for it. A burn is known by its amount alone; on Base it goes to where the account is linked.
+    /// Whether this may be its outgoing transfer. A burn is matched by its amount alone; on Base the recipient must be
+    /// the linked address.
     pub(in crate::engine) fn may_match(&self, departure: &OutgoingTransfer) -> bool {
         let least = self.amount.atomic() - self.amount.atomic() / MAX_FEE_FRACTION;
         let loads = match (self.network, self.linked) {
@@ -108,7 +108,7 @@ impl PossibleTopUpPayment {
     }
 }
 
-/// A burn as far as the chain shows it.
+/// The burn as far as the chain shows it.
 pub(super) fn burn_from_transfer(departure: &OutgoingTransfer) -> SignedBurn {
     SignedBurn {
         bytes: Vec::new(),

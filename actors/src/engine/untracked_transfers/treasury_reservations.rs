@@ -1,5 +1,6 @@
-//! What is promised out of our treasury on each chain and has not left yet. Money on one chain pays nothing on the other, so each
-//! promise is held against what its own chain's treasury has, before anything is held or charged for it.
+//! Reservations of treasury funds, per chain, for transfers that have not left yet. Funds on one chain pay nothing on
+//! the other. Each reservation is therefore compared with its own chain's treasury before anything is held or charged
+//! for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +16,11 @@ use crate::kernel::registry::LoadError;
 use crate::money::Usdc;
 use crate::{top_up, withdrawal};
 
-/// How often it is looked again where there is too little: what has just left may still stand as promised.
+/// Number of checks while the funds are too low: a transfer that has just left may still count as reserved.
 const MAX_CHECKS: u32 = 5;
-/// The same while a promise before it is only being asked for: it is kept or dropped in a moment.
+/// Number of checks while an earlier reservation is only requested: it is committed or dropped in a moment.
 const MAX_CHECKS_WHEN_REQUESTED: u32 = 30;
-/// Pause between two looks, in milliseconds.
+/// Pause between two checks, in milliseconds.
 const CHECK_INTERVAL_MS: u64 = 100;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ struct ReservedTransfer {
     purpose: OutgoingPurpose,
 }
 
-/// By the order in which they were made: each has to be met beside those before it.
+/// Reservations in the order in which they were made. Each needs funds in addition to those before it.
 #[derive(Default)]
 pub(super) struct TreasuryReservations {
     last_number: u64,
@@ -37,7 +38,7 @@ pub(super) struct TreasuryReservations {
 }
 
 impl TreasuryReservations {
-    /// Its place, old or new.
+    /// Adds a reservation and returns its position; an existing one keeps its position.
     fn add(&mut self, promised: ReservedTransfer) -> u64 {
         let known = self.open.iter().find(|(_, other)| other.purpose == promised.purpose);
         if let Some((place, _)) = known {
@@ -49,14 +50,15 @@ impl TreasuryReservations {
     }
 }
 
-/// Room on a chain for what is about to be asked of an account. Dropped without [`Promise::keep`] it is free again.
+/// A reservation of treasury funds for a withdrawal that is about to be requested. Dropping it without
+/// [`TreasuryReservation::commit`] releases it.
 pub struct TreasuryReservation {
     guard: Arc<OutgoingTransferGuard>,
     number: Option<u64>,
 }
 
 impl TreasuryReservation {
-    /// The withdrawal is there: the room is taken until it has left or has failed.
+    /// The withdrawal exists: the reservation stays until the transfer has left or failed.
     pub fn commit(mut self) {
         self.number = None;
     }
@@ -70,19 +72,19 @@ impl Drop for TreasuryReservation {
     }
 }
 
-/// Why nothing was promised.
+/// Why nothing was reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReservationError {
-    /// The address cannot be sent USDC: an owner on Solana without a token account.
+    /// The address can't receive USDC: a Solana owner without a token account.
     CannotReceive,
-    /// The treasury of this chain has less than what is promised there.
+    /// The treasury of this chain has less than its reservations.
     InsufficientTreasury(Network),
-    /// The chain does not say.
+    /// The chain did not answer.
     Unavailable,
 }
 
 impl OutgoingTransferGuard {
-    /// What has to leave the treasury of a chain, from now on until it has.
+    /// Reserves an amount that must leave a chain's treasury, until it has left.
     pub(in crate::engine) fn reserve(&self, network: Network, amount: Usdc, what: OutgoingPurpose) -> u64 {
         let promised = ReservedTransfer {
             network,
@@ -92,8 +94,8 @@ impl OutgoingTransferGuard {
         self.reservations.lock().add(promised)
     }
 
-    /// The chain's treasury is without it already, though a reorganisation may still put it back: then it is promised again by
-    /// the next try to send it.
+    /// The treasury no longer has the funds, though a reorg may still return them. The next attempt to send then
+    /// reserves them again.
     pub(in crate::engine) fn release_sent(&self, what: OutgoingPurpose) {
         self.reservations
             .lock()
@@ -111,12 +113,12 @@ impl OutgoingTransferGuard {
     }
 }
 
-/// What a promise is to its chain.
+/// State of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReservationState {
     /// Money still has to leave for it.
     Due,
-    /// It is being asked for, or cannot be read: it may come to be due.
+    /// It is only requested, or can't be read: it may become due.
     MaybeDue,
     /// Nothing leaves for it any more.
     NotDue,
@@ -150,10 +152,10 @@ async fn reservation_state(families: &Registries, what: OutgoingPurpose) -> Resu
 }
 
 impl Engine {
-    /// Takes room on its chain for a withdrawal, before its amount is held.
+    /// Reserves treasury funds for a withdrawal, before its amount is held.
     ///
     /// # Errors
-    /// [`NotPromised`].
+    /// [`ReservationError`].
     pub async fn reserve_treasury(
         &self,
         id: WithdrawalId,
@@ -174,10 +176,10 @@ impl Engine {
         Ok(promise)
     }
 
-    /// Whether an address can be sent USDC, by us or out of a managed wallet.
+    /// Whether an address can receive USDC, from us or from an agent wallet.
     ///
     /// # Errors
-    /// [`NotPromised::NoAccount`], and [`NotPromised::Unavailable`] when the chain does not say.
+    /// [`ReservationError::CannotReceive`], and [`ReservationError::Unavailable`] when the chain does not answer.
     pub async fn check_can_receive(&self, to: &Wallet) -> Result<(), ReservationError> {
         let asked = self.0.ports.settlement.can_receive(to);
         match with_timeout_ms(self.settle_timeout(), asked, "can receive").await {
@@ -190,15 +192,16 @@ impl Engine {
         }
     }
 
-    /// Whether the treasury of a chain has what is promised there: then what a payment on this chain brings can be forwarded.
+    /// Whether a chain's treasury covers its reservations, so that a payment on this chain can be forwarded.
     pub(in crate::engine) async fn check_treasury(&self, network: Network) -> Result<(), ReservationError> {
         self.check_fits(network, Usdc::ZERO, u64::MAX).await
     }
 
-    /// Whether so much more can leave beside what was promised before this place.
+    /// Whether this amount can leave in addition to the reservations before this position.
     async fn check_fits(&self, network: Network, amount: Usdc, place: u64) -> Result<(), ReservationError> {
         for look in 1.. {
-            // What is due is read before what is there: whatever leaves in between counts twice, and never not at all.
+            // Reservations are read before the treasury balance. A transfer that leaves in between counts twice, and is
+            // never missed.
             let (due, perhaps) = self.due_before(network, place).await;
             let asked = self.0.ports.settlement.final_treasury_balance(network);
             let holds = with_timeout_ms(self.settle_timeout(), asked, "treasury holds")
@@ -222,7 +225,7 @@ impl Engine {
         Err(ReservationError::InsufficientTreasury(network))
     }
 
-    /// How much is due before this place, and whether some of it only may be.
+    /// Amount due before this position, and whether part of it only may become due.
     async fn due_before(&self, network: Network, place: u64) -> (Usdc, bool) {
         let (mut all, mut perhaps) = (Usdc::ZERO, false);
         for (place, promised) in self.0.outgoing_guard.reservations_before(network, place) {
@@ -244,7 +247,8 @@ impl Engine {
         Duration::from_millis(self.0.settings.settle_timeout_ms)
     }
 
-    /// What an earlier process has promised. What cannot be loaded keeps no other from starting: its supervisor names it.
+    /// Restores a reservation of an earlier process. One that can't be loaded does not prevent the start; its
+    /// supervisor reports it.
     pub(in crate::engine) async fn restore_reservation(&self, what: OutgoingPurpose) {
         let families = &self.0.registries;
         let noted = match what {

@@ -1,35 +1,35 @@
-//! The limits of posting.
+//! Settings of webhook deliveries.
 
 use crate::webhook::FailureThresholds;
 
-/// Tries of one delivery.
+/// Attempts of one delivery.
 pub const MAX_ATTEMPTS: usize = 10;
 
-/// The limits of posting.
+/// Settings of webhook deliveries.
 #[derive(Clone, Copy, Debug)]
 pub struct WebhookSettings {
-    /// Pause before each try, in milliseconds.
+    /// Pause before each attempt, in milliseconds.
     pub pauses_ms: [u64; MAX_ATTEMPTS],
-    /// How long a try may take, in milliseconds.
+    /// Timeout of an attempt, in milliseconds.
     pub timeout_ms: u64,
     /// Endpoints of one account.
     pub max_per_account: usize,
-    /// How long a replaced secret goes on signing, in milliseconds.
+    /// Overlap of a secret rotation, in milliseconds: the old secret still signs.
     pub overlap_ms: u64,
-    /// When an endpoint that only fails is given up.
+    /// When an endpoint that only fails is disabled.
     pub failure_thresholds: FailureThresholds,
-    /// Tries at once to endpoints that answered last time.
+    /// Concurrent attempts to healthy endpoints.
     pub max_concurrent_healthy: usize,
-    /// Tries at once to all others, and of those that hang.
+    /// Concurrent attempts to degraded endpoints, slow attempts included.
     pub max_concurrent_degraded: usize,
-    /// A try hangs after so long, in milliseconds: then it gives its place back to those that answer.
+    /// An attempt is slow after this time, in milliseconds. It then releases its permit of the healthy pool.
     pub degraded_after_ms: u64,
 }
 
 impl WebhookSettings {
     const HOUR_MS: u64 = 3_600_000;
 
-    /// As the contract has it.
+    /// The contract's values.
     pub const STANDARD: Self = Self {
         pauses_ms: [
             0,

@@ -1,4 +1,4 @@
-//! What is kept free for a payment of its payer's day.
+//! Reservations in an account's daily caps.
 
 use purser_storage::codec::Stored;
 
@@ -6,19 +6,19 @@ use crate::id::Wallet;
 use crate::money::Cents;
 use crate::product::ProductLine;
 
-/// A reserved share of an account's daily caps.
+/// Part of an account's daily caps that is reserved for a purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CapReservation {
-    /// Day since the epoch, UTC.
+    /// Day (UTC) since the epoch.
     pub day: u32,
-    /// Whose budget.
+    /// Cap group that it counts toward.
     pub cap_group: ProductLine,
-    /// How much of the day's sum.
+    /// Reserved part of the day's sum.
     pub cents: Cents,
 }
 
 impl CapReservation {
-    /// Of a payment for which something was counted before it was presented: this is of no day, and gives nothing back.
+    /// Reservation of a payment that was counted before its claim: it has no day and releases nothing.
     pub const fn for_unclaimed(cap_group: ProductLine, cents: Cents) -> Self {
         Self {
             day: 0,
@@ -27,20 +27,20 @@ impl CapReservation {
         }
     }
 
-    /// See [`Share::counted_before`].
+    /// See [`CapReservation::for_unclaimed`].
     pub const fn is_for_unclaimed(&self) -> bool {
         self.day == 0
     }
 }
 
-/// What was counted for a payment of a history that a restore has lost, until it has settled here.
+/// Amounts counted for a payment of a history that a restore lost, until it has settled here.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct UnclaimedCapUsage {
-    /// Whose payment it was.
+    /// Account that owns the payment.
     pub account: Wallet,
-    /// Of what it may have bought. Presented again it buys nothing else.
+    /// Product lines that it may have bought. A later claim can buy nothing else.
     pub lines: Vec<ProductLine>,
-    /// One a budget.
+    /// One reservation per cap group.
     pub reservations: Vec<CapReservation>,
 }
 

@@ -1,29 +1,29 @@
-//! What credits are for.
+//! Causes of credits.
 
 use crate::id::{
     BankTransferId, CardId, DepositId, LateReturnId, OutgoingTransferId, PaymentId, PayoutId, RefundId, TopUpId,
 };
 
-/// Why an account is credited.
+/// Reason why an account is credited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CreditCause {
     /// A payment that settled and could not be fulfilled.
     Payment(PaymentId),
-    /// A card of any kind that was not made, or not made in time.
+    /// A card of any kind that was not delivered, or not in time.
     Card(CardId),
-    /// A payout that did not arrive or came back.
+    /// A payout that did not arrive or was returned.
     Payout(PayoutId),
     /// A top-up that could not be delivered.
     TopUp(TopUpId),
     /// A transfer that no payment claims.
     Deposit(DepositId),
-    /// A payout that came back after its return window.
+    /// A payout that was returned after its return window.
     LateReturn(LateReturnId),
-    /// Money that came from the bank, or did not get there.
+    /// A transfer from the bank, or one to the bank that failed.
     BankTransfer(BankTransferId),
-    /// What the house gives back.
+    /// A refund by an operator.
     Refund(RefundId),
-    /// An order of a history that a restore has lost: drawn from a bank, not carried out in the end, or sent back.
+    /// An order of a history that a restore lost: debited from a bank, not executed, or returned.
     LostOrder(OutgoingTransferId),
 }
 

@@ -1,10 +1,10 @@
-//! Who runs which work.
+//! Entity kind of each job type.
 
 use super::Job;
 use crate::kernel::EntityKind;
 
 impl Job {
-    /// Whose supervisor runs it.
+    /// Entity kind whose supervisor runs the job.
     pub const fn entity_kind(&self) -> EntityKind {
         match self {
             Self::SettlePayment(_)

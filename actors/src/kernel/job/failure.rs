@@ -1,34 +1,34 @@
-//! What becomes of an effect whose try did not end it.
+//! Failure of an attempt that did not complete its job.
 
 use crate::port::{ErrorKind, PortError};
 
-/// A try that did not end the effect.
+/// An attempt that did not complete the job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AttemptFailure {
-    /// What it means for money.
+    /// What it means for the money.
     pub kind: ErrorKind,
-    /// For the operator.
+    /// Message for the operator.
     pub message: String,
-    /// When to try again.
+    /// Time of the next attempt.
     pub retry_mode: RetryMode,
 }
 
-/// When a try follows a try.
+/// When the next attempt is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryMode {
-    /// Later and later, until the effect is stuck.
+    /// With growing backoff, until the job is dead-lettered.
     Backoff,
-    /// After so many milliseconds, however often. It counts as failed.
+    /// After this delay in milliseconds, without a limit on attempts. Counts as failed.
     Fixed(u64),
-    /// After so many milliseconds: nothing is wrong, it just is not time yet.
+    /// After this delay in milliseconds: no failure, the job is not due yet.
     Defer(u64),
-    /// After so many milliseconds: it was not even tried, since something that it needs is known to fail.
+    /// After this delay in milliseconds: no attempt was made, because a dependency is known to fail.
     Blocked(u64),
 }
 
 impl AttemptFailure {
-    /// A later try may succeed.
+    /// A later attempt may succeed.
     pub fn temporary(message: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Temporary,
@@ -37,7 +37,7 @@ impl AttemptFailure {
         }
     }
 
-    /// The same at a steady pace: it is never given up.
+    /// The same with a fixed delay; the job is never dead-lettered.
     #[must_use]
     pub fn retry_every_ms(self, ms: u64) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl AttemptFailure {
         }
     }
 
-    /// See [`Pace::Held`].
+    /// See [`RetryMode::Blocked`].
     pub fn blocked(message: impl Into<String>, retry_after_ms: u64) -> Self {
         Self {
             retry_mode: RetryMode::Blocked(retry_after_ms),
@@ -54,7 +54,7 @@ impl AttemptFailure {
         }
     }
 
-    /// See [`Pace::NotYet`].
+    /// See [`RetryMode::Defer`].
     pub fn defer(retry_after_ms: u64) -> Self {
         Self {
             kind: ErrorKind::Temporary,

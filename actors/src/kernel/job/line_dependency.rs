@@ -1,23 +1,23 @@
-//! Which work a line's provider is asked for.
+//! Product line that a job depends on.
 
 use super::Job;
 use crate::product::ProductLine;
 
-/// The line whose provider is asked for work, and whether the work waits while that provider is down.
+/// Line whose provider executes the job, and whether the job waits while that provider is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineDependency {
-    /// Its orders wait while the provider is down, and are tried one at a time.
+    /// Its orders wait while the provider is down, and are attempted one at a time.
     WaitsForLine(ProductLine),
     /// The same for the line of the payout's rail, which the payout names.
     WaitsForRail,
-    /// It is never held back: what it carries is under way already.
+    /// It is never delayed, because its order is already in progress.
     Unblocked(ProductLine),
-    /// No line's provider is asked.
+    /// No line's provider is called.
     None,
 }
 
 impl Job {
-    /// Which line's provider is asked for this.
+    /// Line whose provider executes this job.
     pub const fn line_dependency(&self) -> LineDependency {
         match self {
             Self::IssueCard(_) => LineDependency::WaitsForLine(ProductLine::UsaCard),
@@ -77,8 +77,8 @@ impl Job {
         }
     }
 
-    /// Whether it waits for a provider that may be closed for a while: then it is tried again soon after that has ended, however
-    /// long it would wait otherwise.
+    /// Whether it waits for a provider that may be closed for a while. It is then retried soon after the provider
+    /// opens, however long its delay is.
     pub const fn waits_for_provider(&self) -> bool {
         match self.line_dependency() {
             LineDependency::WaitsForLine(_) | LineDependency::WaitsForRail => true,

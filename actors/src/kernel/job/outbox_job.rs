@@ -1,4 +1,4 @@
-//! An effect as it is kept: work, and how often it was tried.
+//! A job as it is stored: the task and its attempts.
 
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
@@ -8,24 +8,24 @@ use crate::id::{JobId, RequestId};
 use crate::kernel::table;
 use crate::port::Timestamp;
 
-/// Work with its history.
+/// A task with its history of attempts.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OutboxJob {
-    /// Its name; towards a provider, the idempotency key.
+    /// Id of the job; also the idempotency key at a provider.
     pub id: JobId,
-    /// What.
+    /// Task of the job.
     pub job: Job,
-    /// The request it goes back to, for logs.
+    /// Request that caused it, for logs.
     pub request_id: RequestId,
-    /// Since when.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Failed tries so far.
+    /// Failed attempts so far.
     pub attempts: u32,
-    /// Not before this.
+    /// Earliest time of the next attempt.
     pub next_attempt_at: Timestamp,
-    /// What the last try said.
+    /// Error message of the last attempt.
     pub last_error: Option<String>,
-    /// Tried often enough: it waits for an operator.
+    /// All attempts failed: it waits for an operator.
     pub dead_lettered: bool,
 }
 
@@ -34,12 +34,12 @@ impl Stored for OutboxJob {
 }
 
 impl OutboxJob {
-    /// Due at `due`, and no older than that.
+    /// A job that is due at `due` and was created then.
     pub(crate) const fn new(id: JobId, job: Job, due: Timestamp) -> Self {
         Self {
             id,
             job,
-            // The shell knows: it fills this in when it commits.
+            // The entity actor sets it when it commits.
             request_id: RequestId::NONE,
             created_at: due,
             attempts: 0,

@@ -1,26 +1,26 @@
-//! Which work moves money out of the house.
+//! Jobs that move money out of the service.
 
 use super::Job;
 use crate::id::{BankTransferId, PayoutId, TopUpId, WalletPaymentId, WithdrawalId};
 
-/// What money leaves for: all of it passes one gate, which asks of each whose it is and what still may leave for it.
+/// Purpose of outgoing money. All of it passes one gate, which checks the account and the payment behind each purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutgoingPurpose {
-    /// Out of the treasury, for a withdrawal.
+    /// From the treasury, for a withdrawal.
     Withdrawal(WithdrawalId),
-    /// Out of the treasury, for a top-up: over the bridge, or to its address.
+    /// From the treasury, for a top-up: over the bridge, or to its address.
     TopUp(TopUpId),
-    /// Out of a managed wallet.
+    /// From an agent wallet.
     WalletPayment(WalletPaymentId),
-    /// By a rail.
+    /// By a payout rail.
     Payout(PayoutId),
     /// By the bank, if it goes to the account there.
     BankTransfer(BankTransferId),
 }
 
 impl Job {
-    /// What money leaves for when this is done. `None` is work by which none leaves: it is decided, asked after, told or
-    /// given back, or what was paid for is delivered. A mint brings on what has left with its burn.
+    /// Purpose of the money that this job moves out. `None` for jobs that move none: they decide, poll, notify or
+    /// credit, or deliver what was paid. A mint only continues a burn whose money has already left.
     pub const fn outgoing_purpose(&self) -> Option<OutgoingPurpose> {
         match self {
             Self::SendWithdrawal(id) => Some(OutgoingPurpose::Withdrawal(*id)),

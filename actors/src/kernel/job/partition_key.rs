@@ -1,9 +1,9 @@
-//! Which work goes one behind the other.
+//! Partition of each job type.
 
 use super::Job;
 
 impl Job {
-    /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.
+    /// Partition with its own concurrency limit, so that a slow dependency does not delay other jobs.
     pub const fn partition_key(&self) -> Option<u128> {
         match self {
             Self::DeliverWebhook { endpoint, .. } => Some(endpoint.0),

@@ -1,9 +1,9 @@
-//! What work is about.
+//! Subject of each job type.
 
 use super::Job;
 
 impl Job {
-    /// What it is about, for the operator's list.
+    /// Id of the job's subject, for the operator API.
     pub fn subject(&self) -> String {
         match self {
             Self::SettlePayment(id)

@@ -1,4 +1,4 @@
-//! What deliveries count: tries, those that run, those that failed.
+//! Counters of the outbox: attempts, running attempts, failures.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,39 +9,39 @@ use crate::id::JobId;
 use crate::kernel::job::{Job, OutboxJob};
 use crate::port::{ErrorKind, Timestamp};
 
-/// How a try can fail; `crash` is a panic, or an end that no worker spoke of. What only has to wait is none.
+/// Failure reasons of attempts; `crash` is a panic, or an exit without a report. A deferred job has no failure.
 pub const FAILURE_REASONS: [&str; 4] = ["temporary", "unknown", "permanent", "crash"];
 
-/// Of one kind of work.
+/// Counts of one job type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttemptCounts {
-    /// Being tried now.
+    /// Attempts that are running now.
     pub running: u64,
-    /// Tries since the start.
+    /// Attempts since the start.
     pub attempts: u64,
-    /// Those that failed, in the order of [`FAILURES`].
+    /// Failed attempts, in the order of [`FAILURE_REASONS`].
     pub failures: [u64; FAILURE_REASONS.len()],
 }
 
-/// What the newest try of an effect that is not done came to, where that was nothing good.
+/// Failure of the latest attempt of a pending job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastFailure {
-    /// What was said.
+    /// Error message of the attempt.
     pub error: String,
-    /// When it is tried next.
+    /// Time of the next attempt.
     pub next_at: Timestamp,
 }
 
-/// Of all deliveries of one engine, by [`Work::NAMES`]. Each cell is written by one supervisor.
+/// Counters of one engine, by [`Job::NAMES`]. Each cell is written by one supervisor.
 #[derive(Debug)]
 pub struct AttemptCounters {
     counters: [CounterCells; Job::NAMES.len()],
     last_failures: Mutex<HashMap<JobId, LastFailure>>,
-    /// How many troubles there are: who has none asks for no lock.
+    /// Number of jobs with a failure; while it is zero, no lock is taken.
     failing_jobs: AtomicUsize,
 }
 
-// The standard library has defaults of arrays up to 32.
+// The standard library implements `Default` for arrays up to 32.
 impl Default for AttemptCounters {
     fn default() -> Self {
         Self {
@@ -57,29 +57,29 @@ struct CounterCells {
     running: AtomicU64,
     attempts: AtomicU64,
     failures: [AtomicU64; FAILURE_REASONS.len()],
-    /// How often what waits was woken. A count and no time: a clock that is set back wakes nothing again.
+    /// How often waiting jobs were woken. A counter rather than a time: setting the clock back wakes nothing again.
     wakes: AtomicU64,
 }
 
 impl AttemptCounters {
-    /// What waits for a later try of such work waits no longer: what it needs is there again.
+    /// Wakes waiting jobs of this type: their dependency is available again.
     pub(crate) fn wake(&self, work: usize) {
         self.counters[work].wakes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often such work was woken so far.
+    /// How often jobs of this type were woken so far.
     pub(super) fn wakes(&self, work: &Job) -> u64 {
         self.counters[work.index()].wakes.load(Ordering::Relaxed)
     }
 
-    /// The newest try did not end the effect and something is wrong.
+    /// The latest attempt did not complete the job and failed.
     pub(super) fn last_failure(&self, effect: &OutboxJob, error: String, next_at: Timestamp) {
         let mut troubles = self.last_failures.lock();
         troubles.insert(effect.id, LastFailure { error, next_at });
         self.failing_jobs.store(troubles.len(), Ordering::Relaxed);
     }
 
-    /// Nothing is wrong with it any more, or nobody tries it any more.
+    /// The job's failure is over, or it is no longer attempted.
     pub(super) fn clear_last_failure(&self, effect: JobId) {
         if self.failing_jobs.load(Ordering::Relaxed) == 0 {
             return;
@@ -89,7 +89,7 @@ impl AttemptCounters {
         self.failing_jobs.store(troubles.len(), Ordering::Relaxed);
     }
 
-    /// What is wrong with an effect.
+    /// Failure of a job, if there is one.
     pub fn record_last_failure(&self, effect: JobId) -> Option<LastFailure> {
         match self.failing_jobs.load(Ordering::Relaxed) {
             0 => None,
@@ -118,7 +118,7 @@ impl AttemptCounters {
         self.counters[work.index()].failures[place].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// In the order of [`Work::NAMES`].
+    /// Counts in the order of [`Job::NAMES`].
     pub fn read(&self) -> [AttemptCounts; Job::NAMES.len()] {
         self.counters.each_ref().map(|cells| AttemptCounts {
             running: cells.running.load(Ordering::Relaxed),

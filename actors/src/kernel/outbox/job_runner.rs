@@ -1,4 +1,4 @@
-//! The actor that runs one effect after the other.
+//! The actor that runs one job after the other.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{JobHandler, RetryReason, SupervisorMsg};
 use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
 use crate::kernel::{request_context, table};
 
-/// Runs effects, one after the other, until one fails.
+/// Runs jobs, one after the other, until an attempt fails.
 pub(super) struct JobRunner {
     pub(super) handler: Arc<dyn JobHandler>,
     pub(super) store: Arc<dyn Store>,
@@ -33,7 +33,7 @@ impl Actor for JobRunner {
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
         let (id, request, work) = (effect.id, effect.request_id, effect.job.name());
-        // Off by default, and then free: the lines that matter by default name effect and request themselves.
+        // Off by default, and then free: the default log lines name job and request themselves.
         let span = tracing::debug_span!("delivery", effect = %id, %request, work);
         let end = match request_context::with_request(request, self.handler.handle(&effect))
             .instrument(span)
@@ -68,7 +68,7 @@ impl Actor for JobRunner {
 }
 
 impl JobRunner {
-    /// A worker that reports success and leaves the row would lose the effect until the next start.
+    /// A job handler that reports success without deleting the row would lose the job until the next start.
     async fn check_ended(&self, effect: &OutboxJob) -> Result<(), ActorProcessingErr> {
         let row = self.store.read(&table::outbox_job(effect.id)).await?;
         let open: Option<OutboxJob> = row.map(|row| codec::decode(&row.value)).transpose()?;

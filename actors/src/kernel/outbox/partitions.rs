@@ -1,5 +1,6 @@
-//! Lanes: of work that has one, only a few tries run at once, the others wait behind them, and none of them takes a place
-//! that work of another lane needs. What waits in memory is bounded too: beyond it a row waits instead.
+//! Partition queues: jobs of one partition have a limit on concurrent attempts and wait in order behind it. They take
+//! no permit that jobs of another partition need. The number of waiting jobs in memory is limited too: beyond it, the
+//! row waits instead.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,14 +11,14 @@ use super::{OutboxSupervisor, SupervisorMsg};
 use crate::kernel::job::OutboxJob;
 use crate::kernel::table;
 
-/// Tries of one lane at once.
+/// Concurrent attempts of one partition.
 const MAX_RUNNING: usize = 8;
-/// Effects of one lane that wait in memory.
+/// Jobs of one partition that wait in memory.
 const MAX_WAITING: usize = 1_000;
-/// Effects of all lanes that wait in memory, beyond which each lane has [`WAITING_FEW`].
+/// Jobs of all partitions that wait in memory, beyond which each partition is limited to [`MIN_WAITING_SHARE`].
 const MAX_WAITING_TOTAL: usize = 20_000;
 const MIN_WAITING_SHARE: usize = 16;
-/// How long a row waits instead, in milliseconds; up to as long again is added.
+/// How long a row waits instead, in milliseconds; a jitter of up to the same time is added.
 const RESCHEDULE_MS: u64 = 30_000;
 
 #[derive(Default)]
@@ -26,20 +27,20 @@ struct PartitionQueue {
     waiting: VecDeque<OutboxJob>,
 }
 
-/// The lanes of one supervisor.
+/// Partition queues of one supervisor.
 #[derive(Default)]
 pub(super) struct PartitionQueues {
     queues: HashMap<u128, PartitionQueue>,
     waiting: usize,
 }
 
-/// What becomes of an effect that is due.
+/// Whether a due job may run now.
 pub(super) enum QueueDecision {
-    /// It may run.
+    /// It may run now.
     Run(OutboxJob),
-    /// It runs when one before it has ended.
+    /// It runs when an earlier one has ended.
     Queued,
-    /// Too many wait already.
+    /// The limit of waiting jobs is reached.
     Full(OutboxJob),
 }
 
@@ -65,7 +66,7 @@ impl PartitionQueues {
         QueueDecision::Queued
     }
 
-    /// A try has ended; what may run in its place.
+    /// An attempt ended; returns the job that may run next.
     pub(super) fn release(&mut self, effect: &OutboxJob) -> Option<OutboxJob> {
         let name = effect.job.partition_key()?;
         let lane = self.queues.get_mut(&name)?;
@@ -82,7 +83,7 @@ impl PartitionQueues {
 }
 
 impl OutboxSupervisor {
-    /// Lets a row wait in an effect's place: it comes due again like any other timer.
+    /// Makes a job wait as a row: it is due again like any scheduled job.
     pub(super) fn reschedule(&self, myself: ActorRef<SupervisorMsg>, mut effect: OutboxJob) {
         let jitter = (self.deps.entropy.random() % u128::from(RESCHEDULE_MS)) as u64;
         effect.next_attempt_at = self.deps.clock.now().plus_ms(RESCHEDULE_MS + jitter);
@@ -131,8 +132,8 @@ mod tests {
         matches!(entry, QueueDecision::Run(_))
     }
 
-    // Aim: a lane runs a few and lets some wait, in order; another is not kept waiting by it, and nothing is left of one
-    // that has ended.
+    // Checks: a partition runs a few jobs and queues others in order; another partition is not delayed, and no state of
+    // a finished one remains.
     #[test]
     fn a_lane_runs_a_few_and_keeps_no_other_waiting() {
         let (mut lanes, all) = (PartitionQueues::default(), (MAX_RUNNING + MAX_WAITING) as u128);
@@ -151,7 +152,7 @@ mod tests {
         assert!(lanes.queues.is_empty() && lanes.waiting == 0);
     }
 
-    // Aim: however many lanes there are, what waits in memory is bounded.
+    // Checks: with any number of partitions, the number of jobs that wait in memory is limited.
     #[test]
     fn what_waits_in_memory_is_bounded() {
         let mut lanes = PartitionQueues::default();

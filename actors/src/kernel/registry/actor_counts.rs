@@ -1,23 +1,23 @@
-//! How the actors of a family stand, for whoever looks at the tree.
+//! Actor counts of a registry, for the supervision tree's display.
 
 use ractor::ActorId;
 
 use super::{ActorSlot, EntityRegistry};
 use crate::kernel::Entity;
 
-/// Actors of one kind, counted.
+/// Actor counts of one entity kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActorCounts {
     /// Entities with an actor.
     pub active: usize,
-    /// Entities that are being loaded, or put to rest.
+    /// Entities that are being loaded or passivated.
     pub in_transition: usize,
-    /// Messages that wait for those.
+    /// Messages that wait for those entities.
     pub queued: usize,
 }
 
 impl<E: Entity> EntityRegistry<E> {
-    /// How the actors stand.
+    /// Current actor counts.
     pub fn actor_counts(&self) -> ActorCounts {
         let mut places = ActorCounts::default();
         for slot in &self.core.slots {
@@ -33,7 +33,7 @@ impl<E: Entity> EntityRegistry<E> {
         places
     }
 
-    /// Who supervises them.
+    /// Id of the supervisor.
     pub(crate) fn supervisor(&self) -> ActorId {
         self.core.supervisor.get_id()
     }

@@ -1,4 +1,4 @@
-//! What every family stands on.
+//! Dependencies of every registry.
 
 use std::sync::Arc;
 
@@ -8,39 +8,39 @@ use tokio::runtime::Handle;
 use crate::kernel::OutboxJob;
 use crate::port::{Clock, Entropy};
 
-/// Starts effects that have become durable.
+/// Starts jobs that have become durable.
 pub trait JobStarter: Send + Sync {
     /// Must not block; called on the committing thread.
     fn start(&self, effect: OutboxJob);
 }
 
-/// What every family is built from.
+/// Shared dependencies of the registries.
 #[derive(Clone)]
 pub struct EntityDeps {
-    /// Where entities live.
+    /// Store of the entities.
     pub store: Arc<dyn Store>,
-    /// Time.
+    /// Source of the time.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
+    /// Source of ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Where effects go.
+    /// Receiver of new jobs.
     pub job_starter: Arc<dyn JobStarter>,
-    /// Where activations run.
+    /// Runtime for activations.
     pub runtime: Handle,
-    /// Limits.
+    /// Limits on active entities and restarts.
     pub limits: ActivationLimits,
 }
 
-/// How long and how many.
+/// Limits on active entities and restarts.
 #[derive(Clone, Copy, Debug)]
 pub struct ActivationLimits {
-    /// Resident entities of one family, at most; above it the longest idle are passivated first.
+    /// Maximum number of active entities of one kind; above it the longest idle are passivated first.
     pub max_active: usize,
     /// Idle time before passivation, in milliseconds.
     pub passivate_after_ms: u64,
-    /// First pause before an actor that died is started again, in milliseconds; doubles each time.
+    /// First delay before a crashed actor is restarted, in milliseconds; doubles each time.
     pub restart_ms: u64,
-    /// Longest such pause, in milliseconds.
+    /// Longest such delay, in milliseconds.
     pub restart_max_ms: u64,
     /// Failed loads before an entity is quarantined.
     pub quarantine_after: u32,

@@ -1,4 +1,4 @@
-//! The supervisor of one family.
+//! The supervisor of one registry.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,16 +7,16 @@ use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use super::RegistryCore;
 use crate::kernel::entity::Entity;
 
-/// The supervisor of a family's shells: its act is the restart.
+/// Supervisor of a registry's entity actors: it restarts those that crash.
 pub(super) struct EntitySupervisor<E: Entity>(std::marker::PhantomData<fn() -> E>);
 
-/// Whom a guardian watches over. Set once, when the family is complete.
+/// Registry of the supervisor. Set once, when the registry is complete.
 pub(super) type SupervisedRegistry<E> = Arc<OnceLock<Arc<RegistryCore<E>>>>;
 
 impl<E: Entity> EntitySupervisor<E> {
     pub(super) async fn spawn(root: ActorCell, ward: SupervisedRegistry<E>) -> Result<ActorCell, ractor::SpawnErr> {
         let name = format!("{}s", E::KIND.name());
-        // The name is for people; two engines in one process (tests) may both want it.
+        // The name is only for display; two engines in one process (tests) may both use it.
         tracing::debug!(name, "a family starts");
         let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), ward, root).await?;
         Ok(actor.get_cell())
@@ -36,7 +36,7 @@ impl<E: Entity> Actor for EntitySupervisor<E> {
         Ok(ward)
     }
 
-    /// ractor's default stops the supervisor when a child ends; this one outlives them all.
+    /// ractor's default stops the supervisor when a child ends; this one outlives its children.
     async fn handle_supervisor_evt(
         &self,
         _: ActorRef<()>,

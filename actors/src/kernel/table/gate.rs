@@ -5,22 +5,23 @@ use purser_storage::RowKey;
 use super::{GATE, key};
 use crate::id::{OutgoingTransferId, PaymentId, Wallet};
 
-/// Present while the account is frozen: what signs for it is a batch that holds only without this row.
+/// Present while the account is frozen: every signing batch has the absence of this row as a condition.
 pub fn frozen(wallet: &Wallet) -> RowKey {
     key(&[&[GATE, b'a'], &wallet.key()])
 }
 
-/// Prefix of all accounts that are frozen.
+/// Prefix of all frozen accounts.
 pub fn all_frozen() -> RowKey {
     key(&[&[GATE, b'a']])
 }
 
-/// Present as long as the payment has settled and is not final: for ever, if its chain has taken it back before it was.
+/// Present while the payment is settled and not final; permanently if it was reorged before it was final.
 pub fn pending_finality(payment: PaymentId) -> RowKey {
     key(&[&[GATE, b'u'], &payment.0.to_be_bytes()])
 }
 
-/// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
+/// An agent wallet's transfer that a restored store attributed to a wallet payment; it belongs to no other. The value
+/// is the wallet payment.
 pub fn recognised_transfer(id: OutgoingTransferId) -> RowKey {
     key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }

@@ -42,7 +42,7 @@ fn listed(status: &str, message: &BurnMessage) -> Value {
     })
 }
 
-/// A server that gives these responses in turn (status line, further headers, body), and the request lines it got.
+/// A server that gives these responses in turn (status line, further headers, body), and the request lines it received.
 async fn serve(responses: Vec<(&'static str, &'static str, String)>) -> (Iris, Arc<Mutex<Vec<String>>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/prefix/", listener.local_addr().unwrap());

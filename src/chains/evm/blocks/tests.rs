@@ -90,7 +90,7 @@ fn blocks_are_read_one_after_the_other() {
         follower.next(&blocks[1].header),
         Some(NextBlock::Hash(blocks[1].header.hash))
     );
-    // An endpoint that is behind, and the tip itself.
+    // A lagging endpoint, and the tip itself.
     assert_eq!(follower.next(&genesis()), None);
     assert_eq!(follower.next(&blocks[0].header), None);
     assert_eq!(follower.offer(blocks[0].clone()), Ok(None));
@@ -121,7 +121,7 @@ fn reorganization_of_every_depth() {
             let mut expected = headers(&old[80 - depth..]);
             expected.reverse();
             assert_eq!(removed, expected);
-            // With a head that is far above, reading starts one above the old tip.
+            // With a much higher head, reading starts one above the old tip.
             assert_eq!(added, new[..depth + higher.min(1)]);
             while read(&mut follower, &new).unwrap().is_some() {}
             assert_eq!(follower.tip(), Some(&new.last().unwrap().header));
@@ -139,7 +139,7 @@ fn lower_branch_waits_until_it_is_as_high() {
         assert_eq!(follower.offer(new[length - 1].clone()), Ok(None));
         assert_eq!(follower.tip(), Some(&old[9].header));
     }
-    // Not even one that is complete.
+    // Not even a complete one.
     for _ in 0..2 {
         assert_eq!(follower.offer(child(&old[7].header, 3)), Ok(None));
     }
@@ -161,13 +161,13 @@ fn branch_that_changes_while_it_is_read_starts_again() {
         follower.next(&third[7].header),
         Some(NextBlock::Hash(second[4].header.hash))
     );
-    // The endpoint does not know it any more.
+    // The endpoint does not have it any more.
     follower.abandon_branch();
     let Ok(Some(Change::Reorganized { removed, .. })) = read(&mut follower, &third) else {
         panic!()
     };
     assert_eq!(removed.len(), 7);
-    // A block that is not what was asked for discards the branch, too.
+    // A block other than the requested one also discards the branch.
     let mut follower = self::follower(&old);
     assert_eq!(follower.offer(second[5].clone()), Ok(None));
     assert_eq!(follower.offer(third[7].clone()), Ok(None));
@@ -190,7 +190,7 @@ fn finalized_blocks_are_never_replaced() {
         read(&mut follower, &new),
         Ok(Some(Change::Reorganized { .. }))
     ));
-    // The safe block was replaced, the finalized one is what remains safe.
+    // The safe block was replaced; only the finalized one is still safe.
     assert_eq!(follower.final_header(Finality::Safe), Some(old[4].header));
 }
 
@@ -256,7 +256,7 @@ fn stored_headers_resume_the_follower() {
     assert_eq!(follower.offer(malformed), Err(FollowError::Malformed { number: 202 }));
 }
 
-// Checks: where two endpoints are needed, nothing is final above the height that was cross-checked; a reorganisation takes it back.
+// Checks: if two endpoints are needed, nothing above the cross-checked height is final. A reorg lowers that height.
 #[test]
 fn only_what_was_cross_checked_is_final() {
     let blocks = chain(genesis(), 0, 10);
@@ -299,7 +299,7 @@ fn only_what_was_cross_checked_is_final() {
     assert!(!follower.is_final(108, Finality::Confirmed));
 }
 
-// Checks: of a block that is known the time is taken from what is said of the same hash, height and parent, and nothing of another one.
+// Checks: the time of a known block is updated only from a header with the same hash, height and parent.
 #[test]
 fn the_time_of_a_known_block_is_corrected() {
     let blocks = chain(genesis(), 0, 4);

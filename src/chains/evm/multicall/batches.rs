@@ -1,20 +1,20 @@
-//! Which payments share a transaction. Pure.
+//! Divides payments into transactions. No I/O.
 
 use std::collections::BTreeSet;
 
 use super::{MAX_CALLS, MAX_GAS};
 
-/// Gas of settlements. Measured with USDC's proxy on Base: 61,105 to 90,053 alone; in batches 39,000 to 49,000 a call with
-/// a token without proxy.
+/// Gas limits of settlements. Measured with USDC's proxy on Base: 61,105 to 90,053 for a single payment. In batches:
+/// 39,000 to 49,000 per call, with a token without proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GasSettings {
-    /// One call of a batch, its calldata included. Default 75,000.
+    /// One call of a batch, including its calldata. Default 75,000.
     pub call: u64,
-    /// A batch apart from its calls. Default 60,000.
+    /// A batch without its calls. Default 60,000.
     pub overhead: u64,
-    /// A payment of a payer without code, alone. Default 150,000.
+    /// A single payment of a payer without code. Default 150,000.
     pub single: u64,
-    /// A payment of a smart account, alone: more is declined. Default 1,000,000.
+    /// A single payment of a smart account. A payment that needs more is declined. Default 1,000,000.
     pub smart_account: u64,
     /// Highest gas limit of one transaction. Default and maximum 16,000,000.
     pub transaction: u64,
@@ -33,7 +33,7 @@ impl Default for GasSettings {
 }
 
 impl GasSettings {
-    /// Most payments in one batch; at least 1.
+    /// Maximum number of payments in one batch; at least 1.
     pub fn max_calls(&self) -> usize {
         let gas = self.transaction.min(MAX_GAS).saturating_sub(self.overhead);
         let calls = gas.checked_div(self.call).unwrap_or(u64::MAX);
@@ -51,7 +51,7 @@ impl GasSettings {
 /// A payment that waits for a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate<P> {
-    /// Its name.
+    /// Identifies the payment.
     pub payment: P,
     /// Whether the payer's address has code now (ERC-1271, or a delegation of EIP-7702).
     pub has_code: bool,
@@ -60,33 +60,34 @@ pub struct Candidate<P> {
 /// How often the payments of a group have failed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Not yet.
+    /// They have not failed yet.
     First,
-    /// Once: those with code have been separated from the rest.
+    /// Once: payers with code have been separated from the rest.
     Separated,
-    /// More than once: halved each time.
+    /// More than once: the group is halved each time.
     Halved,
 }
 
 /// Payments of one transaction: one goes directly to the token, several through Multicall3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group<P> {
-    /// At least one.
+    /// The payments, at least one.
     pub payments: Vec<P>,
-    /// See [`Stage`].
+    /// How often they have failed together.
     pub stage: Stage,
-    /// Of the transaction.
+    /// Gas limit of the transaction.
     pub gas_limit: u64,
 }
 
-/// Divides what waits into transactions, in the order of arrival. A payer with code never shares one: a contract that uses
-/// up the gas would take the whole batch with it.
+/// Divides waiting payments into transactions, in the order of arrival. A payer with code never shares one: a contract
+/// that uses up the gas would make the whole batch fail.
 pub fn plan<P: Copy>(candidates: &[Candidate<P>], gas: &GasSettings) -> Vec<Group<P>> {
     divide(candidates, gas, Stage::First)
 }
 
-/// What becomes of a group whose transaction failed as a whole. First the payers who have code by now (`has_code`) go alone
-/// and the rest together; if none has, or that failed too, halves. Empty if a sole payment failed: that failure is its own.
+/// Divides a group whose transaction failed as a whole. First, payers that now have code (`has_code`) go alone and the
+/// rest together. If none has code, or that failed too, the group is halved. Empty after a single payment: it caused
+/// the failure itself.
 pub fn after_failure<P: Copy + Ord>(failed: &Group<P>, has_code: &BTreeSet<P>, gas: &GasSettings) -> Vec<Group<P>> {
     if failed.payments.len() <= 1 {
         return Vec::new();
@@ -108,7 +109,7 @@ pub fn after_failure<P: Copy + Ord>(failed: &Group<P>, has_code: &BTreeSet<P>, g
     groups
 }
 
-// Batches first: what goes alone does not delay the many.
+// Batches come first: single payments do not delay them.
 fn divide<P: Copy>(candidates: &[Candidate<P>], gas: &GasSettings, stage: Stage) -> Vec<Group<P>> {
     let (alone, together): (Vec<&Candidate<P>>, Vec<_>) = candidates.iter().partition(|candidate| candidate.has_code);
     let payments: Vec<P> = together.iter().map(|candidate| candidate.payment).collect();

@@ -151,7 +151,7 @@ fn failed_batch_is_separated_then_halved() {
             vec![2],
             vec![(vec![1, 3, 4], Separated), (vec![2], Separated)],
         ),
-        // The same batch once more would fail once more.
+        // The same batch would fail again.
         (
             group(&[1, 2, 3], First),
             vec![],
@@ -185,7 +185,7 @@ fn failed_batch_is_separated_then_halved() {
     }
 }
 
-// Checks: one payer who delegates to a contract after the simulation costs the others two further transactions.
+// Checks: a payer who delegates to a contract after the simulation costs the others two further transactions.
 #[test]
 fn others_settle_within_two_transactions_beside_one_hostile_payer() {
     let gas = GasSettings::default();
@@ -224,7 +224,7 @@ fn every_honest_payment_settles_for_every_seed() {
             let expected = if hostile[payment] { (0, 1) } else { (1, 0) };
             assert_eq!((settled[payment], declined[payment]), expected, "seed {seed}");
         }
-        // Each hostile payer costs at most the way down from 200 and the siblings on it.
+        // Each hostile payer costs at most the path down from 200 and the siblings on it.
         let bad = hostile.iter().filter(|hostile| **hostile).count();
         assert!(transactions <= 2 + bad * 20, "seed {seed}: {transactions}");
     }

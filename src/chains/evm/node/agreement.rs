@@ -1,4 +1,4 @@
-//! What two endpoints say alike: one alone may be behind, mistaken or dishonest.
+//! Agreement of two endpoints: a single one may lag, be mistaken or dishonest.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use super::{Address, B256, BlockLogs, BlockTag, LogFilter, Node, NodeError};
 use crate::evm::blocks::Header;
 
-/// What each endpoint answered where no two gave the same, for the operator.
+/// Each endpoint's response if no two agree, for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement(Vec<(String, String)>);
 
@@ -40,8 +40,8 @@ fn describe_block(answer: &Result<Option<BlockLogs>, NodeError>) -> String {
 }
 
 impl Node {
-    /// A block with the logs that one of the filters admits, if two endpoints give the same. Asks all at once and returns with
-    /// the second of two.
+    /// A block with the logs that one of the filters admits, if two endpoints give the same. Queries all endpoints at
+    /// once and returns as soon as two agree.
     ///
     /// # Errors
     /// [`Disagreement`].
@@ -62,10 +62,10 @@ impl Node {
         Err(Disagreement(answers.into_iter().map(of_each).collect()))
     }
 
-    /// The block of this height as two endpoints have it, or the only one; `None` if they do not have one.
+    /// The block of this height on which two endpoints agree, or of the only endpoint; `None` if they have none.
     ///
     /// # Errors
-    /// [`Disagreement`], also where two say one thing and two another.
+    /// [`Disagreement`], also if two pairs of endpoints disagree.
     pub async fn header_by_two(&self, number: u64) -> Result<Option<Header>, Disagreement> {
         let needed = self.pool.len().min(2);
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
@@ -87,7 +87,7 @@ impl Node {
         Err(Disagreement(of_each.collect()))
     }
 
-    /// The endpoints that have another block of this height than ours, while two others have ours.
+    /// The endpoints with a different block of this height than ours, if two others have ours.
     pub async fn diverging_endpoints(&self, number: u64, ours: B256) -> Vec<usize> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
         let answers = join_all(asked).await;
@@ -101,8 +101,8 @@ impl Node {
             .collect()
     }
 
-    /// The endpoints that have another block of this height than two others, which have one block that is not ours. Empty where no
-    /// two have another one than ours.
+    /// The endpoints that differ from two others, which agree on a different block of this height than our block.
+    /// Empty if no two endpoints agree on such a block.
     pub async fn outvoted(&self, number: u64, ours: B256) -> Vec<usize> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
         let headers: Vec<Option<Header>> = join_all(asked)
@@ -124,14 +124,15 @@ impl Node {
         headers.iter().enumerate().filter_map(differs).collect()
     }
 
-    /// Headers that endpoints name for a level of the chain, the highest first, without the very highest: each of them one other
-    /// endpoint at least has reached. Empty while fewer than two have one.
+    /// Headers that endpoints report for a level of the chain, highest first, without the very highest. At least one
+    /// other endpoint has reached each of them. Empty if fewer than two report one.
     pub async fn levels_by_two(&self, level: BlockTag) -> Vec<Header> {
         let claims = self.levels_of_each(level).await.into_iter();
         claims.skip(1).map(|(_, header)| header).collect()
     }
 
-    /// What each endpoint names for a level of the chain, with its host, the highest first. Without those that name none.
+    /// Each endpoint's header for a level of the chain, with its host, highest first. Endpoints without one are
+    /// omitted.
     pub async fn levels_of_each(&self, level: BlockTag) -> Vec<(String, Header)> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, level));
         let answers = join_all(asked).await.into_iter().zip(self.pool.hosts());
@@ -141,10 +142,11 @@ impl Node {
         levels
     }
 
-    /// How many transactions of an address two endpoints have: the second highest count; with one endpoint its own.
+    /// Number of transactions of an address on which two endpoints agree: the second highest count; with one endpoint
+    /// its own.
     ///
     /// # Errors
-    /// See [`NodeError`]: where there are two, fewer than two have answered.
+    /// See [`NodeError`]: of two or more endpoints, fewer than two have responded.
     pub async fn count_by_two(&self, address: Address, tag: BlockTag) -> Result<u64, NodeError> {
         if self.pool.len() < 2 {
             return self.transaction_count(address, tag).await;

@@ -1,4 +1,4 @@
-//! Blocks with their logs, from any endpoint or from a certain one.
+//! Blocks with their logs, from any endpoint or from a specific one.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn calls(hash: B256, filters: &[LogFilter]) -> Vec<Call> {
     calls
 }
 
-/// What the results of [`calls`] say; `None` if the endpoint does not have the block.
+/// The block in the results of [`calls`]; `None` if the endpoint does not have it.
 fn block_of(results: &[Result<Value, RpcError>], hash: B256) -> Result<Option<BlockLogs>, NodeError> {
     let mut results = results.iter();
     let method = "eth_getBlockByHash";
@@ -58,7 +58,7 @@ impl Node {
         block_of(&results, hash)
     }
 
-    /// The same as one endpoint answers, by its position in the settings; `None` if it does not have the block.
+    /// Like [`Self::block`], from one endpoint by its index in the settings; `None` if it does not have the block.
     ///
     /// # Errors
     /// See [`NodeError`].

@@ -1,4 +1,4 @@
-//! Prices by `eth_feeHistory`.
+//! Fee suggestions from `eth_feeHistory`.
 
 use serde_json::Value;
 
@@ -9,28 +9,28 @@ use crate::evm::tx::Fee;
 /// Bounds of prices, in wei per gas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeePolicy {
-    /// Least priority fee.
+    /// Minimum priority fee.
     pub min_priority_fee: u128,
-    /// Highest priority fee.
+    /// Maximum priority fee.
     pub max_priority_fee: u128,
-    /// Highest `max_fee`.
+    /// Maximum `max_fee`.
     pub max_fee: u128,
 }
 
-/// A price and what it rests on, in wei per gas.
+/// A fee suggestion and the base fee behind it, in wei per gas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeeQuote {
-    /// Within the policy.
+    /// Suggested fees within the policy.
     pub fee: Fee,
-    /// Of the next block. Above `fee.max_fee` nothing lands at present.
+    /// Base fee of the next block. If it is above `fee.max_fee`, no transaction is currently included.
     pub base_fee: u128,
 }
 
-/// Twice the next base fee, which grows by at most an eighth a block, and the median priority fee of the blocks.
+/// Twice the next base fee, which grows by at most an eighth per block, and the median priority fee of the blocks.
 pub(super) fn quote(history: &Value, policy: FeePolicy) -> Option<FeeQuote> {
     let base_fee = parse::u128(history["baseFeePerGas"].as_array()?.last()?)?;
     let mut rewards = Vec::new();
-    // Empty blocks have no rewards, and a chain without any leaves the field out.
+    // Empty blocks have no rewards, and a chain without any omits the field.
     for reward in history["reward"].as_array().into_iter().flatten() {
         rewards.push(parse::u128(reward.get(0)?)?);
     }

@@ -1,4 +1,4 @@
-//! JSON of Ethereum's execution API.
+//! Parsing of JSON from Ethereum's execution API.
 
 use std::str::FromStr;
 
@@ -98,13 +98,13 @@ pub(super) fn header(block: &Value) -> Option<Header> {
     })
 }
 
-/// Logs of whichever blocks, those of removed blocks left out.
+/// Logs of any blocks, without those of removed blocks.
 pub(super) fn any_logs(list: &Value) -> Option<Vec<Log>> {
     let stands = |value: &&Value| !value["removed"].as_bool().unwrap_or(false);
     list.as_array()?.iter().filter(stands).map(log).collect()
 }
 
-/// Logs of this block and no other.
+/// Logs of this block only; `None` if another one occurs.
 pub(super) fn logs(list: &Value, block: B256) -> Option<Vec<Log>> {
     let log = |value: &Value| {
         let log = log(value)?;
@@ -131,7 +131,7 @@ pub(super) fn receipt(value: &Value) -> Option<Receipt> {
     let block_hash = hash(&value["blockHash"])?;
     let gas_used = u64(&value["gasUsed"])?;
     let execution = U256::from(gas_used).checked_mul(u256(&value["effectiveGasPrice"])?)?;
-    // Base reports what it charges for Ethereum's data apart.
+    // Base reports the charge for Ethereum's data separately.
     let l1_fee = match &value["l1Fee"] {
         Value::Null => U256::ZERO,
         fee => u256(fee)?,

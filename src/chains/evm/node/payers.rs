@@ -1,4 +1,4 @@
-//! What many addresses hold of a token and which of them have code, in one call: providers count each call of a batch.
+//! Token balance and code of many addresses in one call: providers count each call of a batch.
 
 use alloy_primitives::{Address, Bytes, U256};
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::{CallError, CallRequest, Node, NodeError, parse, replies};
 use crate::rpc::Call;
 
-/// Addresses of one call.
+/// Maximum number of addresses per call.
 const MAX_ADDRESSES: usize = 200;
-/// Code of a contract that is never created: `eth_call` without a receiver runs it and gives what it returns. Behind it come 32 bytes
-/// for the token and 32 bytes for each address. It replaces the first by the number of the block, and each address by what it holds,
-/// with bit 255 set where EXTCODESIZE is not 0 and bit 254 where the token has answered. A delegation of EIP-7702 counts as the 23
-/// bytes that it is. No result begins with 0xEF, which EIP-3541 forbids.
+/// Code of a contract that is never created: `eth_call` without a recipient runs it and returns its result. It is
+/// followed by 32 bytes for the token and 32 bytes for each address. The code replaces the token by the block number
+/// and each address by its balance. Bit 255 is set if EXTCODESIZE is not 0, bit 254 if the token has responded. An
+/// EIP-7702 delegation counts as its 23 bytes. No result begins with 0xEF, which EIP-3541 forbids.
 const PROGRAM: [u8; 85] = [
     0x60, 85, 0x38, 0x03, // size of what is behind the program
     0x80, 0x60, 85, 0x60, 64, 0x39, // to memory from 64 on
@@ -30,25 +30,25 @@ const PROGRAM: [u8; 85] = [
     0x5b, 0x50, 0x50, 0x50, 0x60, 64, 0xf3, // (78) as many words as there were
 ];
 
-/// What an address holds in the state of one block.
+/// Token balance of an address at one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BalanceAt {
     /// Height of the block.
     pub block: u64,
-    /// In base units of the token, at most 2^64 - 1.
+    /// Balance in base units of the token, at most 2^64 - 1.
     pub atomic: u64,
 }
 
-/// An address as a payer.
+/// State of an address as a payer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayerState {
-    /// A contract, or a delegation of EIP-7702.
+    /// Whether it is a contract or has an EIP-7702 delegation.
     pub has_code: bool,
-    /// `None` by an endpoint that runs no code without a contract.
+    /// `None` if the endpoint does not run code without a contract.
     pub balance: Option<BalanceAt>,
 }
 
-/// A cold account and its balance cost some 10,000, a word that is returned 6,400, the call some 60,000.
+/// A cold account and its balance cost about 10,000 gas, a returned word 6,400, the call about 60,000.
 fn gas(addresses: usize) -> u64 {
     300_000 + 25_000 * u64::try_from(addresses).unwrap_or(u64::MAX / 25_000)
 }
@@ -83,8 +83,9 @@ fn decode(returned: &[u8], addresses: usize) -> Option<Vec<PayerState>> {
 }
 
 impl Node {
-    /// What these addresses hold of a token and whether they have code now, a delegation of EIP-7702 included: one call for 200
-    /// addresses. Of an endpoint that does not run code without a contract only the code is asked for, address by address.
+    /// Token balances of these addresses, and whether they have code now, including an EIP-7702 delegation. One call
+    /// serves 200 addresses. If the endpoint does not run code without a contract, only the code is queried, one
+    /// address at a time.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -103,7 +104,7 @@ impl Node {
         Ok(states)
     }
 
-    /// The same of one address, and what a call returns: two calls in one request to one endpoint.
+    /// The same for one address, plus the result of a call: two calls in one request to one endpoint.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -152,7 +153,7 @@ mod tests {
     use crate::rpc::script::{ScriptTransport, TestClock, ok, result};
     use crate::rpc::{EndpointSettings, EndpointUrl, RpcPool};
 
-    /// Answers every sole `eth_call` so; says of no address that it has code.
+    /// Responds to every single `eth_call` with this value; reports no code for any address.
     fn answering(returned: String) -> (Node, Arc<ScriptTransport>) {
         let transport = Arc::new(ScriptTransport::new(move |_, request| match request.as_array() {
             None => result(request, json!(returned)),
@@ -171,15 +172,15 @@ mod tests {
         format!("{flags:02x}{value:062x}")
     }
 
-    // Checks: one call for 200 addresses; whatever is not one word for the block and one for each address has the code alone asked for.
-    // What the program finds is tested on a node (tests/settlement_base/calls.rs).
+    // Checks: one call serves 200 addresses. If the response is not one word for the block and one per address, only
+    // the code is queried. The program itself is tested on a node (tests/settlement_base/calls.rs).
     #[tokio::test]
     async fn one_call_serves_many_addresses() {
         let (block, plain, code) = (word(0, 77), word(0x40, 5), word(0xc0, 6));
         let many = format!("0x{block}{}", format!("{plain}{code}").repeat(100));
         let held = |atomic| Some(BalanceAt { block: 77, atomic });
         let (unknown, unheld) = ((false, None), (true, None));
-        // Addresses, the answer, requests, the second payer.
+        // Addresses, response, requests, second payer.
         let table = [
             (200, many.clone(), 1, (true, held(6))),
             (400, many, 2, (true, held(6))),

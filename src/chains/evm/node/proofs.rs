@@ -1,4 +1,4 @@
-//! Answers of each endpoint on its own.
+//! Responses of each endpoint on its own.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -8,8 +8,9 @@ use crate::evm::expiry::AuthorizationState;
 use crate::evm::usdc;
 
 impl Node {
-    /// State of an EIP-3009 authorization in each endpoint's own block for this tag, in the order of the settings: two calls
-    /// an endpoint. For [`expiry_proof`](crate::evm::expiry::expiry_proof) the tag is one that is final for us.
+    /// State of an EIP-3009 authorization in each endpoint's own block for this tag, in the order of the settings.
+    /// Makes two calls per endpoint. For [`expiry_proof`](crate::evm::expiry::expiry_proof) the tag must be one that we
+    /// count as final.
     pub async fn authorization_states(
         &self,
         token: Address,
@@ -28,7 +29,7 @@ impl Node {
         join_all(endpoints.map(|endpoint| self.authorization_state(endpoint, &request, tag))).await
     }
 
-    /// How many transactions of an address each endpoint has in its own block for this tag, in the order of the settings.
+    /// Number of transactions of an address in each endpoint's own block for this tag, in the order of the settings.
     pub async fn counts_of_each(&self, address: Address, tag: BlockTag) -> Vec<Result<u64, NodeError>> {
         let method = "eth_getTransactionCount";
         let params = json!([parse::text(address), parse::tag(tag)]);
@@ -40,10 +41,11 @@ impl Node {
         answers.into_iter().map(count).collect()
     }
 
-    /// The block that used or cancelled an authorization as one endpoint lists it, among the blocks from `from` to `to`.
-    /// Endpoints limit how many blocks they look through at once, many to 10,000.
+    /// The block in which an authorization was used or cancelled, according to one endpoint, from `from` to `to`.
+    /// Endpoints limit the number of blocks per search, many to 10,000.
     ///
     /// # Errors
+    /// See [`NodeError`].
     /// See [`NodeError`].
     pub async fn block_of_use(
         &self,
@@ -78,7 +80,7 @@ impl Node {
         let block = self.pool.call_on(endpoint, method, params).await?;
         let header = parse::header(&block).ok_or(NodeError::Malformed { method })?;
         let method = "eth_call";
-        // EIP-1898: in this block and no other.
+        // EIP-1898: only in this block.
         let at = json!({"blockHash": parse::text(header.hash)});
         let params = json!([parse::call(request), at]);
         let returned = self.pool.call_on(endpoint, method, params).await?;

@@ -1,4 +1,4 @@
-//! What nodes mean by their errors. The texts are those of geth, op-geth, reth, Erigon, Nethermind, Besu and anvil.
+//! Interprets the errors of nodes. The texts are those of geth, op-geth, reth, Erigon, Nethermind, Besu and anvil.
 
 use alloy_primitives::B256;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::evm::multicall::revert_reason;
 use crate::evm::nonces::SendReply;
 use crate::rpc::RpcError;
 
-/// Pieces of texts in lower case; the first that is found decides.
+/// Substrings in lower case; the first match decides.
 const REPLIES: [(&str, SendReply); 25] = [
     ("already known", SendReply::AlreadyKnown),
     ("alreadyknown", SendReply::AlreadyKnown),
@@ -37,7 +37,7 @@ const REPLIES: [(&str, SendReply); 25] = [
     ("max priority fee per gas higher than max fee", SendReply::Rejected),
 ];
 
-/// What an answer to `eth_sendRawTransaction` means for the transaction with this hash.
+/// The meaning of an `eth_sendRawTransaction` response for the transaction with this hash.
 pub fn send_reply(result: &Result<Value, RpcError>, hash: B256) -> SendReply {
     match result {
         Ok(value) if parse::hash(value) == Some(hash) => SendReply::Accepted,
@@ -50,7 +50,7 @@ pub fn send_reply(result: &Result<Value, RpcError>, hash: B256) -> SendReply {
     }
 }
 
-/// An execution that ended in the EVM, apart from calls that were not executed.
+/// Distinguishes executions that ended in the EVM from calls that were not executed.
 pub(super) fn call_error(error: RpcError) -> CallError {
     const EXECUTED: [&str; 5] = [
         "revert",

@@ -185,7 +185,7 @@ async fn reverts_differ_from_failed_calls() {
     assert_eq!(returned, Ok(vec![1, 2].into()));
 }
 
-// Checks: header and logs come from one endpoint, and one that lacks the block is passed over.
+// Checks: header and logs come from one endpoint, and one that lacks the block is skipped.
 #[tokio::test]
 async fn block_is_read_from_an_endpoint_that_has_it() {
     let transport = ScriptTransport::new(|host, request| {

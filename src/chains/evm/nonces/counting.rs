@@ -1,27 +1,28 @@
-//! What the chain's counts mean for the nonces of a key, also where they are taken back.
+//! Effects of the chain's transaction counts on the nonces of a key, including counts that are reverted.
 
 use super::super::tx::Fee;
 use super::fee::clamped;
 use super::rows::Status;
 use super::{Action, Alarm, Counts, NonceManager, ReleaseReason};
 
-/// Nonces that are looked after, from the chain's count on. A row above was signed by a count that was wrong, and no transaction
-/// of it can land before all those below are used.
+/// Number of nonces that are tracked, from the chain's count on. A row above was signed with a wrong count. Its
+/// transaction cannot be included before all lower nonces are used.
 pub(super) const REACH: u64 = 1_024;
 
-/// The newest block has fewer transactions than were final before. Endpoints may be behind; or those that agreed were wrong.
+/// The newest block has fewer transactions than were final before. Either endpoints lag, or those that agreed were
+/// wrong.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CountConflict {
     since_ms: u64,
-    /// It has lasted longer than endpoints are behind, and an operator was told.
+    /// The conflict has lasted longer than endpoints lag, and was reported to an operator.
     is_lasting: bool,
-    /// The highest that was read since.
+    /// The highest counts read since the conflict began.
     counts: Counts,
 }
 
 impl<P: Clone + Ord> NonceManager<P> {
-    /// The chain's counts have been read. A later count may be lower: the chain was reorganised. A final count is taken back only
-    /// after the newest block has had fewer transactions for [`super::NonceSettings::doubt_ms`].
+    /// Records the chain's counts. A later count may be lower after a reorg. A final count is only lowered after the
+    /// newest block has had fewer transactions for [`super::NonceSettings::conflict_ms`].
     pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
         let mut actions = self.accept_counts(counts, now_ms);
         let counts = self.counts;
@@ -30,13 +31,13 @@ impl<P: Clone + Ord> NonceManager<P> {
         for nonce in counts.latest..self.next.min(self.reach()) {
             let known = self.entries.contains_key(&nonce) || self.reserved.contains_key(&nonce);
             if !known {
-                // A transaction that is not ours was here and may come again.
+                // An external transaction used this nonce and may be included again.
                 let usable_ms = now_ms.saturating_add(self.settings.gap_ms);
                 self.free.entry(nonce).or_insert(usable_ms);
             }
         }
         for (_, entry) in self.entries.range_mut(counts.latest..) {
-            // Its block was replaced before anyone read it.
+            // Its block was replaced before it was read.
             if matches!(entry.status, Status::Mined { .. }) {
                 entry.unmined();
             }
@@ -46,7 +47,7 @@ impl<P: Clone + Ord> NonceManager<P> {
             let due = entry
                 .looked_up_ms
                 .is_none_or(|at| now_ms >= at.saturating_add(self.settings.resend_ms));
-            // A row is forgotten only after its receipt was found once more with a final block above.
+            // A row is only deleted after its receipt was found again with a final block above.
             if due && (entry.status == Status::Pending || *nonce < counts.finalized) {
                 entry.looked_up_ms = Some(now_ms);
                 actions.push(Action::FindReceipts {
@@ -58,22 +59,22 @@ impl<P: Clone + Ord> NonceManager<P> {
         actions
     }
 
-    /// Whether the chain contradicts the final count: which nonce is next is not known, and none is handed out.
+    /// Whether the chain contradicts the final count: the next nonce is unknown, and none is assigned.
     pub const fn has_count_conflict(&self) -> bool {
         self.count_conflict.is_some()
     }
 
-    /// The same, for longer than endpoints are behind.
+    /// Whether that has lasted for longer than endpoints lag.
     pub fn has_lasting_count_conflict(&self) -> bool {
         self.count_conflict.is_some_and(|doubt| doubt.is_lasting)
     }
 
-    /// Nonces from the chain's count on that have no transaction although a higher one has.
+    /// Number of nonces, from the chain's count on, without a transaction although a higher nonce has one.
     pub fn gaps(&self) -> usize {
         self.free.range(..self.highest()).count()
     }
 
-    /// The first nonce that is not looked after.
+    /// The first nonce that is not tracked.
     pub(super) const fn reach(&self) -> u64 {
         self.counts.latest.saturating_add(REACH)
     }
@@ -83,12 +84,12 @@ impl<P: Clone + Ord> NonceManager<P> {
         reachable.map_or(0, |(nonce, _)| *nonce)
     }
 
-    /// Takes the counts, unless what was final is contradicted.
+    /// Applies the counts, unless they contradict the final count.
     fn accept_counts(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
         let believed = self.counts.finalized;
         if counts.latest >= believed {
             self.count_conflict = None;
-            // What is final stays so, even if an endpoint that is behind answers.
+            // Final counts never go down, even if a lagging endpoint responds.
             let finalized = counts.finalized.max(believed);
             let latest = counts.latest.max(finalized);
             self.counts = Counts { latest, finalized };
@@ -123,7 +124,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         })]
     }
 
-    /// Behind what was handed out: nothing above was ever signed.
+    /// Lowers the next nonce to the first one that was never signed.
     fn lower_next(&mut self) {
         let reach = self.reach();
         let entries = self.entries.range(..reach).next_back().map(|(nonce, _)| *nonce);
@@ -135,8 +136,8 @@ impl<P: Clone + Ord> NonceManager<P> {
         self.free.retain(|nonce, _| *nonce < after);
     }
 
-    /// The payments of rows that are out of reach go by another nonce: should a transaction of such a row land one day, the token has
-    /// each authorization once.
+    /// Assigns other nonces to the payments of rows out of reach. If such a transaction is included later, the token
+    /// still accepts each authorization only once.
     fn release_out_of_reach(&mut self) -> Vec<Action<P>> {
         let reach = self.reach();
         let mut actions = Vec::new();
@@ -157,7 +158,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         actions
     }
 
-    // Unused nonces at the end are handed out again; those below a transaction hold it up.
+    // Unused nonces at the end are assigned again. Unused nonces below a transaction block it and must be filled.
     pub(super) fn fill_gaps(&mut self, fee: Fee, now_ms: u64, actions: &mut Vec<Action<P>>) {
         while let Some(last) = self.next.checked_sub(1)
             && self.free.get(&last).is_some_and(|usable_ms| *usable_ms <= now_ms)
@@ -166,7 +167,7 @@ impl<P: Clone + Ord> NonceManager<P> {
             self.free.remove(&last);
             self.next = last;
         }
-        // No more at a time than a node keeps of one sender.
+        // At most the number of transactions that a node stores for one sender.
         let window = u64::try_from(self.settings.max_in_flight).unwrap_or(u64::MAX);
         let end = self.highest().min(self.counts.latest.saturating_add(window));
         let due = self.free.range(..end);

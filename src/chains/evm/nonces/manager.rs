@@ -1,4 +1,4 @@
-//! See the module above.
+//! The [`NonceManager`]; see the parent module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,29 +10,30 @@ use super::fee::{bumped, replaces};
 use super::rows::{Entry, Status};
 use super::{Action, Alarm, Attempt, Counts, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
 
-/// Forgotten nonces that are remembered.
+/// Maximum number of stored nonces whose rows were deleted.
 const MAX_FORGOTTEN: usize = 1_024;
 
-/// See the module. Times are milliseconds of one clock that never goes back.
+/// Manages the nonces of one key; see the parent module. Times are milliseconds of one clock that never goes back.
 #[derive(Clone, Debug)]
 pub struct NonceManager<P> {
     pub(super) settings: NonceSettings,
     pub(super) counts: Counts,
-    /// Never handed out before.
+    /// The lowest nonce that was never assigned.
     pub(super) next: u64,
     pub(super) entries: BTreeMap<u64, Entry<P>>,
-    /// Handed out and not signed; empty for a filler.
+    /// Assigned and not signed; empty for a filler.
     pub(super) reserved: BTreeMap<u64, Vec<P>>,
-    /// Below `next` and unused, as far as we know from this time on.
+    /// Nonces below `next` that are unused as far as is known, with the time from which they are available.
     pub(super) free: BTreeMap<u64, u64>,
-    /// The newest of those whose rows were forgotten: should the chain not have used them after all, no payment gets them.
+    /// The most recent nonces with deleted rows. If the chain turns out not to have used them, they are still never
+    /// assigned.
     pub(super) forgotten: BTreeSet<u64>,
     /// The chain contradicts the final count.
     pub(super) count_conflict: Option<CountConflict>,
 }
 
 impl<P: Clone + Ord> NonceManager<P> {
-    /// From the durable rows and the chain: `pending` is the count that includes the endpoint's pool.
+    /// Starts from the durable rows and the chain. `pending` is the count that includes the endpoint's pool.
     pub fn start(
         settings: NonceSettings,
         rows: Vec<Row<P>>,
@@ -57,7 +58,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         };
         for nonce in counts.latest..manager.next {
             if !manager.entries.contains_key(&nonce) {
-                // Below the pending count the pool has a transaction that our rows do not know.
+                // Below the pending count, the pool has a transaction that is missing in our rows.
                 let unknown = nonce < pending;
                 let usable_ms = if unknown {
                     now_ms.saturating_add(settings.gap_ms)
@@ -71,10 +72,10 @@ impl<P: Clone + Ord> NonceManager<P> {
         (manager, actions)
     }
 
-    /// Hands out the lowest usable nonce for these payments; none for a transaction that carries no payment.
+    /// Assigns the lowest usable nonce to these payments. An empty list is for a transaction without payments.
     ///
     /// # Errors
-    /// [`NonceError::Full`], [`NonceError::Duplicate`], [`NonceError::Doubtful`].
+    /// [`NonceError::Full`], [`NonceError::Duplicate`], [`NonceError::CountConflict`].
     pub fn reserve(&mut self, payments: Vec<P>, now_ms: u64) -> Result<u64, NonceError> {
         if self.has_count_conflict() {
             return Err(NonceError::CountConflict);
@@ -93,7 +94,7 @@ impl<P: Clone + Ord> NonceManager<P> {
                 nonce
             }
             None => {
-                // One with a row was out of reach so far, and is left to it.
+                // A nonce with a row was out of reach until now and stays with its row.
                 while self.entries.contains_key(&self.next) {
                     self.next = self.next.saturating_add(1);
                 }
@@ -105,7 +106,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         Ok(nonce)
     }
 
-    /// The caller could not sign. The nonce goes to the next reservation, or a filler takes it.
+    /// The caller could not sign. The nonce goes to the next reservation, or a filler uses it.
     pub fn returned(&mut self, nonce: u64, now_ms: u64) {
         if self.reserved.remove(&nonce).is_some() && nonce >= self.counts.latest {
             self.free.insert(nonce, now_ms);
@@ -115,7 +116,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// The caller has signed. It stores the returned row durably and then calls [`NonceManager::stored`].
+    /// Records a signed attempt. The caller persists the returned row and then calls [`NonceManager::stored`].
     ///
     /// # Errors
     /// [`NonceError::Used`]: reserve again. [`NonceError::NotReserved`], [`NonceError::Mismatch`].
@@ -160,7 +161,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         Ok(&entry.row)
     }
 
-    /// The row is durable.
+    /// Records that the row is durable.
     pub fn stored(&mut self, nonce: u64, now_ms: u64) -> Vec<Action<P>> {
         match self.entries.get_mut(&nonce) {
             Some(entry) if !entry.stored => {
@@ -172,7 +173,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// What one endpoint answered to the attempt with this hash.
+    /// Records one endpoint's response to the attempt with this hash.
     pub fn replied(&mut self, nonce: u64, hash: B256, reply: SendReply, now_ms: u64) -> Vec<Action<P>> {
         let Some(entry) = self.entries.get_mut(&nonce) else {
             return Vec::new();
@@ -199,9 +200,10 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// An attempt is in this block of the chain. `unsettled`: which of its payments it did not settle; all of them if it
-    /// reverted. If its block is replaced they may settle by it after all: a second transaction for them then fails by
-    /// EIP-3009's nonce. The row is forgotten if a final block uses the nonce.
+    /// Records that an attempt is in this block of the chain. `unsettled` lists the payments that it did not settle;
+    /// all of them if it reverted. If the block is replaced, they may still settle by this attempt. A second
+    /// transaction for them then fails because of its EIP-3009 nonce. The row is deleted once a final block uses the
+    /// nonce.
     pub fn mined(&mut self, nonce: u64, hash: B256, block: u64, unsettled: &[P]) -> Vec<Action<P>> {
         let Some(entry) = self.entries.get_mut(&nonce) else {
             return Vec::new();
@@ -231,7 +233,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         actions
     }
 
-    /// The blocks from this one on have left the chain.
+    /// Records that the blocks from this one on were removed from the chain.
     pub fn reorganized(&mut self, from_block: u64) {
         for entry in self.entries.values_mut() {
             if matches!(entry.status, Status::Mined { block, .. } if block >= from_block) {
@@ -240,8 +242,8 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// None of the attempts has a receipt, by two endpoints that have the final block of the last counts. Nothing happens
-    /// unless that block uses the nonce.
+    /// Records that no attempt has a receipt, according to two endpoints that have the final block of the last counts.
+    /// Has no effect unless that block uses the nonce.
     pub fn not_found(&mut self, nonce: u64) -> Vec<Action<P>> {
         if nonce >= self.counts.finalized || !self.entries.contains_key(&nonce) {
             return Vec::new();
@@ -254,7 +256,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         actions
     }
 
-    /// What is due. `fee` is the price at which a transaction would land soon.
+    /// The actions that are due. `fee` is the price at which a transaction would be included soon.
     pub fn tick(&mut self, fee: Fee, now_ms: u64) -> Vec<Action<P>> {
         let mut actions = Vec::new();
         let (settings, latest) = (self.settings, self.counts.latest);
@@ -267,8 +269,8 @@ impl<P: Clone + Ord> NonceManager<P> {
         actions
     }
 
-    /// Gives up the payments of a row: a filler takes the nonce, and when that is final they are released. If one of the
-    /// earlier attempts lands instead, they have settled.
+    /// Cancels the payments of a row: a filler uses the nonce, and when that is final the payments are released. If an
+    /// earlier attempt is included instead, they have settled.
     pub fn cancel(&mut self, nonce: u64) -> Vec<Action<P>> {
         match self.entries.get_mut(&nonce) {
             Some(entry) if !entry.row.canceled && !entry.row.released => {
@@ -279,7 +281,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// What is to be durable of a nonce.
+    /// The row of a nonce, to be persisted.
     pub fn row(&self, nonce: u64) -> Option<&Row<P>> {
         self.entries.get(&nonce).map(|entry| &entry.row)
     }
@@ -289,7 +291,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         self.entries.values().map(|entry| &entry.row)
     }
 
-    /// Which attempt of a nonce has landed.
+    /// The attempt of a nonce that was included.
     pub fn mined_attempt(&self, nonce: u64) -> Option<B256> {
         match self.entries.get(&nonce)?.status {
             Status::Mined { hash, .. } => Some(hash),
@@ -297,7 +299,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// Nonces that are in use and have not landed.
+    /// Number of nonces in use whose transaction was not included yet.
     pub fn in_flight(&self) -> usize {
         let reachable = self.entries.range(..self.reach());
         let pending = reachable.filter(|(_, entry)| entry.status == Status::Pending);
@@ -311,7 +313,7 @@ impl<P: Clone + Ord> NonceManager<P> {
             .any(|other| other == payment)
     }
 
-    // Payments that no landed attempt of ours has carried are released for this reason.
+    // Payments that none of our included attempts carried are released for this reason.
     fn forget(&mut self, nonce: u64, reason: ReleaseReason) -> Vec<Action<P>> {
         let Some(entry) = self.entries.remove(&nonce) else {
             return Vec::new();

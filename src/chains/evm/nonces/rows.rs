@@ -1,4 +1,4 @@
-//! A row while the process runs.
+//! In-memory state of a row.
 
 use alloy_primitives::B256;
 
@@ -6,12 +6,12 @@ use super::super::tx::Fee;
 use super::fee::{bumped, clamped, higher};
 use super::{Action, Alarm, Attempt, NonceSettings, Row};
 
-/// Where the nonce is.
+/// Whether an attempt of the nonce was included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// No attempt is known to have landed.
+    /// No attempt is known to be included.
     Pending,
-    /// An attempt has landed in this block.
+    /// An attempt is included in this block.
     Mined { hash: B256, block: u64 },
 }
 
@@ -21,11 +21,11 @@ pub(super) struct Entry<P> {
     pub(super) status: Status,
     /// The newest attempt is durable and may be sent.
     pub(super) stored: bool,
-    /// The caller has been asked to sign the next attempt.
+    /// The caller must sign the next attempt.
     pub(super) signing: bool,
-    /// A node has a dearer transaction: no use in waiting.
+    /// A node has a transaction with a higher price: waiting is useless.
     pub(super) bump_now: bool,
-    /// The operator has been alarmed about the newest attempt.
+    /// An operator was alerted about the newest attempt.
     pub(super) alarmed: bool,
     pub(super) attempted_ms: u64,
     pub(super) sent_ms: Option<u64>,
@@ -57,7 +57,7 @@ impl<P> Entry<P> {
         self.sent_ms = None;
     }
 
-    /// Takes out those payments of the row that are among these.
+    /// Removes the payments of the row that are in `unsettled`, and returns them.
     pub(super) fn release(&mut self, unsettled: &[P]) -> Vec<P>
     where
         P: PartialEq,
@@ -70,7 +70,7 @@ impl<P> Entry<P> {
         released
     }
 
-    /// The block that it was in has left the chain.
+    /// Its block was removed from the chain.
     pub(super) const fn unmined(&mut self) {
         self.status = Status::Pending;
         self.sent_ms = None;
@@ -90,13 +90,13 @@ impl<P> Entry<P> {
         self.row.released || self.row.canceled || self.row.payments.is_empty()
     }
 
-    /// Whether the newest attempt may be sent as it is.
+    /// Whether the newest attempt may be sent.
     pub(super) fn sendable(&self) -> bool {
         let filler = self.row.current().is_some_and(|attempt| attempt.filler);
         self.stored && (filler || !(self.row.released || self.row.canceled))
     }
 
-    /// What is due. `first`: the chain waits for this nonce. `suggested` would land soon.
+    /// The actions that are due. `first`: the chain waits for this nonce. `suggested`: fees for inclusion soon.
     pub(super) fn due(&mut self, first: bool, suggested: Fee, settings: NonceSettings, now_ms: u64) -> Option<Action<P>>
     where
         P: Clone,
@@ -107,7 +107,8 @@ impl<P> Entry<P> {
         let cheap = first || current.max_fee < suggested.max_fee;
         let sendable = self.sendable();
         if self.bump_now || (waited && cheap) || (self.stored && !sendable) {
-            // At the cap a filler goes out at the same price: it lands where the payment's transaction is forgotten.
+            // At the cap a filler is sent at the same price. Nodes that have dropped the payment's transaction accept
+            // it.
             let least = bumped(current, settings.max_fee).or_else(|| (!sendable).then_some(current));
             if let Some(least) = least {
                 let fee = clamped(higher(least, suggested), settings.max_fee);

@@ -44,7 +44,7 @@ fn started() -> NonceManager<u32> {
     manager
 }
 
-// Reserved, signed, stored and sent.
+// Reserves, signs, stores and sends a transaction.
 fn sent(manager: &mut NonceManager<u32>, payment: u32, hash: u8, now_ms: u64) -> u64 {
     let nonce = manager.reserve(vec![payment], now_ms).unwrap();
     manager.signed(nonce, attempt(hash, fee(100)), now_ms).unwrap();
@@ -121,7 +121,7 @@ fn signed_transaction_must_match_its_reservation() {
         signed(&mut manager, 5, attempt(2, fee(200))),
         Err(NonceError::NotReserved)
     );
-    // A foreign transaction was first.
+    // An external transaction was first.
     manager.reserve(vec![2], 0).unwrap();
     manager.counted(counts(7, 5), 0);
     assert_eq!(signed(&mut manager, 6, attempt(2, fee(100))), Err(NonceError::Used));
@@ -147,7 +147,7 @@ fn waiting_transaction_is_sent_again_then_replaced() {
         payments: vec![payment],
     };
     assert_eq!(manager.tick(fee(100), 12_000), [sign(nonce, 113, 12, 1), send(second)]);
-    // While it is being signed nothing else happens to it.
+    // While it is being signed, no other action applies to it.
     assert_eq!(manager.tick(fee(100), 13_000), []);
     let cheap = Fee {
         max_fee: 112,
@@ -160,12 +160,12 @@ fn waiting_transaction_is_sent_again_then_replaced() {
     manager.signed(nonce, attempt(3, fee(120)), 13_000).unwrap();
     assert_eq!(manager.row(nonce).unwrap().attempts.len(), 2);
     assert_eq!(manager.stored(nonce, 13_000), [send(nonce)]);
-    // The market is dearer: both follow it at once.
+    // The market price is higher: both follow it at once.
     let expected = [sign(nonce, 400, 40, 1), sign(second, 400, 40, 2)];
     assert_eq!(manager.tick(fee(400), 25_000), expected);
     manager.returned(nonce, 25_000);
     assert_eq!(manager.tick(fee(400), 25_000), expected[..1]);
-    // Any of the attempts may land.
+    // Any of the attempts may be included.
     assert_eq!(manager.mined(nonce, B256::repeat_byte(1), 9, &[]), []);
     assert_eq!(manager.mined_attempt(nonce), Some(B256::repeat_byte(1)));
 }
@@ -219,7 +219,7 @@ fn replies_decide_what_follows() {
     }
 }
 
-// Checks: after "nonce too low" nothing is given up before the nonce is used in a final block.
+// Checks: after "nonce too low" no payment is released before the nonce is used in a final block.
 #[test]
 fn nonce_used_by_another_transaction_releases_when_final() {
     let mut manager = started();
@@ -265,7 +265,7 @@ fn landed_transaction_is_forgotten_when_final() {
     assert_eq!(manager.mined(5, hash, 80, &[]), [Action::Forget { nonce: 5 }]);
 }
 
-// Checks: a receipt of a block that was replaced before anyone followed it does not end the work on its payments.
+// Checks: the receipt of a block that was replaced before it was followed does not end the processing of its payments.
 #[test]
 fn transaction_of_a_replaced_block_is_sent_again_or_released() {
     let mut manager = started();
@@ -289,7 +289,8 @@ fn transaction_of_a_replaced_block_is_sent_again_or_released() {
     ));
 }
 
-// Checks: a reverted batch releases its payments; if its block leaves the chain, a filler and not the batch takes the nonce.
+// Checks: a reverted batch releases its payments. If its block is removed from the chain, a filler and not the batch
+// uses the nonce.
 #[test]
 fn reverted_transaction_releases_and_never_returns() {
     let mut manager = started();
@@ -326,7 +327,7 @@ fn reverted_transaction_releases_and_never_returns() {
         payments: vec![],
     };
     assert_eq!(reverted.tick(fee(100), 20_000), [fill]);
-    // A part of the batch settled: it stays with the row.
+    // One payment of the batch settled: it stays with the row.
     assert_eq!(manager.mined(5, B256::repeat_byte(1), 80, &[2]), release(vec![2]));
     assert_eq!(manager.row(5).unwrap().payments, [1, 3]);
     assert_eq!(manager.reserve(vec![3], 0), Err(NonceError::Duplicate));
@@ -367,7 +368,7 @@ fn canceled_payments_are_released_when_the_filler_is_final() {
         [Action::FindReceipts { .. }]
     ));
     assert_eq!(manager.mined(5, B256::repeat_byte(2), 80, &[]), expected);
-    // The payment's own transaction was quicker: it has settled.
+    // The payment's own transaction was included first: it has settled.
     late.counted(counts(6, 6), 1);
     assert_eq!(
         late.mined(5, B256::repeat_byte(1), 80, &[]),

@@ -90,7 +90,7 @@ fn signed_transactions_match_viem() {
     }
 }
 
-// Checks: every changed, missing or additional byte is an error or another transaction; none is accepted as the same.
+// Checks: every changed, missing or additional byte is an error or a different transaction.
 #[test]
 fn changed_bytes_never_parse_as_the_same_transaction() {
     for vector in vectors() {

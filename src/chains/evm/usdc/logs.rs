@@ -15,76 +15,77 @@ pub const TOPICS: [B256; 3] = [
 /// A log as a node reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// The contract.
+    /// Address of the contract.
     pub address: Address,
-    /// At most four; the first names the event.
+    /// Topics, at most four; the first one identifies the event.
     pub topics: Vec<B256>,
     /// ABI-encoded fields that are not indexed.
     pub data: Bytes,
-    /// Of the block.
+    /// Height of the block.
     pub block_number: u64,
-    /// Of the block.
+    /// Hash of the block.
     pub block_hash: B256,
     /// Hash of the transaction.
     pub transaction: B256,
-    /// Within the block, from 0.
+    /// Index of the log within the block, from 0.
     pub log_index: u64,
 }
 
-/// Names a movement: the transaction and, within the block, the log.
+/// Identifies a transfer by its transaction and the index of its log within the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferRef {
     /// Hash of the transaction.
     pub transaction: B256,
-    /// Of the `Transfer` or `AuthorizationCanceled` log, within the block, from 0.
+    /// Index within the block of the `Transfer` or `AuthorizationCanceled` log, from 0.
     pub log_index: u64,
 }
 
-/// One movement of USDC.
+/// A transfer of USDC, or the cancellation of an authorization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Movement {
-    /// Its name.
+    /// Reference of the transfer.
     pub reference: TransferRef,
-    /// Block that contains it.
+    /// Height of the block that contains it.
     pub block_number: u64,
-    /// Block that contains it.
+    /// Hash of the block that contains it.
     pub block_hash: B256,
-    /// What it is.
+    /// The reported event.
     pub kind: MovementKind,
 }
 
-/// What USDC reports.
+/// Event reported by USDC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovementKind {
-    /// Tokens moved. A mint comes from the zero address, a burn goes there.
+    /// Tokens moved. A mint comes from the zero address; a burn goes to it.
     Transfer {
-        /// The payer.
+        /// The paying address.
         from: Address,
-        /// The recipient.
+        /// The receiving address.
         to: Address,
-        /// Base units.
+        /// Amount in base units.
         value: U256,
-        /// Nonce of the EIP-3009 authorization that moved them; `None` for any other transfer.
+        /// Nonce of the EIP-3009 authorization; `None` for any other transfer.
         authorization: Option<B256>,
     },
-    /// The payer has cancelled an authorization: it can never settle.
+    /// An authorization was cancelled by its payer: it can never settle.
     Canceled {
-        /// The payer.
+        /// The payer of the authorization.
         authorizer: Address,
-        /// Of the authorization.
+        /// Nonce of the authorization.
         nonce: B256,
     },
 }
 
-/// USDC emits `AuthorizationUsed` right before the `Transfer` that it allows. This one is without.
+/// An `AuthorizationUsed` log without the `Transfer` log that USDC emits right after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("AuthorizationUsed at log {} of {} is not followed by its Transfer", .0.log_index, .0.transaction)]
 pub struct UnpairedAuthorization(pub TransferRef);
 
-/// The movements among the logs of one block, in their order. Logs of other contracts and other events are skipped.
+/// The transfers and cancellations among the logs of one block, in their order. Logs of other contracts and other
+/// events are skipped.
 ///
 /// # Errors
-/// [`UnpairedAuthorization`]: a list that is incomplete. No movement is reported then: a payment would look like a plain
+/// [`UnpairedAuthorization`]: the list is incomplete. No transfer is then returned: a payment would look like a plain
 /// transfer.
 pub fn movements(token: Address, logs: &[Log]) -> Result<Vec<Movement>, UnpairedAuthorization> {
     let mut ordered: Vec<&Log> = logs.iter().filter(|log| log.address == token).collect();

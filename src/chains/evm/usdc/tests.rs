@@ -61,7 +61,7 @@ fn digests_and_signatures_match_viem() {
     }
 }
 
-// Hashes of what viem's `encodeFunctionData` gives.
+// Hashes of the output of viem's `encodeFunctionData`.
 #[test]
 fn calldata_matches_viem() {
     let token = Token::new(8453, USDC, "USD Coin", "2");
@@ -170,7 +170,7 @@ fn transfer_kind(from: Address, value: u64, nonce: Option<u8>) -> MovementKind {
     }
 }
 
-// Checks: two payments and a plain transfer in one transaction are three movements with three names.
+// Checks: two payments and a plain transfer in one transaction are three transfers with different references.
 #[test]
 fn movements_are_named_by_transaction_and_log() {
     let mut block = Block(vec![]);
@@ -193,12 +193,12 @@ fn movements_are_named_by_transaction_and_log() {
         ),
     ];
     assert_eq!(rows(&block.0), expected);
-    // The order of the list does not matter, the index does.
+    // The order of the list does not matter; the index does.
     block.0.reverse();
     assert_eq!(rows(&block.0), expected);
 }
 
-// Checks: events of other contracts, other events and malformed ones are no movements.
+// Checks: events of other contracts, other events and malformed ones are skipped.
 #[test]
 fn foreign_logs_are_skipped() {
     let mut block = Block(vec![]);

@@ -1,4 +1,4 @@
-//! How far endpoints are.
+//! Heights of endpoints.
 
 use super::*;
 
@@ -27,7 +27,7 @@ async fn lagging_endpoint_is_used_last() {
     assert_eq!(h.pool.call("m", json!([])).await, Ok(json!("a.example")));
 }
 
-// Checks: how far an endpoint is behind is not said by what it showed before it failed, or long ago.
+// Checks: the lag of an endpoint is unknown if its height is old or from before a failure.
 #[tokio::test]
 async fn the_lag_of_an_endpoint_that_does_not_answer_is_unknown() {
     let transport = ScriptTransport::in_turn(vec![unreachable(), ok(&json!({"jsonrpc": "2.0", "result": 1}))]);
@@ -47,7 +47,7 @@ async fn the_lag_of_an_endpoint_that_does_not_answer_is_unknown() {
     assert_eq!(lags(), [Some(0), Some(0)]);
 }
 
-// Checks: an endpoint that is behind two others is used last although it goes on.
+// Checks: an endpoint that lags behind two others is used last, even if its height grows.
 #[tokio::test]
 async fn an_endpoint_behind_two_others_is_used_last() {
     let transport = ScriptTransport::new(|host, request| result(request, json!(host)));

@@ -14,7 +14,7 @@ fn row(number: u8, slot: u64) -> Row {
     }
 }
 
-/// An endpoint that lists these transactions (number, slot), oldest first, and has this slot as final.
+/// An endpoint with these transactions (number, slot), oldest first, and this final slot.
 fn listing(finalized_slot: u64, shown: &[(u8, u64)]) -> Listing {
     let entry = |(number, slot): &(u8, u64)| Entry {
         id: [*number; 64],
@@ -40,8 +40,9 @@ fn rows(shown: &[(u8, u64)]) -> Vec<Row> {
 
 const TRUE: [(u8, u64); 4] = [(1, 10), (2, 20), (3, 30), (4, 95)];
 
-// Checks: what two endpoints show decides, whichever place the dishonest or the late one has: nothing is final that one alone lists,
-// nor anything behind what one alone leaves out, and how far the chain is final is the second highest claim.
+// Checks: the agreement of two endpoints decides, in whichever order dishonest or lagging ones are. A transaction
+// listed by one alone is not final, and neither is anything after one that it omits. The final slot is the second
+// highest claim.
 #[test]
 fn what_two_endpoints_show_alike_is_final() {
     let honest = || listing(90, &TRUE);
@@ -60,7 +61,7 @@ fn what_two_endpoints_show_alike_is_final() {
         listing.entries[2].level = Commitment::Confirmed;
         listing
     };
-    // Name, listings, slot, how many of the first are final, how many are disputed.
+    // Name, listings, slot, number of final transactions (from the first), number of disputed ones.
     let table: [(&str, Vec<Listing>, u64, usize, usize); 14] = [
         ("one", vec![honest()], 0, 0, 0),
         ("two alike", vec![honest(), honest()], 90, 3, 0),
@@ -95,8 +96,8 @@ fn finals(changes: &[Change]) -> Vec<Row> {
     finals.collect()
 }
 
-// Checks: an invented transaction is seen and never final, and is removed once two endpoints go on without it; an omitted one is seen
-// by the endpoint that lists it, and final once both do. Nothing behind either is final before.
+// Checks: an invented transaction is seen, never final, and removed once two endpoints continue without it. An omitted
+// one is seen by the endpoint that lists it, and final once both do. Nothing after either is final before.
 #[test]
 fn an_invented_row_is_removed_and_an_omitted_one_is_found() {
     let mut follower = Follower::new(0);
@@ -122,7 +123,7 @@ fn an_invented_row_is_removed_and_an_omitted_one_is_found() {
     assert_eq!((covered, pending), (100, 0));
 }
 
-// Checks: a part ends with a whole slot, and leaves out what stopped it.
+// Checks: a part ends with a whole slot, and excludes the slot that stopped it.
 #[test]
 fn a_part_is_made_of_whole_slots() {
     let shown = [(1, 10), (2, 20), (3, 20), (4, 30)];
@@ -137,8 +138,8 @@ fn a_part_is_made_of_whole_slots() {
     assert_eq!((stopped.slot, stopped.finals), (19, vec![row(1, 10)]));
 }
 
-// Checks: two endpoints of which one invents, omits and lags by chance, walked page by page as the port does: every final row is of
-// the chain, each once and in its slot, and once both are honest all of the chain is final.
+// Checks: two endpoints, of which one randomly invents, omits and lags, are scanned page by page as in the port. Every
+// final row is on the chain, once and in its slot. Once both are honest, the whole chain is final.
 #[test]
 fn no_seed_makes_one_endpoints_lie_final() {
     for seed in 1..=200u64 {
@@ -181,7 +182,7 @@ fn no_seed_makes_one_endpoints_lie_final() {
     }
 }
 
-/// The endpoint's listing as a walk gives it; `None` if the endpoint contradicts what is final.
+/// The endpoint's listing from a scan; `None` if the endpoint contradicts final rows.
 fn scan(follower: &Follower, shown: &Listing) -> Option<Listing> {
     let mut follower = follower.clone();
     let request = follower.start(shown.history).unwrap();

@@ -196,7 +196,7 @@ fn an_endpoint_without_the_known_history_is_not_believed() {
     assert_eq!(Node::new(&[(8, 70)], 110).scan(&mut single), Err(FollowError::Gap));
     assert_eq!(Node::new(&[(8, 5)], 110).scan(&mut single), Err(FollowError::Gap));
     assert!(Node::new(&[(1, 10), (8, 70)], 110).scan(&mut single).is_ok());
-    // An endpoint that is only behind is no contradiction.
+    // An endpoint that only lags does not contradict.
     assert_eq!(Node::new(&chain, 55).scan(&mut follower), Ok(vec![]));
 }
 
@@ -268,8 +268,8 @@ fn the_overlap_is_bounded() {
 
 #[test]
 fn no_seed_skips_or_invents_a_transaction() {
-    // Checks: endpoints that lag, index late, answer in small pages and see forks; a follower that is restarted from its
-    // cursor at any time. The rows that are final equal the chain, each once, and nothing else was ever final.
+    // Checks: endpoints lag, index late, respond in small pages and see forks, and the follower restarts from its
+    // cursor at any time. The final rows equal the chain, each once, and no other row was ever final.
     for seed in 1..=150u64 {
         let mut random = random(seed);
         let mut chain: Vec<(u64, u64)> = Vec::new();
@@ -293,7 +293,7 @@ fn no_seed_skips_or_invents_a_transaction() {
             let confirmed = slot.saturating_sub(random(4) * 10);
             let late = random(10) == 0;
             let visible = chain.iter().filter(|(_, at)| *at <= confirmed);
-            // An index that is late leaves out something of the last slots.
+            // A late index omits some of the last slots.
             let visible: Vec<(u64, u64)> = visible
                 .filter(|(number, at)| !(late && number % 3 == 0 && *at > confirmed.saturating_sub(30)))
                 .copied()
@@ -330,7 +330,7 @@ fn no_seed_skips_or_invents_a_transaction() {
     }
 }
 
-/// Applies changes as the durable rows would take them: no change may contradict what is known.
+/// Applies changes like the durable rows: no change may contradict known rows.
 fn apply(changes: &[Change], known: &mut BTreeMap<Signature, Row>, finals: &mut Vec<Row>, seed: u64) {
     for change in changes {
         match change {

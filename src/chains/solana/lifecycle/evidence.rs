@@ -1,18 +1,18 @@
-//! What endpoints answer about one transaction.
+//! Responses of endpoints about one transaction.
 
 use super::Prepared;
 use crate::solana::status::SignatureStatus;
 
-/// An endpoint's answer to a status query.
+/// An endpoint's response to a status query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusAnswer {
-    /// Slot of the bank that answered.
+    /// Slot of the bank that responded.
     pub context_slot: u64,
-    /// What it knows. Without a search of history `None` proves little: the cache holds about 150 slots.
+    /// The status, if found. Without a search of the history `None` proves little: the cache covers about 150 slots.
     pub found: Option<SignatureStatus>,
 }
 
-/// One endpoint's evidence that it does not know the transaction. The position is read before the status, so that the
+/// One endpoint's evidence that it does not have the transaction. The position is read before the status, so that the
 /// status cannot be older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
@@ -20,15 +20,15 @@ pub struct Absence {
     pub finalized_block_height: u64,
     /// Slot of that block.
     pub finalized_slot: u64,
-    /// First slot of which the endpoint has blocks.
+    /// First slot with blocks at the endpoint.
     pub first_available_slot: u64,
-    /// Slot of the bank that answered the status query, which searched history.
+    /// Slot of the bank that responded to the status query, which searched the history.
     pub context_slot: u64,
 }
 
 impl Absence {
-    /// Whether this is evidence that `prepared` never executed and never can: the endpoint is past the point, the answer
-    /// comes from a node at least that far, and history reaches back far enough.
+    /// Whether this is evidence that `prepared` never executed and never can. The endpoint is past the last valid
+    /// height, the response is at least as new, and the history reaches back far enough.
     pub const fn proves_expiry_of(&self, prepared: &Prepared) -> bool {
         self.finalized_block_height > prepared.last_valid_block_height
             && self.context_slot >= self.finalized_slot
@@ -36,24 +36,24 @@ impl Absence {
     }
 }
 
-/// An endpoint's answer to a search for a transaction in its whole history.
+/// An endpoint's response to a search for a transaction in its whole history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// It knows the transaction.
+    /// The endpoint has the transaction.
     Found {
-        /// Slot of the bank that answered.
+        /// Slot of the bank that responded.
         context_slot: u64,
-        /// What it knows.
+        /// Status of the transaction.
         status: SignatureStatus,
     },
-    /// It does not.
+    /// The endpoint does not have the transaction.
     Absent(Absence),
 }
 
-/// Answers of one endpoint that overtake each other are fewer slots apart: about a minute.
+/// Maximum distance in slots between responses of one endpoint that arrive out of order: about a minute.
 const LATE_SLOTS: u64 = 150;
 
-/// What one endpoint last reported.
+/// Last report of one endpoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
     pub(super) context_slot: u64,
@@ -62,8 +62,8 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Whether an answer of this slot is older than the last one. One that is older by far is none that came late: the last one was
-    /// wrong.
+    /// Whether the last response is newer than this slot. A much older slot does not count as a late response: the last
+    /// response was then wrong.
     pub(super) const fn is_newer_than(&self, context_slot: u64) -> bool {
         context_slot < self.context_slot && self.context_slot - context_slot < LATE_SLOTS
     }
@@ -73,7 +73,8 @@ impl View {
 mod tests {
     use super::*;
 
-    // Checks: an answer that was overtaken is ignored; one that is far behind the last one shows that the last one was wrong.
+    // Checks: a response that arrives out of order is ignored. One that is far behind the last one shows that the last
+    // one was wrong.
     #[test]
     fn a_slot_far_ahead_is_not_believed_for_ever() {
         let view = View {

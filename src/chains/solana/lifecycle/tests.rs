@@ -42,7 +42,7 @@ fn answer(context_slot: u64, found: Option<SignatureStatus>) -> StatusAnswer {
     StatusAnswer { context_slot, found }
 }
 
-/// Evidence of an endpoint at this height; slots run 100 ahead of heights.
+/// Evidence of an endpoint at this height; slot numbers are 100 above heights.
 fn absence(height: u64) -> Absence {
     Absence {
         finalized_block_height: height,
@@ -88,10 +88,10 @@ fn stages_follow_the_best_answer() {
             answer(955, Some(succeeded(951, Commitment::Confirmed))),
             Some((951, Commitment::Confirmed)),
         ),
-        // An endpoint that is behind changes nothing, nor does a cache that has forgotten.
+        // A lagging endpoint and a cache that has forgotten change nothing.
         (0, answer(952, Some(succeeded(951, Commitment::Processed))), None),
         (1, answer(1200, None), None),
-        // Final by one endpoint alone is no more than confirmed.
+        // Final according to one endpoint alone counts as confirmed.
         (0, answer(985, Some(succeeded(951, Commitment::Finalized))), None),
         (
             1,
@@ -269,8 +269,8 @@ fn a_positive_answer_beats_proofs_and_names_the_contradiction() {
     assert_eq!(life.proofs(), 1);
 }
 
-// Checks: final needs two endpoints that show the same slot and the same success, where there are two; one endpoint's answers, as
-// many as there are, do not count twice, and a lone denial does not take away what the other has as final.
+// Checks: if there are two endpoints, final needs two that show the same slot and success. Repeated responses of one
+// endpoint do not count twice. A single denial does not revert a final status of the other.
 #[test]
 fn final_needs_two_endpoints_that_show_the_same() {
     let at = |slot| succeeded(slot, Commitment::Finalized);
@@ -311,7 +311,7 @@ fn a_resumed_transaction_may_have_been_sent() {
     assert!(life.due(0).send && life.prepared() == &PREPARED);
 }
 
-/// A chain with one transaction: where it executed, if at all, and whether that fork lived.
+/// A chain with one transaction: where it executed, if at all, and whether that fork survived.
 struct Chain {
     executed: Option<u64>,
     forked: bool,
@@ -319,7 +319,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// What an endpoint that has come to slot `view` knows. A dead fork is dropped eight slots after the transaction.
+    /// The knowledge of an endpoint at slot `view`. An abandoned fork is dropped eight slots after the transaction.
     fn status(&self, view: u64) -> Option<SignatureStatus> {
         let executed = self.executed.filter(|executed| *executed <= view)?;
         if self.forked && view >= executed + 8 {
@@ -342,7 +342,7 @@ impl Chain {
     }
 }
 
-/// One answer of an endpoint that has come to slot `view`: none, a status, or a search of history.
+/// One response of an endpoint at slot `view`: none, a status, or a search of the history.
 fn observe(life: &mut Lifecycle, endpoint: usize, view: u64, kind: u64, chain: &Chain) {
     life.block_height(view);
     let absence = Absence {
@@ -360,7 +360,8 @@ fn observe(life: &mut Lifecycle, endpoint: usize, view: u64, kind: u64, chain: &
 
 #[test]
 fn no_seed_ends_in_a_wrong_outcome() {
-    // Checks: with endpoints that lag, lose answers and see a fork that dies, nothing is final before the chain's truth is, and as it.
+    // Checks: endpoints lag, lose responses and see an abandoned fork. Nothing is final before the chain's own outcome
+    // is, and only with that outcome.
     for seed in 1..=2000u64 {
         let mut random = random(seed);
         let chain = Chain {

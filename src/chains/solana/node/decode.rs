@@ -1,4 +1,4 @@
-//! JSON results, checked.
+//! Decoding and validation of JSON results.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use super::super::follow::Entry;
 use super::super::status::{Commitment, SignatureStatus, TransactionError};
 use super::{Account, Blockhash, ChainPosition, NodeError, Simulation};
 
-/// Gives the error of one method.
+/// Creates the error for a malformed result of a method.
 pub(super) fn malformed(method: &'static str, what: &'static str) -> NodeError {
     NodeError::Malformed { method, what }
 }

@@ -1,4 +1,4 @@
-//! What a transaction did to one token account: each movement with the instruction that made it.
+//! Transfers of one token account in a transaction, each with its instruction.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub struct InstructionPath {
 }
 
 impl fmt::Display for InstructionPath {
-    /// `2`, `2.0` for an inner instruction, `2+1` and `2.0+1` for an entry of a batch.
+    /// `2`; `2.0` for an inner instruction; `2+1` and `2.0+1` for an entry of a batch.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.top)?;
         if let Some(inner) = self.inner {
@@ -39,12 +39,12 @@ impl fmt::Display for InstructionPath {
     }
 }
 
-/// The permanent name of one movement on the chain.
+/// The permanent reference of one transfer on the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TransferRef {
-    /// Id of the transaction.
+    /// Transaction id.
     pub transaction: Signature,
-    /// The instruction.
+    /// The instruction that made the transfer.
     pub instruction: InstructionPath,
 }
 
@@ -55,61 +55,61 @@ impl fmt::Display for TransferRef {
     }
 }
 
-/// Direction of a movement, seen from the followed token account.
+/// Direction of a transfer, seen from the followed token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Credited.
+    /// The account was credited.
     In,
-    /// Debited.
+    /// The account was debited.
     Out,
-    /// From the account to itself: no change.
+    /// From the account to itself: the balance does not change.
     Own,
 }
 
-/// One movement of the followed token account.
+/// One transfer of the followed token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountMovement {
-    /// Its name.
+    /// Permanent reference of the transfer.
     pub reference: TransferRef,
-    /// Direction.
+    /// Direction of the transfer.
     pub direction: Direction,
-    /// Atomic units.
+    /// Amount in atomic units.
     pub amount: u64,
     /// The other token account; `None` for a mint or a burn.
     pub other_account: Option<Pubkey>,
     /// Owner of the other token account, if the node reports it.
     pub other_owner: Option<Pubkey>,
-    /// Who authorised it: owner or delegate of the debited account, or the mint's authority.
+    /// The authority: owner or delegate of the debited account, or the mint's authority.
     pub authority: Pubkey,
 }
 
-/// A transaction on chain, as far as one token account is concerned.
+/// A transaction on chain, reduced to one token account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTransaction {
-    /// Its id.
+    /// Transaction id.
     pub id: Signature,
-    /// Slot of its block.
+    /// Slot of the transaction's block.
     pub slot: u64,
-    /// Time of the block in seconds since the epoch, if the node reports it. External.
+    /// Block time in seconds since the Unix epoch, if the node reports it. Untrusted.
     pub block_time: Option<i64>,
     /// Account 0, which paid the fee.
     pub fee_payer: Pubkey,
     /// Fee in lamports, charged also on failure.
     pub fee_lamports: u64,
-    /// Why it had no effect.
+    /// Error of the execution; `None` if the transaction had effects.
     pub error: Option<TransactionError>,
     /// Blockhash of the message.
     pub blockhash: [u8; 32],
     /// SHA-256 of the message, if the node's JSON gives the bytes that the fee payer signed.
     pub message_hash: Option<[u8; 32]>,
-    /// Movements in the order of execution; none if it failed.
+    /// Transfers in order of execution; none if the transaction failed.
     pub movements: Vec<AccountMovement>,
-    /// Change of the account's balance that the movements do not explain, in atomic units; 0 in every known case. Not 0
-    /// needs an operator: an instruction that this code does not know has moved tokens.
+    /// Change of the account's balance that the transfers do not explain, in atomic units; 0 in every known case. Any
+    /// other value needs an operator: an unknown instruction has moved tokens.
     pub unexplained: i128,
 }
 
-/// Reads the result of `getTransaction` with `"encoding": "json"`.
+/// Parses the result of `getTransaction` with `"encoding": "json"`.
 ///
 /// # Errors
 /// [`NodeError::Malformed`].
@@ -155,7 +155,7 @@ pub fn decode(
     })
 }
 
-/// The movements of one call that touch the followed account.
+/// The transfers in one call that involve the followed account.
 fn movements_of(
     call: &ExecutedCall,
     id: &Signature,
@@ -225,11 +225,11 @@ fn account_keys(message: &Value, meta: &Value) -> Result<Vec<Pubkey>, NodeError>
 
 type ExecutedCall = (InstructionPath, Pubkey, Vec<Pubkey>, Vec<u8>);
 
-/// Every call in the order of execution: each top-level instruction, then those it made.
+/// Every call in order of execution: each top-level instruction, then its inner ones.
 fn calls(message: &Value, meta: &Value, keys: &[Pubkey]) -> Result<Vec<ExecutedCall>, NodeError> {
     let bad = |what| malformed(METHOD, what);
     let top = message["instructions"].as_array().ok_or_else(|| bad("instructions"))?;
-    // Nodes that do not record inner instructions give null; then a balance is left unexplained, never invented.
+    // Nodes that do not record inner instructions return null; a change of balance then stays unexplained.
     let inner = meta["innerInstructions"]
         .as_array()
         .map(Vec::as_slice)
@@ -266,7 +266,7 @@ fn call(path: InstructionPath, instruction: &Value, keys: &[Pubkey]) -> Result<E
     }
     let accounts = instruction["accounts"].as_array().ok_or_else(bad)?;
     let accounts = accounts.iter().map(key).collect::<Result<_, _>>()?;
-    // At most 10 KiB: the runtime's limit of an inner instruction's data.
+    // At most 10 KiB: the runtime's limit for the data of an inner instruction.
     let data = instruction["data"]
         .as_str()
         .filter(|data| data.len() <= 14_000)

@@ -1,4 +1,4 @@
-//! The message of a transaction, rebuilt from the node's JSON: its hash names a payment however it is listed.
+//! Rebuilds the message of a transaction from the node's JSON. Its hash identifies a payment however it is listed.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -7,11 +7,11 @@ use super::super::address::{Pubkey, parse};
 use super::super::message::{CompiledInstruction, Header, Message, TableLookup, Version};
 use super::super::transaction::{Signature, verify};
 
-/// Longest data of an instruction in base58: that of a whole transaction.
+/// Maximum size of an instruction's data in base58: that of a whole transaction.
 const MAX_DATA: usize = 1_700;
 
-/// SHA-256 of the message. `None` if the JSON does not give a message that the fee payer has signed as `id`, for example one
-/// of a version that is not known here.
+/// SHA-256 of the message. `None` if the JSON does not give a message that the fee payer signed as `id`, for example
+/// because its version is unknown here.
 pub(super) fn message_hash(result: &Value, id: &Signature) -> Option<[u8; 32]> {
     let bytes = message_bytes(&result["version"], &result["transaction"]["message"])?;
     let message = Message::parse(&bytes).ok()?;
@@ -108,7 +108,7 @@ mod tests {
     use crate::solana::transaction::{Transaction, sign};
     use serde_json::json;
 
-    /// `getTransaction`'s form of a transaction.
+    /// A transaction in the format of `getTransaction`.
     fn transaction_json(bytes: &[u8]) -> Value {
         let transaction = Transaction::parse(bytes).unwrap();
         let message = &transaction.message;
@@ -132,7 +132,8 @@ mod tests {
         }}})
     }
 
-    // Aim: the hash is that of the signed bytes in both versions; JSON that differs from what was signed gives none.
+    // Checks: the hash is that of the signed bytes in both versions; JSON that differs from the signed bytes gives
+    // none.
     #[test]
     fn the_hash_is_of_what_was_signed() {
         let (fee, payer) = (Keypair::from_seed(&[1; 32]), Keypair::from_seed(&[2; 32]));

@@ -1,4 +1,4 @@
-//! Results of the calls.
+//! Result types of the calls.
 
 use serde_json::Value;
 
@@ -10,13 +10,13 @@ use crate::rpc::RpcError;
 /// JSON-RPC error of a transaction whose preflight failed.
 const PREFLIGHT_FAILED: i64 = -32002;
 
-/// Why a call gave nothing.
+/// Why a call has no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NodeError {
     /// No result from the endpoints.
     #[error(transparent)]
     Rpc(#[from] RpcError),
-    /// A result of another form than documented.
+    /// The result does not have the documented form.
     #[error("{method}: {what}")]
     Malformed {
         /// The JSON-RPC method.
@@ -29,18 +29,18 @@ pub enum NodeError {
 /// A blockhash to build transactions with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blockhash {
-    /// The hash.
+    /// The blockhash.
     pub hash: [u8; 32],
-    /// The last block height at which a transaction with it can execute.
+    /// Last block height at which a transaction with it can execute.
     pub last_valid_block_height: u64,
-    /// Slot of the answer.
+    /// Slot of the response.
     pub slot: u64,
 }
 
-/// How far an endpoint is.
+/// Position of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainPosition {
-    /// Slot.
+    /// Newest slot of the endpoint.
     pub slot: u64,
     /// Number of blocks below it; slots without a block do not count.
     pub block_height: u64,
@@ -55,18 +55,18 @@ pub struct Account {
     pub owner: Pubkey,
     /// Whether it is a program.
     pub executable: bool,
-    /// Content.
+    /// Data of the account.
     pub data: Vec<u8>,
 }
 
 impl Account {
-    /// Its state as an account of the SPL Token program. `None` for anything else, Token-2022 included.
+    /// Its state as an SPL Token account. `None` for any other account, including Token-2022.
     pub fn token_account(&self) -> Option<TokenAccount> {
         (self.owner == TOKEN).then(|| TokenAccount::parse(&self.data)).flatten()
     }
 }
 
-/// What a simulation shows.
+/// Result of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simulation {
     /// Slot of the bank that simulated.
@@ -77,20 +77,20 @@ pub struct Simulation {
     pub logs: Vec<String>,
     /// Compute units used.
     pub units: Option<u64>,
-    /// The account that was asked for, as the transaction would leave it. `None` also of a transaction that would fail, and of a node
-    /// that shows no accounts.
+    /// The requested account after the transaction. `None` also if the transaction would fail, or if the node shows no
+    /// accounts.
     pub account: Option<Account>,
 }
 
 impl Simulation {
-    /// Longest list of log lines.
+    /// Maximum number of log lines.
     pub const MAX_LOGS: usize = 64;
 }
 
-/// What an endpoint did with a transaction. Only the chain shows whether it executes.
+/// The result of sending to one endpoint. Only the chain shows whether the transaction executes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SendOutcome {
-    /// Taken for forwarding.
+    /// Accepted for forwarding.
     Accepted,
     /// The endpoint knows the transaction as executed.
     AlreadyProcessed,
@@ -108,7 +108,7 @@ pub(super) fn send_outcome(result: Result<Value, RpcError>) -> SendOutcome {
             match error {
                 Some(error) if error.is_already_processed() => SendOutcome::AlreadyProcessed,
                 Some(error) if code == PREFLIGHT_FAILED => SendOutcome::Rejected(error),
-                // Some nodes give no `err`: the sentence of the runtime's error is all there is.
+                // Some nodes omit `err`: only the text of the runtime's error is available.
                 _ if message.contains("already been processed") => SendOutcome::AlreadyProcessed,
                 _ => SendOutcome::Unknown(RpcError::Rpc { code, message, data }),
             }

@@ -1,4 +1,4 @@
-//! What a transaction would do.
+//! Simulation of transactions.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use super::{Node, NodeError, Simulation, decode};
 const SIMULATE: &str = "simulateTransaction";
 
 impl Node {
-    /// Executes a signed transaction without effect, signatures verified, with its own blockhash.
+    /// Simulates a signed transaction with signature verification and its own blockhash.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -20,11 +20,11 @@ impl Node {
         self.simulate_bytes(bytes, true, None, commitment).await
     }
 
-    /// The same without signatures, which the endpoint does not see: it could send the transaction, and answer that it fails.
-    /// `shown`: the account whose state after the transaction is part of the answer.
+    /// Simulates a transaction without its signatures. An endpoint that sees them could send it and report a failure.
+    /// `shown`: the account whose state after the transaction is part of the result.
     ///
     /// # Errors
-    /// See [`NodeError`]; `Malformed` too for bytes that are not a transaction.
+    /// See [`NodeError`]; `Malformed` also if the bytes are not a transaction.
     pub async fn simulate_unsigned(
         &self,
         bytes: &[u8],

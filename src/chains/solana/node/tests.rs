@@ -24,7 +24,7 @@ fn node(
     Node::new(Arc::new(pool))
 }
 
-/// A node with one endpoint that gives this result to every call.
+/// A node with one endpoint that returns this result for every call.
 fn answering(value: Value) -> Node {
     node(&["a"], move |_, request| result(request, value.clone()))
 }
@@ -224,7 +224,7 @@ async fn signatures_are_requested_by_cursor() {
 async fn many_accounts_and_signatures_are_requested_in_parts() {
     let node = node(&["a"], |_, request| {
         let count = request["params"][0].as_array().unwrap().len();
-        // The second part is answered by a node that is further on.
+        // The second part is answered by a node with a newer slot.
         let slot = if count < 50 { 8 } else { 7 };
         result(
             request,
@@ -237,8 +237,8 @@ async fn many_accounts_and_signatures_are_requested_in_parts() {
     assert_eq!(statuses, Ok((7, vec![None; 300])));
 }
 
-// Checks: a simulation shows the endpoint no signature; the account that it was asked for is what the transaction leaves of it, and none
-// without one.
+// Checks: a simulation shows the endpoint no signature. The requested account is returned as the transaction leaves it;
+// without a request, none is.
 #[tokio::test]
 async fn a_simulation_shows_the_account_that_was_asked_for() {
     let account = json!({"lamports": 3, "owner": base58(&TOKEN), "executable": false, "data": ["AQI=", "base64"]});

@@ -1,8 +1,8 @@
-//! The form of a proof: chain, kind and encoding of signatures, and the header itself.
+//! The form of a proof: chain, type and encoding of signatures, and the header itself.
 
 use super::*;
 
-/// One changed member of a good proof, and the refusal it must meet.
+/// One changed member of a valid proof, and the expected rejection.
 const MISMATCHES: [(Network, SignInError, &str, &str); 21] = [
     (Network::Base, SignInError::UnsupportedChain, "chainId", "eip155:1"),
     (Network::Base, SignInError::UnsupportedChain, "chainId", "eip155:84532"),
@@ -77,7 +77,7 @@ const MISMATCHES: [(Network, SignInError, &str, &str); 21] = [
     ),
 ];
 
-/// Aim (case 42): chain, kind of signature, scheme and address must be one of our two sets.
+/// Checks (case 42): chain, signature type, scheme and address must be one of our two sets.
 #[test]
 fn case_42_chain_and_kind_of_signature_must_agree() {
     let service = service();
@@ -93,7 +93,8 @@ fn case_42_chain_and_kind_of_signature_must_agree() {
     }
 }
 
-/// Aim: an Ethereum signature has one accepted form; a second encoding of it and contract wallets' are refused.
+/// Checks: an Ethereum signature has one accepted form; a second encoding of it and contract wallets' signatures are
+/// rejected.
 #[test]
 fn an_ethereum_signature_has_one_form() {
     let service = service();
@@ -158,8 +159,8 @@ fn high_s(mut signature: [u8; 65]) -> [u8; 65] {
     signature
 }
 
-/// Aim: a Solana signature is 64 bytes by that key; keys of small order, for which signatures fit many messages, are
-/// no wallets.
+/// Checks: a Solana signature is 64 bytes by that key. Keys of small order are not accepted as wallets, because a
+/// signature of theirs fits many messages.
 #[test]
 fn a_solana_signature_is_strict() {
     let service = service();
@@ -194,7 +195,7 @@ fn a_solana_signature_is_strict() {
     }
 }
 
-/// Aim: a header that is not one bounded, unambiguous proof is refused before anything is checked.
+/// Checks: a header that is not one bounded, unambiguous proof is rejected before anything is checked.
 #[test]
 fn a_header_that_is_not_a_proof_is_refused() {
     let service = service();

@@ -58,11 +58,11 @@ impl BankFaultKind {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "garbage",
-            Self::LoseResponse => "lose_answer",
+            Self::MalformedResponse => "malformed_response",
+            Self::LoseResponse => "lose_response",
             Self::Stall => "stall",
             Self::Decline => "decline",
-            Self::Duplicate => "twice",
+            Self::Duplicate => "duplicate",
             Self::OutOfOrder => "out_of_order",
         }
     }

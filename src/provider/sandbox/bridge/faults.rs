@@ -60,12 +60,12 @@ impl BridgeFault {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
             Self::RateLimited => "rate_limited",
-            Self::MalformedResponse => "garbage",
-            Self::LoseResponse => "lose_answer",
+            Self::MalformedResponse => "malformed_response",
+            Self::LoseResponse => "lose_response",
             Self::Stall => "stall",
             Self::Expire => "expire",
-            Self::RetryableDecline => "refuse",
-            Self::Decline => "fail",
+            Self::RetryableDecline => "retryable_decline",
+            Self::Decline => "decline",
         }
     }
 

@@ -28,9 +28,9 @@ impl GiftCardFault {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "garbage",
+            Self::MalformedResponse => "malformed_response",
             Self::Timeout => "timeout",
-            Self::Duplicate => "twice",
+            Self::Duplicate => "duplicate",
             Self::Decline => "decline",
             Self::OutOfStock => "out_of_stock",
         }

@@ -81,8 +81,8 @@ impl SandboxIdentityCheck {
 fn body(check: &CheckSummary, verdict: &Verdict) -> Vec<u8> {
     let told = VerdictCallback {
         r#type: match verdict {
-            Verdict::Passed => "check.passed",
-            Verdict::Failed { .. } => "check.failed",
+            Verdict::Passed => "identity_check.passed",
+            Verdict::Failed { .. } => "identity_check.failed",
         },
         reference: reference(check.key),
         wallet: check.wallet.address(),

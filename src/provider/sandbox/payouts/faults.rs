@@ -28,10 +28,10 @@ impl PayoutFault {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "garbage",
+            Self::MalformedResponse => "malformed_response",
             Self::Timeout => "timeout",
             Self::Decline => "decline",
-            Self::Duplicate => "twice",
+            Self::Duplicate => "duplicate",
         }
     }
 

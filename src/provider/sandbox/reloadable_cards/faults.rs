@@ -33,7 +33,7 @@ impl ReloadableCardFault {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "garbage",
+            Self::MalformedResponse => "malformed_response",
             Self::Timeout => "timeout",
             Self::Decline => "decline",
         }

@@ -1,4 +1,4 @@
-//! A chain that does not answer at a restart.
+//! A chain that does not respond at a restart.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,13 +7,13 @@ use purser_actors::id::Network;
 use super::*;
 use crate::settlement::gate::{Gate, UNREACHABLE};
 
-/// What the nodes of Base do; those of Solana are good.
+/// Behavior of the Base nodes; the Solana nodes are always valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BaseNodeState {
     Unresponsive,
-    /// Of another chain.
+    /// They serve another chain.
     OtherChain,
-    /// One endpoint answers, with another contract in the place of USDC.
+    /// One endpoint responds, with another contract at the address of USDC.
     Changed,
     Valid,
 }
@@ -44,8 +44,8 @@ fn checks(base: &Arc<Mutex<BaseNodeState>>) -> Checks {
     Checks::new(&chains(), &transport, &clock).unwrap()
 }
 
-// Checks: a chain that does not answer is no reason to stay down where an earlier start has checked it; a first start needs it, and
-// a chain that answers otherwise than the settings say always ends the start.
+// Checks: a silent chain does not prevent a restart if an earlier start has verified it. A first start needs its
+// response. A chain that contradicts the settings always ends the start.
 #[tokio::test]
 async fn a_restart_needs_no_answer_of_a_chain_that_was_checked_before() {
     let tolerated = async |base: BaseNodeState, knows: bool| {
@@ -71,7 +71,8 @@ async fn a_restart_needs_no_answer_of_a_chain_that_was_checked_before() {
     }
 }
 
-// Checks: the gate stays closed while the chain is silent, is another one or has changed, says why, and opens once the chain fits.
+// Checks: the gate stays closed, with a reason, while the chain is silent, a different one or changed. It opens once
+// the chain matches.
 #[tokio::test(start_paused = true)]
 async fn a_chain_is_used_once_it_is_the_one_of_the_settings() {
     let base = Arc::new(Mutex::new(BaseNodeState::Unresponsive));

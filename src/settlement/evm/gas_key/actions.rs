@@ -1,4 +1,4 @@
-//! What the nonce manager wants done, in its order. Nothing is sent before its row is durable.
+//! Executes the actions of the nonce manager in order. Nothing is sent before its row is durable.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl GasKeyActor {
                 Action::Alarm(alarm) => self.alarm(alarm),
             }
             if queue.is_empty() && !signed.is_empty() {
-                // What was signed together becomes durable together.
+                // Rows that were signed together are persisted together.
                 self.flush(keeper).await?;
                 let now_ms = self.now_ms();
                 for nonce in std::mem::take(&mut signed) {
@@ -58,7 +58,7 @@ impl GasKeyActor {
         Ok(())
     }
 
-    /// Makes durable what was decided. If that fails the actor ends, and begins again from what is durable.
+    /// Persists the pending writes. If that fails, the actor ends and restarts from its durable state.
     pub(super) async fn flush(&self, keeper: &mut GasKeyState) -> Result<(), RowError> {
         match std::mem::take(&mut keeper.writes) {
             writes if writes.is_empty() => Ok(()),
@@ -104,7 +104,7 @@ impl GasKeyActor {
             released: row.released,
             canceled: row.canceled,
         };
-        // What waited with a row of its own now stands in this one.
+        // Payments that waited with their own row are now in this one.
         for key in row.payments.iter().filter(|_| !row.released) {
             if keeper.durable.remove(key) {
                 let key = rows::waiting(&address, key);
@@ -137,8 +137,8 @@ impl GasKeyActor {
         }
     }
 
-    /// These payments have not settled by this nonce. What was used otherwise is over; what failed alone is declined; all
-    /// others are sent again, and wait durably until they are.
+    /// These payments have not settled by this nonce. A payment whose authorization was used otherwise has ended; one
+    /// that failed alone is declined. All others are sent again, and wait durably until then.
     async fn release(
         &self,
         myself: &ActorRef<Message>,
@@ -188,7 +188,7 @@ impl GasKeyActor {
         Ok(())
     }
 
-    /// A payment whose transaction had landed is no longer in memory.
+    /// The payment of an included transaction is no longer in memory.
     async fn reload_payment(&self, keeper: &mut GasKeyState, nonce: u64, key: Key) -> Result<(), RowError> {
         if keeper.payments.contains_key(&key) {
             return Ok(());
@@ -200,7 +200,8 @@ impl GasKeyActor {
         Ok(())
     }
 
-    /// Those who have code by now go alone, the rest together; then halves. The gas was lost by those with code, if there are any.
+    /// Splits a failed group. Payments of payers that now have code go alone; the others go together, then in halves.
+    /// The lost gas is charged to payers with code, if there are any.
     fn split(&self, myself: &ActorRef<Message>, keys: Vec<Key>, (stage, lost): (Stage, U256)) {
         let (core, myself) = (self.core.clone(), myself.clone());
         tokio::spawn(async move {
@@ -269,7 +270,7 @@ impl GasKeyActor {
 }
 
 impl Core {
-    /// Whether payers have code, asked until an endpoint says.
+    /// Whether payers have code. Queries until an endpoint responds.
     async fn have_code(&self, keys: &[Key]) -> Vec<bool> {
         let payers: Vec<_> = keys.iter().map(|key| key.from).collect();
         loop {

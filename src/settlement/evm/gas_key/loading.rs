@@ -1,4 +1,4 @@
-//! The start of a gas key: its rows against the chain.
+//! Start of a gas key: compares its rows with the chain.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::{Core, GasKeyActor, GasKeyState, Message, NonceRecord, State};
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, NonceRow, RowError};
 
-/// How many transactions of a key the newest block has, and the block that proofs rest on, by two endpoints where there are two: a
-/// nonce that is skipped or taken for used stops the key.
+/// Number of a key's transactions in the newest block, and in the block on which proofs rest. If there are two
+/// endpoints, two must agree: a nonce skipped or wrongly counted as used stops the key.
 pub(super) async fn counts(core: &Core, address: Address) -> Result<Counts, NodeError> {
     let method = "eth_getTransactionCount";
     let tag = core.proof_tag().ok_or(NodeError::Malformed { method })?;
-    // The lower block first: a block that comes in between must not give it the higher count.
+    // The lower block first: a block added in between must not give it the higher count.
     let finalized = core.node.count_by_two(address, tag).await?;
     let latest = core.node.count_by_two(address, BlockTag::Latest).await?;
     Ok(Counts { latest, finalized })
@@ -34,7 +34,8 @@ struct Loaded {
 }
 
 impl GasKeyActor {
-    /// Reads the rows, asks the chain, and does what follows. Without an answer of the chain it is tried again.
+    /// Reads the rows, queries the chain, and executes the resulting actions. Without a response of the chain it tries
+    /// again.
     pub(super) async fn start(&self, myself: &ActorRef<Message>, early: Vec<Arc<Job>>) -> Result<State, RowError> {
         let (core, address) = (&self.core, self.address());
         let loaded = self.load().await?;
@@ -47,7 +48,7 @@ impl GasKeyActor {
         let (counts, pending, quote) = match asked.await {
             Ok(asked) => asked,
             Err(error) => {
-                // A chain that was not checked is not asked.
+                // A chain that was not verified is not queried.
                 if core.gate.is_open() {
                     core.alarm_once(&format!("gas key {address} waits for the chain"), &error.to_string());
                 }
@@ -156,7 +157,7 @@ impl GasKeyActor {
     }
 }
 
-/// What a transaction was made for.
+/// The jobs of a transaction.
 pub(in crate::settlement::evm) async fn transaction_jobs(
     core: &Core,
     gas_key: &Address,

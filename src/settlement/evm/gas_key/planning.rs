@@ -1,4 +1,4 @@
-//! Which payments go into the next transactions, and what becomes of those that would fail.
+//! Selects the payments of the next transactions, and declines those that would fail.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,14 @@ use crate::settlement::evm::core::Outcome;
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, RowError};
 
-/// Transactions of payers with code that are on their way at once: what one has cost for nothing is known when it has landed.
+/// Maximum number of transactions of payers with code in flight. The gas that one wastes is known once it is included.
 const MAX_WITH_CODE_IN_FLIGHT: usize = 2;
-/// A check of a payment that is younger needs not be made again, in milliseconds.
+/// Age up to which the check of a payment is reused, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
 impl GasKeyActor {
-    /// Takes what waits to a check, if a transaction may be sent and none is being checked: what comes meanwhile goes together.
+    /// Starts a check of the waiting payments if a transaction may be sent and no check is running. Payments that
+    /// arrive meanwhile go together.
     pub(super) async fn plan(&self, myself: &ActorRef<Message>, keeper: &mut GasKeyState) -> Result<(), RowError> {
         let manager = &keeper.manager;
         if keeper.busy || manager.has_count_conflict() || manager.in_flight() >= self.core.settings.max_in_flight {
@@ -64,7 +65,7 @@ impl GasKeyActor {
                 Ok(verdicts) => Message::Planned(payments.into_iter().zip(verdicts).collect(), stage),
                 Err(error) => {
                     tracing::warn!(%error, "payments could not be checked before they are sent");
-                    // Not at once again: the endpoints rest.
+                    // Not immediately: gives the endpoints time to recover.
                     core.clock.sleep(Duration::from_millis(core.settings.tick_ms)).await;
                     Message::Unplanned(payments, stage)
                 }
@@ -74,7 +75,7 @@ impl GasKeyActor {
         Ok(())
     }
 
-    /// Whether the payers have code, where all were checked a moment ago.
+    /// Whether the payers have code, if all were checked a moment ago.
     fn check_code(&self, payments: &[Arc<Job>]) -> Option<Vec<bool>> {
         let now_ms = self.now_ms();
         let code = |payment: &Arc<Job>| {
@@ -85,7 +86,7 @@ impl GasKeyActor {
         payments.iter().map(code).collect()
     }
 
-    /// What would settle is put into transactions, what would not is declined.
+    /// Puts payments that would settle into transactions, and declines the others.
     pub(super) async fn planned(
         &self,
         keeper: &mut GasKeyState,
@@ -121,7 +122,7 @@ impl GasKeyActor {
                     });
                 }
                 Err(NonceError::Full | NonceError::CountConflict) => keeper.requeue(group.payments, stage),
-                // Every payment is placed once: what is in a row never waits.
+                // Every payment is reserved once: a payment in a row never waits.
                 Err(error) => self.core.alarm(&format!("a nonce could not be reserved: {error}")),
             }
         }
@@ -137,7 +138,7 @@ impl GasKeyActor {
         }
         match failure {
             Failure::Declined(decline) => self.core.decline(&key, decline),
-            // Whoever waits for a mint reads the chain.
+            // Callers that wait for a mint read the chain.
             Failure::Used if payment.as_ref().is_some_and(|job| job.is_mint()) => {
                 self.core.release_payment(&key);
                 self.core.notify(&key, &Outcome::Settled);
@@ -154,7 +155,7 @@ impl GasKeyActor {
 }
 
 impl GasKeyState {
-    /// Whether a payment of a payer with code may go now; then it counts as on its way.
+    /// Whether a payment of a payer with code may be sent now. If so, it counts as in flight.
     fn may_send_with_code(&mut self, key: Key) -> bool {
         let may = self.with_code.len() < MAX_WITH_CODE_IN_FLIGHT;
         if may {
@@ -163,7 +164,7 @@ impl GasKeyState {
         may
     }
 
-    /// As many of those that were held as there is room for are checked again.
+    /// Requeues as many of the held payments for a check as the limit allows.
     fn take_waiting_with_code(&mut self) {
         let placed = &self.nonces;
         self.with_code.retain(|key| placed.contains_key(key));
@@ -175,7 +176,7 @@ impl GasKeyState {
 }
 
 impl Core {
-    /// The token has the nonce of a payment that none of our rows explains: the next blocks say by what.
+    /// The token has used the nonce of a payment, and no row explains it. The next blocks show what used it.
     async fn resolve_used(&self, key: Key) {
         match self.read_and_check_used(&key).await {
             Ok(true) => self.notify(&key, &Outcome::Settled),
@@ -186,12 +187,12 @@ impl Core {
                 );
                 self.decline(&key, used);
             }
-            // Whoever waits is told by the follower, or by nobody.
+            // Only the follower can notify the waiting callers.
             Err(error) => tracing::warn!(error, "what used an authorization is not known yet"),
         }
     }
 
-    /// Whether a movement of this authorization is known once everything was read that the chain has now.
+    /// Whether a transfer with this authorization is known once the newest block was read.
     pub(in crate::settlement::evm) async fn read_and_check_used(&self, key: &Key) -> Result<bool, String> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let head = self

@@ -1,4 +1,4 @@
-//! What became of a nonce: by a receipt in a block that was read, or by two endpoints that show that there is none.
+//! The outcome of a nonce: a receipt in a block that was read, or proof from two endpoints that there is none.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::settlement::evm::rows::Key;
 const BLOCK_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl GasKeyActor {
-    /// One search a nonce at a time, beside the actor.
+    /// Starts a search, at most one per nonce, in parallel with the actor.
     pub(super) fn search(&self, myself: &ActorRef<Message>, keeper: &mut GasKeyState, nonce: u64, hashes: Vec<B256>) {
         if !keeper.searching.insert(nonce) {
             return;
@@ -39,7 +39,7 @@ impl GasKeyActor {
         });
     }
 
-    /// A receipt decides by its logs: a batch that succeeded may have failed for some.
+    /// The logs of a receipt decide: some payments of a successful batch may have failed.
     pub(super) fn apply_receipt(&self, keeper: &mut GasKeyState, nonce: u64, receipt: &Receipt) -> Vec<Action<Key>> {
         keeper.searching.remove(&nonce);
         let settled = match settled_by(&self.core, receipt) {
@@ -67,7 +67,7 @@ impl GasKeyActor {
         for key in settled.iter().filter(|_| !filler) {
             keeper.payments.remove(key);
         }
-        // Payments are told of by the follower, which does not read the bridge's logs.
+        // The follower reports payments, but does not read the bridge's logs.
         for key in mints_of(receipt) {
             self.core.notify(&key, &Outcome::Settled);
         }
@@ -89,7 +89,7 @@ fn settled_by(core: &Core, receipt: &Receipt) -> Result<HashSet<Key>, usdc::Unpa
     Ok(movements.into_iter().filter_map(key).chain(mints_of(receipt)).collect())
 }
 
-/// Messages of the bridge that were taken, each by the contract that says so.
+/// Received bridge messages, each identified by its contract.
 fn mints_of(receipt: &Receipt) -> impl Iterator<Item = Key> {
     receipt.logs.iter().filter_map(|log| {
         let from = log.address;
@@ -109,8 +109,8 @@ impl Core {
             let Some(receipt) = self.node.receipt(*hash).await? else {
                 continue;
             };
-            // One endpoint's receipt may say falsely that payments have failed. What they moved is in the rows of the block, once two
-            // endpoints have shown the same of it.
+            // A single endpoint's receipt may wrongly show payments as failed. The rows of the block contain their
+            // transfers once two endpoints agree on the block.
             let read =
                 tokio::time::timeout(BLOCK_READ_TIMEOUT, self.wait_until_cross_checked(receipt.block_number)).await;
             let view = self.view();
@@ -124,7 +124,7 @@ impl Core {
         self.prove_absent(address, nonce, hashes).await
     }
 
-    /// Two endpoints, each of which has used the nonce in a block that proofs rest on, and by none of the attempts.
+    /// Whether two endpoints each show the nonce as used in a block on which proofs rest, by none of the attempts.
     async fn prove_absent(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
         let Some(tag) = self.proof_tag() else {
             return Ok(Found::Unproven);

@@ -13,11 +13,11 @@ use crate::settlement::evm::core::Counters;
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::Key;
 
-/// Gas of a transfer of nothing to the key itself.
+/// Gas of a transfer of 0 wei to the key itself.
 const FILLER_GAS: u64 = 21_000;
 
 impl GasKeyActor {
-    /// Whether there is a row to be stored now. A reservation that cannot be signed is given back.
+    /// Signs an attempt. Returns whether a row must be stored. A reservation that cannot be signed is released.
     pub(super) fn sign(&self, keeper: &mut GasKeyState, nonce: u64, fee: Fee, payments: &[Key]) -> bool {
         let now_ms = self.now_ms();
         let attempt = self.attempt(keeper, nonce, fee, payments);
@@ -41,7 +41,7 @@ impl GasKeyActor {
                 true
             }
             Err(error) => {
-                // A nonce that somebody else has used meanwhile is no fault: the payments wait for the next.
+                // A nonce used externally in the meantime is not an error: the payments wait for the next one.
                 if error != NonceError::Used {
                     let key = self.address();
                     self.core
@@ -73,7 +73,7 @@ impl GasKeyActor {
         })
     }
 
-    /// What every attempt of a nonce carries; a transfer of nothing if it is to carry no payment.
+    /// The content of every attempt of a nonce; a transfer of 0 wei if it carries no payment.
     fn content(&self, keeper: &GasKeyState, nonce: u64, payments: &[Key]) -> Option<(Address, Bytes, u64)> {
         if payments.is_empty() {
             return Some((self.address(), Bytes::new(), FILLER_GAS));
@@ -89,7 +89,7 @@ impl GasKeyActor {
         Some((to, data, keeper.records.get(&nonce)?.gas_limit))
     }
 
-    /// Nothing was signed for this reservation.
+    /// Releases a reservation for which nothing was signed.
     fn return_nonce(&self, keeper: &mut GasKeyState, nonce: u64) {
         keeper.manager.returned(nonce, self.now_ms());
         if keeper.manager.row(nonce).is_some() {
@@ -104,7 +104,7 @@ impl GasKeyActor {
         }
     }
 
-    /// To every endpoint, beside the actor.
+    /// Sends to every endpoint, in parallel with the actor.
     pub(super) fn send(&self, myself: &ActorRef<Message>, keeper: &GasKeyState, nonce: u64) {
         let current = keeper.manager.row(nonce).and_then(|row| row.current());
         let Some(attempt) = current.cloned() else { return };
@@ -116,7 +116,7 @@ impl GasKeyActor {
                 if let Some(error) = &answer.error {
                     let (host, reply) = (&answer.host, answer.reply);
                     match reply {
-                        // Endpoints share what they are sent.
+                        // Endpoints share transactions with each other.
                         SendReply::AlreadyKnown => tracing::debug!(nonce, host, error, "an endpoint has a transaction"),
                         _ => tracing::warn!(nonce, host, ?reply, error, "an endpoint did not take a transaction"),
                     }
@@ -131,7 +131,7 @@ impl GasKeyActor {
 }
 
 impl NonceRecord {
-    /// Of a nonce that carries nothing.
+    /// The content of a filler transaction.
     const fn of_filler() -> Self {
         Self {
             keys: Vec::new(),

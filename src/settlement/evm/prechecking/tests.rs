@@ -15,14 +15,14 @@ fn verdict(has_code: bool, failure: Option<Failure>) -> Verdict {
     }
 }
 
-// Checks: by the payer (a key, a contract, a contract that is deployed with the payment) and by the token's answer: whether a
-// signature that the payer's key has not made is valid, and whether the payment is declined before its claim.
+// Checks: for each kind of payer (key, contract, contract deployed with the payment) and each response of the token. Is
+// a signature not made by the payer's key valid, and is the payment declined before its claim?
 #[test]
 fn the_result_of_a_check_before_the_claim() {
     let declined = |reason: &str| Some(Acceptance::Declined(decline(reason, "by the token")));
     let other = "invalid_exact_evm_transaction_simulation_failed";
     let signature = "invalid_exact_evm_signature";
-    // The token's answer; whether a contract's signature is valid; why the payment is declined.
+    // The token's response; whether a contract's signature is valid; why the payment is declined.
     let table = [
         (None, Some(Acceptance::Accepted), None),
         (Some(Failure::Used), None, None),
@@ -64,8 +64,8 @@ fn payment(nonce: u8, value: u64, signature: &[u8]) -> Arc<Payment> {
     })
 }
 
-// Checks: the result of a check is used for exactly the same payment, once, and for a limited time: never for another amount or
-// another signature with the same nonce, which the chain has not verified.
+// Checks: the result of a check is used once, for exactly the same payment, and for a limited time. It is never used
+// for another amount or signature with the same nonce, which the chain has not verified.
 #[test]
 fn a_check_holds_for_the_payment_that_was_checked() {
     let prechecks = Prechecks::default();
@@ -90,8 +90,8 @@ fn a_check_holds_for_the_payment_that_was_checked() {
     assert_eq!(prechecks.take_passed(&payment(1, 500, &[7; 80]), 1), None);
 }
 
-// Checks: a low balance of a payment and an address without code are cached for a limited time; another payment of the payer may be on
-// the chain already, so it is not declined by the cache; an address with code is not cached.
+// Checks: a payment's low balance and an address without code are cached for a limited time. The cache does not decline
+// another payment of the payer, which may already be on the chain. An address with code is not cached.
 #[test]
 fn payers_are_cached_for_a_limited_time() {
     let prechecks = Prechecks::default();

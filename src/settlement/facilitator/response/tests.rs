@@ -33,7 +33,7 @@ fn failure(reason: &str, transaction: &str) -> Value {
     json!({"success": false, "errorReason": reason, "errorMessage": "why", "transaction": transaction, "network": "eip155:8453"})
 }
 
-// Aim: only `success: true`, on our network, with a transaction of its form, is a report of a settlement.
+// Checks: only `success: true` on our network with a valid transaction id reports a settlement.
 #[test]
 fn a_settlement_is_reported_by_success_network_and_transaction_together() {
     assert_eq!(
@@ -74,7 +74,7 @@ fn a_settlement_is_reported_by_success_network_and_transaction_together() {
     ));
 }
 
-// Aim: a server error, an HTML page, a redirect and a second 402 prove nothing, whatever their body is.
+// Checks: a server error, an HTML page, a redirect and a second 402 prove nothing, whatever their body.
 #[test]
 fn what_is_no_answer_is_unknown() {
     for status in [301, 402, 500, 502, 503, 504] {
@@ -93,7 +93,8 @@ fn what_is_no_answer_is_unknown() {
     }
 }
 
-// Aim: what is pending, or failed without a known reason, keeps the transaction that was named; a definite reason declines.
+// Checks: a pending response, or a failure without a known reason, keeps the named transaction; a definite reason
+// declines.
 #[test]
 fn pending_keeps_its_transaction_and_a_known_reason_declines() {
     for reason in ["settlement_pending", "unexpected_settle_error", "anything", ""] {
@@ -112,7 +113,7 @@ fn pending_keeps_its_transaction_and_a_known_reason_declines() {
     assert_eq!(settle(200, &used, BASE), SettleResult::Used);
 }
 
-// Aim: a verdict of `/verify` is `isValid` and, where that is false, a reason that is known.
+// Checks: a result of `/verify` is `isValid` and, if that is false, a known reason.
 #[test]
 fn a_verdict_needs_is_valid_and_a_known_reason() {
     let verify = |status: u16, body: Value| verified(status, body.to_string().as_bytes(), BASE);

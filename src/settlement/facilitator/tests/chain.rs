@@ -1,4 +1,4 @@
-//! A chain in memory behind the port's traits: it executes each payment once, and shows what it executed.
+//! An in-memory chain behind the port's traits. It executes each payment once, and shows what it executed.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl TestChain {
         }
     }
 
-    /// The transaction that executes it; `None` if one has already.
+    /// The transaction that executes the payment; `None` if one already has.
     pub(super) fn execute(&self, mark: Mark) -> Option<String> {
         let mut state = self.state.lock();
         let count = state.settled.len() + 1;
@@ -104,7 +104,7 @@ impl TestChain {
     }
 }
 
-/// The mark is all that it reads of a request.
+/// Only reads the mark of a request.
 impl Backend for TestChain {
     fn caip2(&self) -> &'static str {
         self.presented().caip2()
@@ -159,7 +159,7 @@ impl ChainReader for TestChain {
         now(self.state.lock().decline.clone())
     }
 
-    /// The mark is all that the test's facilitators need.
+    /// The test facilitators only need the mark.
     fn request_body<'a>(
         &'a self,
         authorization: &'a Authorization,
@@ -171,7 +171,7 @@ impl ChainReader for TestChain {
     fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey> {
         match authorization {
             Authorization::Evm(_) => None,
-            // The tests' payments on Solana name it in the place of a transaction.
+            // The tests' payments on Solana contain it in place of a transaction.
             Authorization::Solana(transfer) => transfer.transaction.as_slice().try_into().ok(),
         }
     }
@@ -219,7 +219,7 @@ impl Settlement for TestChain {
         now(Preparation::Ready(prepared))
     }
 
-    /// By its own key.
+    /// Submits with its own key.
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,

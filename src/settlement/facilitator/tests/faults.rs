@@ -1,4 +1,4 @@
-//! One payment, one transfer, one facilitator: whatever that one answers.
+//! One payment makes one transfer through one facilitator, whatever that facilitator responds.
 
 use purser_actors::port::{ChainStatus, Decline, ErrorKind, Finality, PortError};
 use tokio::task::JoinHandle;
@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::settlement::facilitator::rows::mark;
 
-/// A submission in a task of its own, as the engine waits.
+/// A submission in its own task, as the engine awaits it.
 fn submitting(
     port: &Port,
     payment: &Authorization,
@@ -34,8 +34,8 @@ fn reason(submitted: SubmitResult) -> String {
     }
 }
 
-// case_87: a facilitator that executes and then fails, hangs, declines, or answers nonsense is asked again at most, and never
-// replaced by the second one: what the chain shows is the answer, and it shows one transfer.
+// case_87: a facilitator that executes and then fails, hangs, declines or answers nonsense may be queried again. It is
+// never replaced by the second one. The chain decides, and it shows one transfer.
 #[tokio::test]
 async fn case_87_a_payment_that_was_executed_is_settled_whatever_is_answered() {
     let modes = [
@@ -68,8 +68,8 @@ async fn case_87_a_payment_that_was_executed_is_settled_whatever_is_answered() {
     }
 }
 
-// case_87: what was not executed, and not definitely declined, stays unknown; the same facilitator is asked again, and only it.
-// Once it is well again the payment settles, once.
+// case_87: a payment that was not executed and not definitely declined stays unknown. Only the same facilitator is
+// queried again. Once it has recovered, the payment settles once.
 #[tokio::test]
 async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
     let modes = [
@@ -103,8 +103,8 @@ async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
     }
 }
 
-// Aim: a definite decline of the first settlement is the answer, in the words that clients branch on; the payment may be tried
-// again, by the same facilitator.
+// Checks: a definite decline of the first settlement is returned with the code that clients branch on. The payment may
+// be submitted again, through the same facilitator.
 #[tokio::test]
 async fn a_definite_decline_is_the_answer_and_the_payment_may_come_again() {
     let world = Harness::start(&[Mode::Declines("invalid_exact_evm_insufficient_balance"), Mode::Succeeds]).await;
@@ -118,7 +118,8 @@ async fn a_definite_decline_is_the_answer_and_the_payment_may_come_again() {
     assert_eq!(world.settles(), [3, 0]);
 }
 
-// Aim: after an unknown outcome a decline proves nothing: the payment may be about to land. Only the chain ends it.
+// Checks: after an unknown outcome a decline proves nothing, because the payment may be about to settle. Only the chain
+// ends it.
 #[tokio::test]
 async fn after_an_unknown_outcome_a_decline_is_not_believed() {
     let world = Harness::start(&[Mode::Fails(500)]).await;
@@ -133,7 +134,7 @@ async fn after_an_unknown_outcome_a_decline_is_not_believed() {
     world.chain.make_impossible(&payment(1));
     assert_eq!(submitted.await.unwrap().unwrap_err().kind, ErrorKind::Permanent);
     assert_eq!(port.lookup(&payment(1), None).await, Ok(ChainStatus::Impossible));
-    // The same by a process that does not know what an earlier one has sent.
+    // The same in a process that does not know what an earlier one has sent.
     let world = Harness::start(&[Mode::Fails(500)]).await;
     let port = world.open(&[0]).await;
     let prepared = ready(&port, &payment(1)).await;
@@ -150,8 +151,8 @@ async fn after_an_unknown_outcome_a_decline_is_not_believed() {
     assert_eq!(submitted.await.unwrap(), Ok(first_transaction()));
 }
 
-// case_87: which facilitator has a payment is durable before it has it: another process, with another order in its settings, goes on
-// with the same one; without that one it goes to nobody.
+// case_87: the facilitator of a payment is durable before the payment is sent to it. Another process with another order
+// in its settings continues with the same one. Without that facilitator the payment is not sent.
 #[tokio::test]
 async fn case_87_a_restart_does_not_change_the_facilitator() {
     let world = Harness::start(&[Mode::Fails(500), Mode::Succeeds]).await;
@@ -181,7 +182,7 @@ async fn case_87_a_restart_does_not_change_the_facilitator() {
     assert_eq!(world.settles()[1], 1);
 }
 
-// Aim: the row is lost with a restore, what was prepared is not: it names the same facilitator.
+// Checks: a restore can lose the row but not the prepared payment, which names the same facilitator.
 #[tokio::test]
 async fn what_was_prepared_names_its_facilitator_too() {
     let world = Harness::start(&[Mode::Succeeds, Mode::Succeeds]).await;
@@ -193,8 +194,8 @@ async fn what_was_prepared_names_its_facilitator_too() {
     assert_eq!(world.settles(), [1, 0]);
 }
 
-// Checks: `/verify` declines without a settlement. What it does not answer clearly is unknown, because the facilitator has the signature:
-// the payment goes to no other one.
+// Checks: `/verify` declines without a settlement. An unclear response is an unknown outcome, because the facilitator
+// has the signature. The payment goes to no other facilitator.
 #[tokio::test]
 async fn a_payment_is_verified_before_it_is_settled() {
     let world = Harness::start(&[Mode::Invalid("invalid_exact_evm_signature"), Mode::Succeeds]).await;
@@ -217,8 +218,8 @@ async fn a_payment_is_verified_before_it_is_settled() {
     );
 }
 
-// Checks: a facilitator executes what `/verify` showed it, though it declines there or does not answer: preparing showed it nothing, the
-// payment settles by one transfer, whatever the first answer was, and goes to no other facilitator.
+// Checks: a facilitator executes a payment that it got by `/verify`, although it declines there or does not respond.
+// The payment settles by one transfer and goes to no other facilitator. Preparation sends it nothing.
 #[tokio::test]
 async fn what_is_executed_at_verify_settles_once() {
     for mode in [Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify] {
@@ -249,8 +250,9 @@ async fn what_is_executed_at_verify_settles_once() {
     }
 }
 
-// Checks: preparing shows a facilitator nothing. What is signed by us, a withdrawal say, is not durable before it is prepared, and would
-// be signed again or given up after an answer that a facilitator gives to have it settled twice.
+// Checks: preparation sends nothing to a facilitator. Our own signed transfers, such as withdrawals, are not durable
+// before preparation. A facilitator's response could then cause a second signature, or an abandoned transfer, and so a
+// double settlement.
 #[tokio::test]
 async fn preparing_shows_a_facilitator_nothing() {
     let world = Harness::start(&[Mode::Invalid("insufficient_funds")]).await;
@@ -263,7 +265,7 @@ async fn preparing_shows_a_facilitator_nothing() {
     assert_eq!((world.servers[0].verifies(), world.settles()), (1, vec![0]));
 }
 
-// Aim: what the chain would refuse now costs no call of a facilitator.
+// Checks: a payment that the chain would decline now costs no call to a facilitator.
 #[tokio::test]
 async fn the_chains_own_decline_comes_first() {
     let world = Harness::start(&[Mode::Succeeds]).await;
@@ -277,7 +279,8 @@ async fn the_chains_own_decline_comes_first() {
     assert_eq!((world.servers[0].verifies(), world.servers[0].settles()), (0, 0));
 }
 
-// Aim: a facilitator that was never reached has received nothing: another one gets the payment. If none is reached, it is not sent.
+// Checks: a facilitator that was never reached has received nothing, so another one gets the payment. If none is
+// reached, it is not sent.
 #[tokio::test]
 async fn an_unreachable_facilitator_is_passed_over() {
     let mut world = Harness::start(&[Mode::Succeeds, Mode::Succeeds]).await;
@@ -287,7 +290,7 @@ async fn an_unreachable_facilitator_is_passed_over() {
     assert_eq!(submit(&port, &payment(1)).await, first_transaction());
     assert_eq!(world.settles(), [0, 1]);
     world.servers[1].stop().await;
-    // Nobody has it, and it is not left open. While all are known to be down nothing is prepared for them.
+    // No facilitator has it, and it is not left open. While all are known to be down, nothing is prepared for them.
     assert_eq!(reason(submit(&port, &payment(2)).await), "unexpected_settle_error");
     let error = port.prepare(&payment(3)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary);
@@ -295,7 +298,7 @@ async fn an_unreachable_facilitator_is_passed_over() {
     assert_eq!(port.list.rows.assignment(&mark(&payment(2))).await, Ok(None));
 }
 
-// Aim: own keys come first; what a facilitator has stays with it.
+// Checks: our own keys come first; a payment that a facilitator has stays with it.
 #[tokio::test]
 async fn own_keys_come_first_and_take_nothing_from_a_facilitator() {
     let world = Harness::start(&[Mode::Fails(500)]).await;
@@ -317,7 +320,7 @@ async fn own_keys_come_first_and_take_nothing_from_a_facilitator() {
     assert!(world.settles()[0] > asked);
 }
 
-// Aim: the row of a payment that is final or can never land is not kept.
+// Checks: the row of a payment that is final or can never settle is deleted.
 #[tokio::test]
 async fn a_payment_that_has_ended_leaves_no_row() {
     let world = Harness::start(&[Mode::Succeeds]).await;

@@ -1,10 +1,10 @@
-//! Fee payers on Solana: a payment goes to the facilitator that owns the one that it names.
+//! Fee payers on Solana: a payment goes to the facilitator that owns its fee payer.
 
 use purser_actors::port::{ErrorKind, SolanaTransfer};
 
 use super::*;
 
-/// A payment whose fee payer is this key.
+/// A payment with this fee payer.
 fn with_fee_payer(n: u8, fee_payer: [u8; 32]) -> Authorization {
     Authorization::Solana(SolanaTransfer {
         transaction: fee_payer.to_vec(),
@@ -19,8 +19,8 @@ fn is_settled(submitted: &SubmitResult) -> bool {
     matches!(submitted, SubmitResult::Settled { .. })
 }
 
-// Aim: the challenge names the first facilitator's fee payer, what was offered before is still accepted by its owner, also by the
-// next process, and a fee payer that nobody has offered is nobody's.
+// Checks: the challenge names the first facilitator's fee payer. A fee payer offered earlier is still accepted by its
+// owner, also in the next process. One that was never offered has no owner.
 #[tokio::test]
 async fn a_fee_payer_that_was_offered_is_accepted_by_its_owner() {
     let world = Harness::with_chain(TestChain::solana(), &[Mode::Succeeds, Mode::Succeeds]).await;
@@ -47,7 +47,7 @@ async fn a_fee_payer_that_was_offered_is_accepted_by_its_owner() {
     assert_eq!(world.settles(), [3, 1]);
 }
 
-// Aim: a start without an answer of any facilitator still knows what was offered before it, and offers that.
+// Checks: a start without a response of any facilitator still knows and offers the earlier fee payers.
 #[tokio::test]
 async fn without_an_answer_what_was_offered_last_is_offered_again() {
     let mut world = Harness::with_chain(TestChain::solana(), &[Mode::Succeeds]).await;
@@ -61,7 +61,7 @@ async fn without_an_answer_what_was_offered_last_is_offered_again() {
     assert_eq!(&*port.list.fee_payers(), [[1; 32]]);
 }
 
-// Aim: a fee payer belongs to the facilitator that has offered it first.
+// Checks: a fee payer belongs to the facilitator that offered it first.
 #[tokio::test]
 async fn a_fee_payer_has_one_owner() {
     let world = Harness::with_chain(TestChain::solana(), &[Mode::Succeeds, Mode::Succeeds]).await;

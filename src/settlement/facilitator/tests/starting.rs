@@ -1,4 +1,4 @@
-//! What a facilitator must be at the start, and how it knows us.
+//! Requirements on a facilitator at the start, and its authentication.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -20,7 +20,8 @@ async fn startup_errors(world: &Harness, servers: &[usize]) -> Vec<(String, Stri
     named.collect()
 }
 
-// Aim: a facilitator that answers and does not settle what we sell is refused by its setting; one that does not answer is not.
+// Checks: a facilitator that responds but does not support our payments is rejected by its setting. One that does not
+// respond is not.
 #[tokio::test]
 async fn a_facilitator_for_something_else_ends_the_start() {
     let mut world = Harness::start(&[Mode::Succeeds; 4]).await;
@@ -38,7 +39,7 @@ async fn a_facilitator_for_something_else_ends_the_start() {
     assert!(found[1].1.contains("asset"), "{found:?}");
 }
 
-// Aim: every route is called with what the settings say, a JWT of CDP with one for its own route.
+// Checks: every route is called with the configured authentication; for CDP with a JWT for that route.
 #[tokio::test]
 async fn every_call_is_authenticated() {
     let world = Harness::start(&[Mode::Succeeds]).await;
@@ -72,7 +73,8 @@ async fn every_call_is_authenticated() {
     }
 }
 
-// Aim: while a facilitator supports something else the next one is used, and it comes back once it does again.
+// Checks: while a facilitator supports something else, the next one is used. It is used again once it supports our
+// payments.
 #[tokio::test]
 async fn a_facilitator_that_changes_is_passed_over() {
     let world = Harness::start(&[Mode::Succeeds, Mode::Succeeds]).await;

@@ -13,7 +13,7 @@ use super::SandboxChain;
 /// Maximum number of wallets. Beyond it all are removed, and the chain declines each of them once more after a claim.
 const MAX_WALLETS: usize = 10_000;
 
-/// See the module. In memory: a restart removes them.
+/// Wallets known to be empty; see the module. In memory: a restart clears them.
 #[derive(Debug, Default)]
 pub(super) struct EmptyWallets {
     wallets: DashSet<Wallet>,
@@ -38,7 +38,7 @@ impl EmptyWallets {
         self.count.load(Ordering::Acquire) > 0 && self.wallets.contains(wallet)
     }
 
-    /// Its balance is high enough again.
+    /// Removes a wallet whose balance is high enough again.
     fn remove(&self, wallet: &Wallet) {
         if self.wallets.remove(wallet).is_some() {
             // `insert` may have set the number to zero in between.
@@ -57,8 +57,8 @@ impl SandboxChain {
         decline
     }
 
-    /// Whether the balance of a wallet that was declined for insufficient funds is still lower than this amount. False for any
-    /// other wallet, without a look at the ledger, and for a payment that is on the chain.
+    /// Whether the balance of a wallet declined for insufficient funds is still lower than this amount. False for a
+    /// payment that is on the chain, and for any other wallet, without reading the ledger.
     pub(crate) fn is_known_insufficient(&self, key: &ReplayKey, amount: Usdc) -> bool {
         if !self.empty.contains(&key.payer) {
             return false;

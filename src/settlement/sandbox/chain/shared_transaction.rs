@@ -1,5 +1,5 @@
-//! Transactions that move money more than once, and transfers that nobody authorized as a payment is: the chains have both, and what
-//! comes of them is tried here.
+//! Transactions with several transfers, and plain transfers without a payment authorization. Real chains have both, so
+//! the sandbox makes them testable.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,20 +12,20 @@ use super::super::ledger::{ChainTransfer, LedgerRecord, ReplayKey};
 use super::super::{evm, svm};
 use super::{ChainState, SandboxChain};
 
-/// Whatever lands shares a transaction, while there is one.
+/// The open transaction that all further transfers share, if there is one.
 #[derive(Default)]
 pub(super) struct SharedTransaction {
-    /// Asked first, so that settling waits for no other lock.
+    /// Read first, so that settling waits for no other lock.
     is_open: AtomicBool,
     open: Mutex<Option<OpenTransaction>>,
 }
 
-/// A transaction that moves money more than once.
+/// A transaction with several transfers.
 #[derive(Default)]
 struct OpenTransaction {
-    /// Its id and time, once something has landed in it.
+    /// Its id and time, after the first transfer.
     started: Option<(String, Timestamp)>,
-    /// The place of what lands next.
+    /// Index of the next transfer.
     next_index: u32,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct PlainTransfer {
 }
 
 impl SandboxChain {
-    /// Whatever lands from now on lands in one transaction, if the chain gives its id; or each in its own again.
+    /// Starts or stops sharing one transaction for all further transfers whose id the chain assigns.
     pub(crate) fn set_shared_transaction(&self, together: bool) {
         *self.shared_transaction.open.lock() = together.then(OpenTransaction::default);
         self.shared_transaction.is_open.store(together, Ordering::Release);
     }
 
-    /// Gives a transfer its transaction, time and place. One that must be alone stays so.
+    /// Assigns transaction, time and index to a transfer. One that must be alone stays alone.
     pub(super) fn assign_position(&self, alone: ChainTransfer, shares: bool) -> (ChainTransfer, u32) {
         if !shares || !self.shared_transaction.is_open.load(Ordering::Acquire) {
             return (alone, 0);
@@ -63,7 +63,7 @@ impl SandboxChain {
         (shared, index)
     }
 
-    /// Moves money without an authorization, if it is there.
+    /// Moves funds without an authorization, if the balance covers them.
     pub(crate) fn transfer_plain(
         &self,
         state: &ChainState,

@@ -1,4 +1,4 @@
-//! The ledger as an archive's book: the names of its records, and what of it is written down beside them.
+//! The archive of the ledger: index keys of its records, and the checkpoint stored with them.
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
@@ -45,12 +45,12 @@ pub(super) fn transaction_hash(transaction: &str) -> u64 {
     name(&[b"transaction", transaction.as_bytes()])
 }
 
-/// Everything in a ledger but what landed and what the configuration says.
+/// The ledger's state, except settled transfers and values from the configuration.
 #[derive(bincode::Encode, bincode::Decode)]
 struct LedgerCheckpoint {
     secret: Option<[u8; 32]>,
     accounts: Vec<(Wallet, Account)>,
-    /// Written too, because to derive a million of them would take a start half a minute.
+    /// Stored too: deriving a million of them would delay a start by half a minute.
     token_accounts: Vec<([u8; 32], Wallet)>,
     plans: Vec<(Timestamp, ScheduledEvent)>,
     minted: Usdc,
@@ -60,10 +60,10 @@ struct LedgerCheckpoint {
 impl ArchiveState for ChainLedger {
     type Item = LedgerRecord;
 
-    /// Total on whatever the ledger's own methods gave.
+    /// Cannot fail on records that the ledger itself made.
     fn apply(&mut self, record: &LedgerRecord) -> Result<(), String> {
         self.take(record)?;
-        // The others have done what they do.
+        // All other records are complete.
         if record.transferred().is_some() || matches!(record, LedgerRecord::Reorged { .. }) {
             self.buffer.add(record.clone());
         }

@@ -1,4 +1,4 @@
-//! What landed, found by its transaction and by its place in the chain's history.
+//! Settled transfers, found by transaction and by position in the chain's history.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ impl ChainLedger {
         places.iter().filter_map(newest).collect()
     }
 
-    /// What landed from this place on (the first is 0), in order, at most so much.
+    /// Settled transfers from this position on (the first is 0), in order, at most `limit`.
     pub(crate) fn history(&self, from: u64, limit: usize) -> Vec<(u64, SettledTransfer)> {
         let mut page = Vec::new();
         if limit == 0 {

@@ -32,7 +32,7 @@ fn held(ledger: &ChainLedger) -> u64 {
     ledger.accounts.values().map(|a| a.balance.atomic()).sum()
 }
 
-// Case 23 on the chain's side: grants, payments, drops and late landings keep the sum of balances what was made.
+// case_23, on the chain: grants, payments, drops and late settlements preserve the sum of all balances.
 #[test]
 fn case_23_the_sum_of_balances_is_what_was_made() {
     let mut ledger = ChainLedger::new(usdc(100), TREASURY);
@@ -65,7 +65,7 @@ fn case_23_the_sum_of_balances_is_what_was_made() {
     assert_eq!(ledger.minted().atomic(), held(&ledger));
 }
 
-// A plan happens at its time, once, and not at all when the payment landed before by itself.
+// A scheduled change runs once at its time, and never if the payment has already settled normally.
 #[test]
 fn plans_come_due_once() {
     let mut ledger = ChainLedger::new(usdc(100), TREASURY);
@@ -94,7 +94,7 @@ fn plans_come_due_once() {
     assert_eq!(ledger.balance(&TREASURY), usdc(20));
 }
 
-// Amounts at the top of the type are refused and change nothing.
+// Amounts at the maximum of the type are rejected and change nothing.
 #[test]
 fn case_26_overflow_is_refused() {
     let ledger = ChainLedger::new(usdc(100), TREASURY);

@@ -1,4 +1,5 @@
-//! Accounts of the sandbox's Solana: the USDC mint, token accounts, the fee payer. Layouts are the SPL Token program's.
+//! Accounts of the sandbox's Solana: the USDC mint, token accounts, the fee payer. Layouts follow the SPL Token
+//! program.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -16,7 +17,7 @@ use crate::settlement::sandbox::svm::{
 };
 use crate::settlement::sandbox::wire::Transaction;
 
-/// The fee payer's lamports; nothing here is ever charged.
+/// Balance of the fee payer in lamports; the sandbox never charges it.
 const FEE_PAYER_LAMPORTS: u64 = 1_000_000_000_000;
 const MINT_LAMPORTS: u64 = 1_461_600;
 const TOKEN_ACCOUNT_LAMPORTS: u64 = 2_039_280;
@@ -54,7 +55,7 @@ impl Account {
         }
     }
 
-    /// The account's bytes: 82 of a mint, 165 of a token account.
+    /// The account's data: 82 bytes for a mint, 165 bytes for a token account.
     fn data(&self) -> Vec<u8> {
         const NONE: [u8; 36] = [0; 36];
         match self {
@@ -113,7 +114,7 @@ impl Account {
     }
 }
 
-/// The sandbox mints by grant; the layout still names somebody.
+/// The sandbox creates USDC by grant, but the layout needs a mint authority.
 fn mint_authority() -> [u8; 32] {
     match treasury(Network::Solana) {
         Wallet::Solana(owner) => owner,
@@ -121,7 +122,7 @@ fn mint_authority() -> [u8; 32] {
     }
 }
 
-/// `uiAmount` is a JSON number in the cluster too, for people only; `amount` is the exact one.
+/// `uiAmount` is a JSON number as in a cluster, for display only; `amount` is exact.
 fn ui_amount(amount: Usdc) -> Value {
     let decimal = amount.decimal().to_string();
     let number: Value = serde_json::from_str(&decimal).unwrap_or(Value::Null);
@@ -137,7 +138,7 @@ pub(super) fn lamports(state: &ChainState, address: &[u8; 32]) -> u64 {
     find(state, address).map_or(0, |account| account.lamports())
 }
 
-/// `getAccountInfo`'s value: null where there is no account.
+/// The value of `getAccountInfo`: null if the account does not exist.
 pub(super) fn info(state: &ChainState, address: &[u8; 32], config: &Value) -> Result<Value, RpcError> {
     let encoding = config.get("encoding").and_then(Value::as_str).unwrap_or("binary");
     if !["base64", "jsonParsed", "base58", "binary"].contains(&encoding) {
@@ -196,7 +197,7 @@ pub(super) fn token_balance(state: &ChainState, address: &[u8; 32]) -> Result<Va
     }
 }
 
-/// The owner's one token account, from its first transfer or faucet on.
+/// The owner's single token account, which exists after its first transfer or faucet credit.
 pub(super) fn by_owner(state: &ChainState, owner: [u8; 32], filter: &Value, config: &Value) -> Result<Value, RpcError> {
     let text = |name: &str| filter.get(name).and_then(Value::as_str);
     let wanted = match (text("mint"), text("programId")) {
@@ -213,7 +214,7 @@ pub(super) fn by_owner(state: &ChainState, owner: [u8; 32], filter: &Value, conf
     Ok(json!([{ "pubkey": bs58::encode(address).into_string(), "account": account }]))
 }
 
-/// What executing would answer, changing nothing. Signatures are the caller's choice.
+/// The result that execution would have, without a change. The caller chooses whether signatures are verified.
 pub(super) fn dry_run(state: &ChainState, transaction: &Transaction, check_hash: bool) -> Result<(), TransactionError> {
     if check_hash && !state.hashes.is_recent(&transaction.blockhash) {
         return Err(TransactionError::BlockhashNotFound);

@@ -47,7 +47,7 @@ fn treasury_account() -> String {
     bs58::encode(token_account(&owner)).into_string()
 }
 
-/// The honest payment with both signatures, as an observer of the broadcast has it.
+/// A valid payment with both signatures, as an observer of the broadcast sees it.
 fn fully_signed(bytes: &[u8]) -> String {
     let mut transaction = Transaction::parse(bytes).unwrap();
     transaction.signatures[0] = fee_payer_signer().sign(&transaction.message).to_bytes();
@@ -78,7 +78,7 @@ async fn the_mint_has_the_token_programs_layout() {
     );
 }
 
-// Token accounts are 165 bytes with mint, owner and amount; what nobody has is null, and its balance is an error.
+// Token accounts are 165 bytes with mint, owner and amount. A missing one is null, and its balance is an error.
 #[tokio::test]
 async fn token_accounts_show_what_the_ledger_holds() {
     let house = Harness::new();
@@ -112,7 +112,7 @@ async fn token_accounts_show_what_the_ledger_holds() {
     assert_eq!(error_code(&house, "getTokenAccountsByOwner", foreign).await, -32602);
 }
 
-// A block hash from the chain equals the challenge's, is valid for 150 slots, and dies.
+// A block hash from the chain equals the challenge's, is valid for 150 slots, and then expires.
 #[tokio::test]
 async fn block_hashes_live_150_slots() {
     let house = Harness::new();
@@ -136,7 +136,7 @@ async fn block_hashes_live_150_slots() {
     assert!(result(&house, "getBlockHeight", json!([])).await.as_u64().unwrap() > height + 150);
 }
 
-// case_10: an observer sends the signed transaction first; the service finds it as its own payment.
+// case_10: an observer sends the signed transaction first; the service recognises it as its own payment.
 #[tokio::test]
 async fn case_10_an_observer_may_send_first() {
     let house = Harness::new();
@@ -167,7 +167,7 @@ async fn case_10_an_observer_may_send_first() {
     assert_eq!(balance.atomic(), 5_000_000, "moved once");
 }
 
-// What cannot execute is refused before it is sent, with the runtime's own error.
+// A transaction that cannot execute is rejected before it is sent, with the runtime's own error.
 #[tokio::test]
 async fn sending_what_cannot_execute_is_refused() {
     let house = Harness::new();
@@ -199,7 +199,7 @@ async fn sending_what_cannot_execute_is_refused() {
     );
 }
 
-// case_15: nonsense gets JSON-RPC's own errors; a batch is answered in its order, and not above its limit.
+// case_15: invalid requests get the errors of JSON-RPC. A batch is answered in order, and rejected above its limit.
 #[tokio::test]
 async fn case_15_nonsense_gets_its_error() {
     let house = Harness::new();

@@ -5,8 +5,8 @@ use purser_actors::port::{Authorization, Settlement as _};
 
 use super::{Harness, declined, payment, settled};
 
-// Checks: the chain knows a wallet with too low a balance from its first decline on; a payment that is on the chain is not declined, nor
-// is one that the balance covers; the wallet pays again once it has the money.
+// Checks: after its first decline the chain knows that a wallet's balance is too low. A payment that is on the chain,
+// or that the balance covers, is not declined. The wallet can pay again once it has the funds.
 #[tokio::test]
 async fn case_88_a_wallet_is_known_to_be_empty_after_one_decline() {
     let house = Harness::new();

@@ -1,4 +1,4 @@
-//! Seen, final and gone.
+//! Confirmed, final and dropped transfers.
 
 use super::solana::{authorization, valid_draft};
 use super::*;
@@ -32,7 +32,7 @@ fn one_of_each(house: &Harness) -> [Authorization; 2] {
     ]
 }
 
-// Aim: unless it is told otherwise, a chain's first word is its last; of what it does not have it says so.
+// Checks: by default a chain's first response is final, and unknown transfers are reported as such.
 #[tokio::test]
 async fn a_transfer_is_final_at_once() {
     let house = Harness::new();
@@ -58,7 +58,8 @@ async fn a_transfer_is_final_at_once() {
     }
 }
 
-// Aim: for as long as was set a transfer is only seen, whoever asks and however often it is sent; a restart changes nothing.
+// Checks: a transfer is only confirmed for the configured time, for every caller and however often it is sent. A
+// restart changes nothing.
 #[tokio::test]
 async fn a_transfer_is_seen_before_it_is_final() {
     let house = Harness::new();
@@ -96,7 +97,8 @@ async fn a_transfer_is_seen_before_it_is_final() {
     }
 }
 
-// case_8: what a reorganisation is going to remove is never called final, and afterwards it is gone by that transaction.
+// case_8: a transfer that a reorg will remove is never reported as final. Afterwards it is reported as dropped from its
+// transaction.
 #[tokio::test]
 async fn case_08_what_will_be_dropped_is_seen_and_then_gone() {
     let house = Harness::new();

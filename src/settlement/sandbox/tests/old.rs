@@ -1,9 +1,9 @@
-//! Transfers that went from memory to the index long ago.
+//! Transfers that were moved from memory to the index.
 
 use super::*;
 
 impl Harness {
-    /// Closed and opened again on the same files, index and all.
+    /// Closes the chains and opens them again on the same files, including the index.
     fn reopened(self) -> Self {
         let Self { dir, clock, chains } = self;
         drop(chains);
@@ -11,7 +11,7 @@ impl Harness {
         Self { dir, clock, chains }
     }
 
-    /// Forty payments after it make any transfer an old one.
+    /// Moves earlier transfers to the index by making forty payments.
     async fn age(&self) {
         for nonce in 100..140 {
             settled(self.pay(&payment(1_000, nonce)).await);
@@ -25,7 +25,7 @@ impl Harness {
     }
 }
 
-// Aim: an old transfer is found by its payment and by its id, and its nonce stays used.
+// Checks: an old transfer is found by its payment and by its id, and its nonce stays used.
 #[tokio::test]
 async fn case_01_an_old_payment_moves_the_money_only_once() {
     let house = Harness::new();
@@ -50,7 +50,7 @@ async fn case_01_an_old_payment_moves_the_money_only_once() {
     assert_eq!(page, all[7..12]);
 }
 
-// case_8: what was planned for a transfer happens to it when it is old too, once.
+// case_8: a fault scheduled for a transfer also applies once the transfer is old, and only once.
 #[tokio::test]
 async fn case_08_an_old_transfer_can_still_be_dropped() {
     let house = Harness::new();

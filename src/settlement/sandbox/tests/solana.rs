@@ -19,7 +19,7 @@ const STOCK: &str = concat!(
     "d3cEBAAFAiBOAAAEAAkDAQAAAAAAAAAHBAIFAwEKDEBLTAAAAAAABgYAIDQyY2RhNDA3NTgwNzFmMjA4MjY2ZWQwODdiOGI4NjM1AA==",
 );
 
-/// What a test may change of an honest payment.
+/// The parts of a valid payment that a test may change.
 pub(in crate::settlement::sandbox) struct Draft {
     pub(in crate::settlement::sandbox) mint: [u8; 32],
     pub(in crate::settlement::sandbox) source: [u8; 32],
@@ -56,7 +56,7 @@ pub(in crate::settlement::sandbox) fn valid_draft(chains: &SandboxSettlement, am
     }
 }
 
-/// The wire as the payer sends it: slot 0 empty.
+/// The wire form as the payer sends it: slot 0 is empty.
 pub(in crate::settlement::sandbox) fn wire(draft: &Draft) -> Vec<u8> {
     let keys = [
         fee_payer(),
@@ -110,7 +110,7 @@ async fn received(house: &Harness) -> u64 {
     house.chains.balance(&treasury(Network::Solana)).await.unwrap().atomic()
 }
 
-// The stock client's transaction is understood, its signatures hold, and its source is the account that we derive.
+// The stock client's transaction is parsed, its signatures verify, and its source is the account that we derive.
 #[test]
 fn a_stock_transaction_is_understood() {
     let wire = base64::engine::general_purpose::STANDARD.decode(STOCK).unwrap();
@@ -129,7 +129,7 @@ fn a_stock_transaction_is_understood() {
     assert_eq!(svm::transaction_id(&transaction), id);
 }
 
-// case_15: no prefix and no single changed byte of a transaction makes the parser fail other than by its error.
+// case_15: for every prefix and every single changed byte of a transaction, the parser only fails with its own error.
 #[test]
 fn case_15_any_bytes_are_parsed_or_refused() {
     let wire = base64::engine::general_purpose::STANDARD.decode(STOCK).unwrap();
@@ -147,7 +147,7 @@ fn case_15_any_bytes_are_parsed_or_refused() {
     assert!(Transaction::parse(&[wire, vec![0]].concat()).is_err(), "trailing byte");
 }
 
-// A payment lands under the id known before it is sent, once however often it is sent, also after a kill.
+// A payment settles under the id known before sending, once, however often it is sent, also after a kill.
 #[tokio::test]
 async fn a_prepared_payment_lands_once_under_its_id() {
     let house = Harness::new();
@@ -174,7 +174,7 @@ async fn a_prepared_payment_lands_once_under_its_id() {
     }
 }
 
-// A transaction can land while its block hash is 150 slots old and is impossible only when that is final.
+// A transaction can execute while its block hash is at most 150 slots old. It is impossible only once that is final.
 #[tokio::test]
 async fn a_payment_dies_with_its_block_hash() {
     let house = Harness::new();
@@ -226,7 +226,7 @@ async fn case_13_only_one_plain_usdc_transfer_lands() {
     assert_eq!(received(&house).await, 0);
 }
 
-// A forged payer signature passes no check of the chain, whatever the caller verified.
+// A forged payer signature fails every check of the chain, even if the caller has verified it.
 #[tokio::test]
 async fn a_forged_payer_signature_is_refused() {
     let house = Harness::new();
@@ -241,7 +241,7 @@ async fn a_forged_payer_signature_is_refused() {
     );
 }
 
-// What is not ours to pay for, or not what it says it is, can never be sent.
+// A payment with an external fee payer, or with false contents, can never be sent.
 #[tokio::test]
 async fn only_our_own_fee_slot_is_signed() {
     let house = Harness::new();

@@ -1,8 +1,8 @@
-//! Chains that do not answer.
+//! Chains that do not respond.
 
 use super::*;
 
-// case_11: nobody at home is a temporary error of every call and changes nothing.
+// case_11: an unreachable chain is a temporary error of every call and changes nothing.
 #[tokio::test]
 async fn case_11_an_unreachable_chain_charges_nothing() {
     let house = Harness::new();
@@ -26,7 +26,7 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
     assert_eq!(house.received().await, 0);
 }
 
-// case_11: a chain that does not answer has not lost anything.
+// case_11: a chain that does not respond has not lost anything.
 #[tokio::test]
 async fn case_11_an_unreachable_chain_says_nothing_of_a_transfer() {
     let house = Harness::new();

@@ -1,4 +1,4 @@
-//! What the follower has found, made durable, and told to transactions in flight.
+//! Persists the follower's results, and reports them to the transactions in flight.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,13 +19,13 @@ use crate::settlement::solana::treasury_history::ReadTransaction;
 type Listers = HashMap<Signature, Lister>;
 
 impl SolanaSettlement {
-    /// Continues from the rows, or begins.
+    /// Continues from the rows, or starts at the first slot.
     pub(super) async fn resume(&self) -> Result<FollowPosition, String> {
         let told = |error: RowError| error.to_string();
         let crossed = self.rows.cross_checked().await.map_err(told)?;
         let (place, revision) = match self.rows.cursor().await.map_err(told)? {
-            // What one endpoint alone has covered, in an earlier version or with other settings, may be ahead of the chain. What
-            // was final then stays so; from here on it is cross-checked.
+            // An earlier version or other settings may have covered slots with one endpoint alone, possibly ahead of
+            // the chain. Transactions that were final then remain final; cross-checking starts here.
             Some((place, revision)) if self.is_cross_checking() && crossed != Some(place.covered_slot) => {
                 let covered_slot = place.covered_slot.min(self.shared_finalized().await?);
                 let place = CursorRow { covered_slot, ..place };
@@ -64,7 +64,7 @@ impl SolanaSettlement {
         })
     }
 
-    /// Writes changes. With the last of a part, also how far the chain is covered now.
+    /// Writes changes. The last write of a part also contains the covered slot.
     pub(super) async fn persist(
         &self,
         at: &mut FollowPosition,
@@ -119,7 +119,7 @@ impl SolanaSettlement {
         Ok(())
     }
 
-    /// What a change moves. `None` for what is not read now: it is read when it is final, or was already.
+    /// The transfers of a change. `None` if they are not read now: they are read once final, or were read before.
     async fn read_change(
         &self,
         change: Change,
@@ -133,7 +133,7 @@ impl SolanaSettlement {
         self.read_pending_on(lister.endpoint, row).await
     }
 
-    /// What the changes mean for transactions that we sent: each endpoint that lists one has answered.
+    /// Reports the changes of transactions that we sent: a listing counts as a response of that endpoint.
     pub(super) fn notify_in_flight(&self, chunk: &[Change], (listers, by): (&Listers, &[usize])) {
         let found = |row: &Row, endpoint: usize, slot: u64, level: Commitment| {
             let status = SignatureStatus {
@@ -147,7 +147,7 @@ impl SolanaSettlement {
         for change in chunk {
             match change {
                 Change::Reorged(row) => self.in_flight.lock().recheck(&row.id),
-                // A failure is read with its reason by the status query.
+                // The status query reads a failure together with its reason.
                 Change::New(row) | Change::Updated { to: row, .. } if !row.failed => {
                     if let Some(lister) = listers.get(&row.id) {
                         found(row, lister.endpoint, lister.context_slot, Commitment::Confirmed);

@@ -1,8 +1,8 @@
-//! Whether a wallet has the money for one more payment beside its others that are under way ([`takings`]): of several that are
-//! presented together one would land, and the fees of the others be lost.
+//! Whether a wallet can cover one more payment in addition to its pending ones ([`pending_debits`]). Of several
+//! payments presented together one would settle, and the fees of the others would be lost.
 //!
-//! What is in flight is read from the durable rows at a start, with what each takes; what was only checked is not, and needs not be:
-//! preparing it checks again.
+//! Payments in flight are read from the durable rows at a start, with their debits. Payments that were only checked are
+//! not read: preparation checks them again.
 
 use purser_chains::solana::lifecycle::Stage;
 use purser_chains::solana::message::Message;
@@ -15,41 +15,41 @@ use tokio::sync::watch;
 use super::{InFlightTransaction, InFlightTransactions};
 use crate::settlement::pending_debits;
 
-/// How long a payment that was checked before its claim counts until it is prepared, in milliseconds.
+/// How long a payment checked before its claim counts until it is prepared, in milliseconds.
 const CHECKED_TTL_MS: u64 = 2_000;
 
-/// By the token account that pays, and the hash of the message.
+/// A debit, by the paying token account and the hash of the message.
 pub(in crate::settlement::solana) type PaymentDebit = pending_debits::Debit<Pubkey, [u8; 32]>;
 pub(super) type PaymentDebits = pending_debits::PendingDebits<Pubkey, [u8; 32], Signature>;
 
-/// What a simulation of a payment leaves in the token account that pays.
+/// The balance that a simulation leaves in the paying token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::settlement::solana) struct RemainingBalance {
-    /// Of the state that the simulation began with.
+    /// Slot of the state that the simulation started from.
     pub(in crate::settlement::solana) slot: u64,
-    /// `None` from a node that does not show it: then nothing more than the simulation is asked for.
+    /// `None` from a node that does not show it: the simulation is then the only check.
     pub(in crate::settlement::solana) atomic: Option<u64>,
 }
 
-/// See [`Flights::room`].
+/// Result of [`InFlightTransactions::check_funds`].
 #[derive(Debug)]
 pub(in crate::settlement::solana) enum FundsCheck {
-    /// It fits, and counts from now on.
+    /// The payment is covered, and counts from now on.
     Sufficient,
-    /// It fits if others that were sent are in that state already: their changes tell.
+    /// Covered if other sent payments are already part of that state: their changes decide.
     Undetermined(Vec<watch::Receiver<()>>),
     Insufficient,
 }
 
-/// Whether a payment in flight has to be taken off what a simulation leaves.
+/// Whether a payment in flight must be deducted from the balance that a simulation leaves.
 enum Deduct {
     No,
     Yes,
-    /// It was sent, and may have landed before the simulation.
+    /// It was sent, and may have settled before the simulation.
     UnlessExecuted(watch::Receiver<()>),
 }
 
-/// Of a transaction, signed or not. `None` of what moves nothing by a plain transfer.
+/// Debit of a signed or unsigned transaction. `None` if it has no plain transfer.
 pub(in crate::settlement::solana) fn debit_from_bytes(bytes: &[u8]) -> Option<PaymentDebit> {
     let transaction = Transaction::parse_without_tables(bytes).ok()?;
     let (source, atomic) = debited(&transaction.message)?;
@@ -60,7 +60,7 @@ pub(in crate::settlement::solana) fn debit_from_bytes(bytes: &[u8]) -> Option<Pa
     })
 }
 
-/// The token account of the first transfer, and what all transfers from it take.
+/// The token account of the first transfer, and the sum of all transfers from it.
 fn debited(message: &Message<'_>) -> Option<(Pubkey, u64)> {
     let transfers = message.instructions.iter().filter_map(|call| {
         let (program, accounts) = (message.program(call)?, message.accounts(call)?);
@@ -77,7 +77,7 @@ fn debited(message: &Message<'_>) -> Option<(Pubkey, u64)> {
 }
 
 impl InFlightTransactions {
-    /// Whether the token account that pays has room for this payment beside all others under way.
+    /// Whether the paying token account covers this payment in addition to all pending ones.
     pub(in crate::settlement::solana) fn check_funds(
         &mut self,
         taking: &PaymentDebit,
@@ -121,7 +121,7 @@ impl InFlightTransaction {
         match self.lifecycle.stage() {
             Stage::Succeeded { slot: at, .. } if *at <= slot => Deduct::No,
             Stage::Succeeded { .. } => Deduct::Yes,
-            // It has taken nothing, or can hardly take anything any more.
+            // It has debited nothing and can hardly do so any more.
             Stage::Failed { .. } | Stage::Expired => Deduct::No,
             Stage::Prepared | Stage::Sent if self.lifecycle.awaits_proof() => Deduct::No,
             Stage::Prepared | Stage::Sent if self.released || self.from_earlier_run => {
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// What a payment of 5 meets beside one of 5 that is in flight, by what its simulation leaves.
+    /// Checks a payment of 5 beside one of 5 in flight, with the balance that its simulation leaves.
     fn check_beside_pending(flights: &mut InFlightTransactions, left: RemainingBalance) -> &'static str {
         let (_, other) = payment(2, 5);
         match flights.check_funds(&debit_of(&other), left, 0) {
@@ -207,8 +207,8 @@ mod tests {
         }
     }
 
-    // Checks: what one payment in flight means for another of its wallet: prepared, sent, seen before and after the other's simulation,
-    // failed, expired, and resumed from its row after a restart.
+    // Checks: how one payment in flight affects another of its wallet. Cases: prepared, sent, seen before and after the
+    // other's simulation, failed, expired, and resumed from its row after a restart.
     #[test]
     fn what_is_in_flight_counts_until_the_simulation_shows_it() {
         type Change = fn(&mut InFlightTransactions, &Signature);
@@ -241,8 +241,8 @@ mod tests {
         }
     }
 
-    // Checks: a payment that was checked counts for two seconds, or until it is prepared and counts as that; one without a balance is
-    // held against nothing; another wallet's counts for nothing.
+    // Checks: a checked payment counts for two seconds, or until it is prepared. One without a known balance is
+    // compared with nothing. Another wallet's payment does not count.
     #[test]
     fn what_was_checked_counts_for_a_while() {
         let mut flights = InFlightTransactions::new(2, Pacing::default());

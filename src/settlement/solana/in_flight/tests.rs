@@ -59,7 +59,8 @@ fn absent(height: u64) -> NodeUpdate {
     }))
 }
 
-// Aim: what the engine has not asked to send is never sent, in the same run and after a restart; once asked, it is sent at once.
+// Checks: a transaction that the engine has not submitted is never sent, in the same run and after a restart. Once
+// submitted, it is sent at once.
 #[test]
 fn nothing_is_sent_before_it_is_released() {
     for old in [false, true] {
@@ -74,7 +75,8 @@ fn nothing_is_sent_before_it_is_released() {
     }
 }
 
-// Aim: only what may have been sent costs a query; what was just prepared costs none until it could have expired.
+// Checks: only transactions that may have been sent cost a query. One that was just prepared costs none until it could
+// have expired.
 #[test]
 fn only_what_may_be_sent_is_asked_after() {
     let mut fresh = flights(false);
@@ -84,7 +86,7 @@ fn only_what_may_be_sent_is_asked_after() {
     assert_eq!(flights(true).due(0, 900).statuses, [ID]);
 }
 
-// Aim: it is not ended by one endpoint's proof, whichever kind; two endpoints end it.
+// Checks: one endpoint's proof of any kind does not end a transaction; two endpoints do.
 #[test]
 fn an_end_needs_two_endpoints() {
     for (answer, end) in [
@@ -109,7 +111,7 @@ fn an_end_needs_two_endpoints() {
     }
 }
 
-// Aim: what a fork removed is sent again, and counts as removed until it is seen again.
+// Checks: a transaction removed by a fork is sent again, and counts as removed until it is seen again.
 #[test]
 fn what_a_fork_removed_is_sent_again() {
     let mut flights = flights(false);
@@ -139,7 +141,7 @@ fn what_a_fork_removed_is_sent_again() {
     assert_eq!(flights.due(4_001, 961).ends, [(ID, End::Confirmed)]);
 }
 
-// Aim: what is only watched has no bytes and is never sent; preparing it later gives it its bytes.
+// Checks: a transaction that is only tracked has no bytes and is never sent. Preparing it later adds the bytes.
 #[test]
 fn what_is_only_watched_is_armed_by_preparing_it() {
     let mut flights = InFlightTransactions::new(2, Pacing::default());
@@ -151,7 +153,8 @@ fn what_is_only_watched_is_armed_by_preparing_it() {
     assert_eq!(flights.due(20_000, 900).sends, [(ID, vec![5])]);
 }
 
-// Aim: a transaction that stays unfinal is searched for again after a minute, though nobody said that it is gone.
+// Checks: a transaction that does not become final is searched for again after a minute, even if no endpoint reports it
+// missing.
 #[test]
 fn what_does_not_become_final_is_doubted() {
     let mut flights = flights(true);

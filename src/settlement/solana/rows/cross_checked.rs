@@ -1,4 +1,4 @@
-//! How far two endpoints have shown the treasury's transactions alike.
+//! The slot up to which two endpoints agree on the treasury's transactions.
 
 use purser_storage::Write;
 use purser_storage::codec::Stored;
@@ -7,7 +7,7 @@ use super::{RowError, Rows, key, put};
 
 const CROSS_CHECKED: u8 = b'w';
 
-/// Behind what was covered if one endpoint alone has covered the rest.
+/// Lower than the covered slot if one endpoint alone has covered the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct CrossChecked {
     slot: u64,
@@ -18,14 +18,14 @@ impl Stored for CrossChecked {
 }
 
 impl Rows {
-    /// How far two endpoints have shown the treasury's transactions alike; `None` before the first time.
+    /// The slot up to which two endpoints agree on the treasury's transactions; `None` before the first time.
     pub(in crate::settlement::solana) async fn cross_checked(&self) -> Result<Option<u64>, RowError> {
         let row: Option<CrossChecked> = self.one(&key(CROSS_CHECKED, &[])).await?;
         Ok(row.map(|row| row.slot))
     }
 }
 
-/// The write for how far two endpoints have shown the same.
+/// The write for the cross-checked slot.
 pub(in crate::settlement::solana) fn cross_checked(slot: u64) -> Write {
     put(key(CROSS_CHECKED, &[]), &CrossChecked { slot })
 }

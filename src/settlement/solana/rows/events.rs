@@ -14,7 +14,7 @@ const EVENT: u8 = b'e';
 pub(in crate::settlement::solana) struct EventRow {
     pub(in crate::settlement::solana) account: Pubkey,
     pub(in crate::settlement::solana) rent_payer: Pubkey,
-    /// Rent.
+    /// Rent of the account in lamports.
     pub(in crate::settlement::solana) lamports: u64,
     /// When the burn was signed.
     pub(in crate::settlement::solana) at: Timestamp,
@@ -29,7 +29,7 @@ pub(in crate::settlement::solana) fn event(burn: &Signature, row: &EventRow) -> 
 }
 
 impl Rows {
-    /// Of all burns that were prepared, whatever became of them.
+    /// Accounts of all prepared burns, with any outcome.
     pub(in crate::settlement::solana) async fn events(&self) -> Result<Vec<(Signature, EventRow)>, RowError> {
         let all = self.all(EVENT, None).await?;
         let of = |(key, row): (RowKey, EventRow)| Some((Signature::try_from(&*key).ok()?, row));

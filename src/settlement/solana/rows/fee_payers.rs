@@ -7,7 +7,7 @@ use super::{RowError, Rows, key, put};
 
 const FEE_PAYER: u8 = b'n';
 
-/// A fee payer that a payment of a facilitator has named.
+/// A fee payer that a facilitator's payment has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct FacilitatorFeePayer(Pubkey);
 
@@ -16,13 +16,13 @@ impl Stored for FacilitatorFeePayer {
 }
 
 impl Rows {
-    /// All of them.
+    /// All stored fee payers.
     pub(in crate::settlement::solana) async fn fee_payers(&self) -> Result<Vec<Pubkey>, RowError> {
         let all = self.all::<FacilitatorFeePayer>(FEE_PAYER, None).await?;
         Ok(all.into_iter().map(|(_, row)| row.0).collect())
     }
 
-    /// Durable when it returns.
+    /// Stores a fee payer; it is durable when this returns.
     pub(in crate::settlement::solana) async fn persist_fee_payer(&self, fee_payer: &Pubkey) -> Result<(), RowError> {
         let row = put(key(FEE_PAYER, &[fee_payer]), &FacilitatorFeePayer(*fee_payer));
         self.commit(Vec::new(), vec![row]).await

@@ -1,4 +1,4 @@
-//! Fees that failed payments have cost, by their signatures.
+//! Fees lost to failed payments, by transaction signature.
 
 use purser_actors::port::Timestamp;
 use purser_chains::solana::{Pubkey, Signature};
@@ -9,7 +9,7 @@ use super::{RowError, Rows, key, put};
 
 const LOST: u8 = b'l';
 
-/// What one failed payment has cost.
+/// The fee lost to one failed payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(in crate::settlement::solana) struct LostFee {
     pub(in crate::settlement::solana) payer: Pubkey,
@@ -22,7 +22,7 @@ impl Stored for LostFee {
 }
 
 impl Rows {
-    /// Does not wait until it is durable.
+    /// Does not wait for durability.
     pub(in crate::settlement::solana) fn record_loss(&self, id: &Signature, lost: &LostFee) {
         let batch = Batch {
             writes: vec![put(key(LOST, &[id]), lost)],
@@ -36,7 +36,7 @@ impl Rows {
         self.0.commit(batch, Box::new(told));
     }
 
-    /// What was lost since then, oldest first; what was lost before is deleted.
+    /// Losses since this time, oldest first; earlier ones are deleted.
     pub(in crate::settlement::solana) async fn losses(&self, since: Timestamp) -> Result<Vec<LostFee>, RowError> {
         let (mut all, mut old) = (Vec::new(), Vec::new());
         for (id, lost) in self.all::<LostFee>(LOST, None).await? {

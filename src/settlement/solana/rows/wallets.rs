@@ -1,4 +1,4 @@
-//! What left managed wallets, in the order in which it was read, and how far each wallet was read.
+//! Outgoing transfers of managed wallets in the order of reading, and the read position of each wallet.
 
 use purser_chains::solana::{Pubkey, Signature};
 use purser_storage::codec::{self, Stored};
@@ -6,12 +6,12 @@ use purser_storage::{Condition, Write};
 
 use super::{MovementRow, RowError, Rows, key, put};
 
-/// How far a wallet was read, by its address; without one the number of rows of [`LEFT`].
+/// Read position of a wallet, by address; without an address, the number of rows of [`WALLET_TRANSFER`].
 const WALLET: u8 = b'r';
-/// Transfers out of managed wallets, by number from 1.
+/// Outgoing transfers of managed wallets, by number from 1.
 const WALLET_TRANSFER: u8 = b'v';
 
-/// A final transfer out of a managed wallet.
+/// A final outgoing transfer of a managed wallet.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(in crate::settlement::solana) struct WalletTransfer {
     pub(in crate::settlement::solana) wallet: Pubkey,
@@ -22,7 +22,7 @@ impl Stored for WalletTransfer {
     const SCHEMA: u16 = 528;
 }
 
-/// How far a wallet was read: its newest final transaction, which may have moved nothing.
+/// Read position of a wallet: its newest final transaction, which may have no transfer.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct WalletCursor(Signature);
 
@@ -30,7 +30,7 @@ impl Stored for WalletCursor {
     const SCHEMA: u16 = 529;
 }
 
-/// How many rows there are.
+/// Number of rows.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct Count(u64);
 
@@ -39,7 +39,7 @@ impl Stored for Count {
 }
 
 impl Rows {
-    /// The newest final transaction of a wallet that was read.
+    /// The newest final transaction that was read of a wallet.
     pub(in crate::settlement::solana) async fn wallet_cursor(
         &self,
         wallet: &Pubkey,
@@ -48,7 +48,7 @@ impl Rows {
         Ok(read.map(|read| read.0))
     }
 
-    /// Adds what left a wallet, together with how far it is read by now. One caller at a time.
+    /// Adds outgoing transfers of a wallet, together with its new read position. Only one caller at a time.
     pub(in crate::settlement::solana) async fn add_wallet_transfers(
         &self,
         wallet: &Pubkey,
@@ -75,13 +75,13 @@ impl Rows {
         self.commit(vec![Condition::Revision(at, revision)], writes).await
     }
 
-    /// How many transfers out of managed wallets there are.
+    /// Number of outgoing transfers of managed wallets.
     pub(in crate::settlement::solana) async fn count_wallet_transfers(&self) -> Result<u64, RowError> {
         let count: Option<Count> = self.one(&key(WALLET, &[])).await?;
         Ok(count.map_or(0, |count| count.0))
     }
 
-    /// What left managed wallets behind a number, at most `limit`, with their numbers.
+    /// Outgoing transfers of managed wallets after a number, at most `limit`, with their numbers.
     pub(in crate::settlement::solana) async fn wallet_transfers(
         &self,
         after: u64,

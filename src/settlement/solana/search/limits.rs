@@ -1,7 +1,7 @@
-//! How much is asked of the endpoints by searches, and what is remembered between them. No I/O.
+//! Limits on the queries of searches, and what is stored between them. No I/O.
 //!
-//! Strangers can send as many transactions that name a payer's token account as they pay for. Each is read once, however many
-//! payments are searched for and on however many endpoints, and all searches together read so many in a second.
+//! Anyone can send as many transactions that name a payer's token account as they pay for. Each is read once, for all
+//! payments that are searched for and on all endpoints. All searches together have a limit on reads per second.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,102 +9,103 @@ use purser_chains::solana::Signature;
 use purser_chains::solana::follow::Entry;
 use purser_chains::solana::status::Commitment;
 
-/// Between the first searches for one payment, in milliseconds.
+/// Pause between the first searches for one payment, in milliseconds.
 const PAUSE_MS: u64 = 3_000;
-/// So many of them: payers wait meanwhile. From then on, while nothing is found, each pause is half as long again.
+/// Number of quick searches, during which payers wait. Afterwards each pause is 1.5 times the previous one while
+/// nothing is found.
 const QUICK_SEARCHES: u32 = 6;
-/// The longest pause, in milliseconds.
+/// Longest pause, in milliseconds.
 const MAX_PAUSE_MS: u64 = 30_000;
-/// Pages of signatures that one search reads of one endpoint.
+/// Maximum number of pages of signatures that one search reads from one endpoint.
 pub(super) const PAGES: usize = 2;
-/// Transactions and further pages that one search reads.
+/// Maximum number of transactions and further pages that one search reads.
 pub(super) const MAX_READS: usize = 50;
-/// Those that a payment may have read whatever others have used.
+/// Number of reads that each payment is granted whatever other searches have used.
 const GUARANTEED_READS: usize = 50;
-/// What all searches together take for one read beyond that, in milliseconds.
+/// Shared budget for one further read, in milliseconds.
 const READ_MS: u64 = 100;
-/// How far they may be ahead of that, in milliseconds.
+/// How far the shared budget may be overdrawn, in milliseconds.
 const MAX_AHEAD_MS: u64 = 5_000;
-/// Payments that are remembered while they are searched for.
+/// Maximum number of payments stored during their search.
 const MAX_PAYMENTS: usize = 10_000;
-/// A payment that nobody asks for is remembered for so long, in milliseconds.
+/// How long a payment without requests is stored, in milliseconds.
 const PAYMENT_TTL_MS: u64 = 60_000;
-/// Transactions that are remembered.
+/// Maximum number of stored transactions.
 const MAX_TRANSACTIONS: usize = 50_000;
 
-/// What is remembered of a payment that somebody else sends.
+/// State of a payment that a facilitator or seller sends.
 #[derive(Clone, Debug)]
 pub(super) struct ExternalPayment {
     pub(super) last_valid_block_height: u64,
     pub(super) not_before_slot: u64,
-    /// Of each endpoint.
+    /// One scan per endpoint.
     pub(super) scans: Vec<HistoryScan>,
-    /// A decision waits for what this search finds: one that ends before all was read has to say so.
+    /// A decision depends on this search: it must report if it ended before everything was read.
     pub(super) is_decisive: bool,
     next_ms: u64,
     pause_ms: u64,
-    /// Searches that found nothing.
+    /// Number of searches that found nothing.
     misses: u32,
     reads: usize,
 }
 
-/// How far the account's list of one endpoint was read for one payment.
+/// Progress of reading the account's list on one endpoint for one payment.
 ///
-/// Until the endpoint is past the payment's last block height each search begins with the newest transaction and ends with what an earlier one
-/// has read to the end. Then one walk goes through all that can be the payment, over as many searches as it takes: only that proves
-/// anything.
+/// Each search begins with the newest transaction until the endpoint is past the payment's last block height. It ends
+/// where an earlier search has read everything. Then one last scan reads everything that can be the payment, over as
+/// many searches as it takes. Only that scan proves anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HistoryScan {
-    /// What was read last, and whether it is final: then the next page begins below it.
+    /// The last entry read, and whether it is final: if so, the next page begins below it.
     last_read: Option<(Signature, bool)>,
-    /// The newest final one that this walk has seen.
+    /// The newest final entry seen by this scan.
     newest_final: Option<Signature>,
-    /// Everything from this one on was read by an earlier walk.
+    /// An earlier scan has read this entry and all older ones.
     until: Option<Signature>,
-    /// It began when the endpoint was past the payment's last block height.
+    /// The scan began when the endpoint was past the payment's last block height.
     is_last: bool,
-    /// The endpoint does not have the account's history since the payment was made: it proves nothing.
+    /// The endpoint lacks part of the account's history since the payment was created: it proves nothing.
     is_pruned: bool,
-    /// The endpoint has shown that the payment is not there.
+    /// The endpoint has shown that the payment is absent.
     is_absent: bool,
 }
 
-/// What the end of a page means.
+/// The result of a finished page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     More,
-    /// All is read. `proves`: so the payment is not there, if the endpoint's history reaches so far.
+    /// Everything was read. `proves`: the payment is absent, if the endpoint's history reaches back far enough.
     End {
         proves: bool,
     },
-    /// The list does not go on where it stood: nothing is known.
+    /// The list does not continue at the last position: nothing is proven.
     Broken,
 }
 
-/// What to do for a payment now.
+/// The next step for a payment.
 #[derive(Debug)]
 pub(super) enum SearchStart {
-    /// It was searched for a moment ago.
+    /// The last search was a moment ago.
     Wait,
     Search(ExternalPayment),
 }
 
-/// What a transaction is.
+/// What is known of a transaction.
 #[derive(Clone, Copy, Debug)]
 enum KnownTransaction {
-    /// Its message has this hash, by its signature.
+    /// Its signature proves that its message has this hash.
     Message([u8; 32]),
-    /// Nothing proves what it is. These endpoints have shown that it is no message that is searched for.
+    /// Its content is not proven. These endpoints have shown that it is not one of the messages searched for.
     Unproven(u64),
 }
 
-/// See the module.
+/// Limits and stored results of all searches; see the module.
 #[derive(Debug, Default)]
 pub(in crate::settlement::solana) struct Searches {
     payments: HashMap<[u8; 32], ExternalPayment>,
     transactions: HashMap<Signature, KnownTransaction>,
     read_order: VecDeque<Signature>,
-    /// Until when the reads that were allowed are paid for.
+    /// Time until which the allowed reads are covered by the budget.
     budget_used_until_ms: u64,
 }
 
@@ -113,12 +114,12 @@ impl HistoryScan {
         self.is_absent
     }
 
-    /// Whether to ask how far the endpoint is before the next page.
+    /// Whether the endpoint's position must be queried before the next page.
     pub(super) const fn needs_position(&self) -> bool {
         !self.is_last && !self.is_pruned
     }
 
-    /// A search begins.
+    /// Starts a search.
     pub(super) fn start(&mut self, is_past: bool) {
         if self.is_last {
             return;
@@ -139,7 +140,7 @@ impl HistoryScan {
         self.until
     }
 
-    /// It is not the payment.
+    /// Skips an entry that is not the payment.
     pub(super) fn skip(&mut self, entry: &Entry) {
         let is_final = entry.level == Commitment::Finalized;
         self.last_read = Some((entry.id, is_final));
@@ -148,11 +149,11 @@ impl HistoryScan {
         }
     }
 
-    /// All of a page that can be the payment was passed.
+    /// Finishes a page in which every possible entry was checked.
     pub(super) fn finish_page(&mut self, page: &[Entry], not_before_slot: u64) -> Page {
         let end = match (page.last(), self.last_read) {
             (Some(last), _) => last.slot < not_before_slot,
-            // A fork can remove what was not final, and the list ends there.
+            // A fork can remove an entry that is not final, and the list ends there.
             (None, Some((_, false))) => {
                 self.last_read = None;
                 self.newest_final = None;
@@ -170,7 +171,7 @@ impl HistoryScan {
         Page::End { proves }
     }
 
-    /// The last walk has ended, and the endpoint's history reaches so far or does not.
+    /// Ends the last scan: the endpoint's history reaches back far enough, or does not.
     pub(super) fn finish(&mut self, is_kept: bool) {
         if is_kept {
             self.is_absent = true;
@@ -185,7 +186,8 @@ impl HistoryScan {
 }
 
 impl Searches {
-    /// A payment is asked for; `ends`: its last block height and first slot, if it is new here.
+    /// Requests a search for a payment. `ends` is its last block height and first slot, used if the payment is new
+    /// here.
     pub(super) fn start(&mut self, payment: &[u8; 32], ends: (u64, u64), endpoints: usize, now_ms: u64) -> SearchStart {
         if self.payments.len() >= MAX_PAYMENTS {
             self.payments
@@ -210,7 +212,7 @@ impl Searches {
         SearchStart::Search(begun)
     }
 
-    /// The next search is made at once: what it finds decides.
+    /// Makes the next search due at once: a decision depends on its result.
     pub(in crate::settlement::solana) fn expedite(&mut self, payment: &[u8; 32]) {
         if let Some(foreign) = self.payments.get_mut(payment) {
             foreign.next_ms = 0;
@@ -218,13 +220,13 @@ impl Searches {
         }
     }
 
-    /// How many endpoints have shown that it is not there.
+    /// Number of endpoints that have shown the payment's absence.
     pub(super) fn absent(&self, payment: &[u8; 32]) -> usize {
         let walks = self.payments.get(payment).map(|foreign| foreign.scans.iter());
         walks.map_or(0, |walks| walks.filter(|walk| walk.is_absent).count())
     }
 
-    /// A search on one endpoint is over.
+    /// Records a finished scan on one endpoint.
     pub(super) fn record_scan(&mut self, payment: &[u8; 32], endpoint: usize, walk: HistoryScan) {
         let walks = self.payments.get_mut(payment).map(|foreign| &mut foreign.scans);
         if let Some(known) = walks.and_then(|walks| walks.get_mut(endpoint)) {
@@ -232,7 +234,7 @@ impl Searches {
         }
     }
 
-    /// A search is over. One that found nothing by the end waits longer for the next; `is_cut`: there was more to read.
+    /// Ends a search. If it found nothing, the next one waits longer. `is_cut`: there was more to read.
     pub(super) fn finish(&mut self, payment: &[u8; 32], is_found: bool, is_cut: bool) {
         if let Some(foreign) = self.payments.get_mut(payment) {
             foreign.misses = foreign.misses.saturating_add(1);
@@ -259,7 +261,7 @@ impl Searches {
         may
     }
 
-    /// Whether a transaction that was read is the payment, as far as this endpoint is concerned; `None` if it is to be read.
+    /// Whether a known transaction is the payment, according to this endpoint; `None` if it must be read.
     pub(super) fn is_payment(&self, id: &Signature, payment: &[u8; 32], endpoint: usize) -> Option<bool> {
         match self.transactions.get(id)? {
             KnownTransaction::Message(hash) => Some(hash == payment),
@@ -267,7 +269,8 @@ impl Searches {
         }
     }
 
-    /// A transaction was read: its message, if its signature proves it; else this endpoint has shown something.
+    /// Records a transaction that was read: its message, if the signature proves it; otherwise only this endpoint's
+    /// claim.
     pub(super) fn record_read(&mut self, id: &Signature, message: Option<[u8; 32]>, endpoint: usize) {
         let by = match self.transactions.get(id) {
             Some(KnownTransaction::Unproven(by)) => *by,
@@ -289,7 +292,7 @@ impl Searches {
     }
 }
 
-/// Endpoints beyond the 64th remember nothing.
+/// Endpoints after the 64th are not stored.
 fn bit(endpoint: usize) -> u64 {
     u32::try_from(endpoint)
         .ok()

@@ -1,4 +1,4 @@
-//! The two rooms that tries take place in, and what is counted of them.
+//! The two concurrency pools for delivery attempts, and their statistics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,55 +12,55 @@ use crate::engine::webhooks::WebhookSettings;
 use crate::id::{Wallet, WebhookId};
 use crate::kernel::AttemptFailure;
 
-/// When a try that found no room looks again, in milliseconds; jitter is added.
+/// Delay before an attempt that found no permit looks again, in milliseconds; jitter is added.
 const FULL_RETRY_MS: u64 = 1_000;
-/// The same of one that waits for another try to the same endpoint.
+/// Delay before an attempt that waits for another attempt to the same endpoint, in milliseconds; jitter is added.
 const BUSY_RETRY_MS: u64 = 1_000;
 
-/// What part of the quick room an account has, at least one place: whoever has many endpoints that take their time leaves
-/// room for all others.
+/// An account may use at most this fraction of the healthy pool, and at least one permit. An account with many slow
+/// endpoints thus leaves capacity for others.
 const MAX_ACCOUNT_FRACTION: usize = 8;
 
-/// What tries came to, in the order of [`PostFigures::outcomes`].
+/// Outcomes of attempts, in the order of [`WebhookStats::outcomes`].
 pub const OUTCOMES: [&str; 6] = ["delivered", "refused", "throttled", "gone", "no_answer", "not_called"];
 
-/// From an event to the end of the first try that delivers it, in milliseconds.
+/// Histogram bounds in milliseconds, from an event to the end of the first attempt that delivers it.
 const BOUNDS_MS: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 15_000, 60_000];
 
-/// What is counted of posting.
+/// Statistics of webhook deliveries.
 #[derive(Clone, Debug)]
 pub struct WebhookStats {
-    /// Tries since the start, by [`OUTCOMES`].
+    /// Attempts since the start, by [`OUTCOMES`].
     pub outcomes: [u64; OUTCOMES.len()],
-    /// Milliseconds from an event to its delivery, where the first try did it.
+    /// Milliseconds from an event to its delivery by the first attempt.
     pub first_ms: HistogramSnapshot,
-    /// Tries that hang, or go to endpoints that did not answer last time.
+    /// Attempts in progress that are slow, or go to degraded endpoints.
     pub degraded: usize,
 }
 
-/// Who may be tried when.
+/// Limits concurrent delivery attempts.
 pub(in crate::engine) struct DeliveryLimiter {
     healthy: Arc<Semaphore>,
-    /// Of accounts that have a place in the quick room, or wait for one.
+    /// Accounts that have a permit of the healthy pool, or wait for one.
     per_account: DashMap<Wallet, Arc<Semaphore>>,
     max_per_account: usize,
     pub(super) degraded: Arc<Semaphore>,
     max_degraded: usize,
-    /// Whether an endpoint answered last time.
+    /// Whether the last attempt to an endpoint got a response.
     pub(super) answered_last: DashMap<WebhookId, bool>,
-    /// Endpoints that are tried in the slow room.
+    /// Endpoints with an attempt in the degraded pool.
     in_attempt: DashMap<WebhookId, ()>,
     outcomes: [AtomicU64; OUTCOMES.len()],
     pub(super) first_ms: Histogram,
 }
 
-/// A place in a room.
+/// A permit of one of the pools.
 pub(super) enum DeliveryPermit {
     Healthy(HealthyPermit),
     Degraded(DegradedPermit),
 }
 
-/// A place in the quick room, which is one of its account's.
+/// A permit of the healthy pool, which also counts for its account.
 pub(super) struct HealthyPermit {
     limiter: Arc<DeliveryLimiter>,
     owner: Wallet,
@@ -71,13 +71,13 @@ pub(super) struct HealthyPermit {
 impl Drop for HealthyPermit {
     fn drop(&mut self) {
         (self.account_permit, self.permit) = (None, None);
-        // Whoever waits holds the account's share too; the last one out removes it.
+        // A waiting task holds a reference to the account's semaphore too. The last one removes it.
         let shares = &self.limiter.per_account;
         shares.remove_if(&self.owner, |_, share| Arc::strong_count(share) == 1);
     }
 }
 
-/// The one place of an endpoint in the slow room.
+/// The single permit of an endpoint in the degraded pool.
 pub(super) struct DegradedPermit {
     limiter: Arc<DeliveryLimiter>,
     endpoint: WebhookId,
@@ -113,14 +113,15 @@ impl DeliveryLimiter {
         }
     }
 
-    /// A place for a try to an endpoint that answered last time. It waits for one of its account's, and only then for room.
+    /// Acquires a permit for a healthy endpoint. Waits for a permit of its account first, and only then for one of the
+    /// pool.
     pub(super) async fn acquire_healthy(self: &Arc<Self>, owner: Wallet) -> Result<DeliveryPermit, AttemptFailure> {
         let share = self
             .per_account
             .entry(owner)
             .or_insert_with(|| Arc::new(Semaphore::new(self.max_per_account)))
             .clone();
-        // From here on the share is removed by the drop, even if whoever waits is gone.
+        // From here on the drop removes the account's semaphore, even if the waiting task is cancelled.
         let mut taken = HealthyPermit {
             limiter: self.clone(),
             owner,
@@ -133,7 +134,7 @@ impl DeliveryLimiter {
         Ok(DeliveryPermit::Healthy(taken))
     }
 
-    /// A place for a try to any other, if there is one now.
+    /// Acquires a permit for a degraded endpoint, if one is available now.
     pub(super) fn try_acquire_degraded(
         self: &Arc<Self>,
         endpoint: WebhookId,

@@ -1,4 +1,4 @@
-//! What holders have at the bank and at the card issuer, as their lists should have it.
+//! Customers' entries at the bank and at the card issuer, as their lists should show them.
 
 use super::{InternalEntry, order_entry};
 use crate::banking::transfer::{self, BankTransfer, TransferDirection};
@@ -8,7 +8,7 @@ use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::{self, ReloadableCard};
 
-/// What the bank was told to move. That it came back is another entry, of what came in.
+/// A transfer that the bank was asked to make. Its return is a separate entry, among the incoming transfers.
 pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
     let standing = match &transfer.status {
         _ if transfer.direction == TransferDirection::Incoming => return None,
@@ -21,7 +21,7 @@ pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Optio
     Some(order_entry(named, money, transfer.updated_at))
 }
 
-/// What was credited of what came in at the bank, from outside or back.
+/// Our credit for an incoming transfer at the bank, from outside or returned.
 pub(super) fn from_bank_deposit(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
     let (reference, cents) = match &transfer.status {
         transfer::Status::Complete(reference) if transfer.direction == TransferDirection::Incoming => {
@@ -56,7 +56,7 @@ pub(super) fn from_card_opening(number: u128, card: &ReloadableCard) -> Internal
     order_entry(named, (standing, card.amount, Currency::USD), card.updated_at)
 }
 
-/// What is left on a card that was opened.
+/// Amount left on a card that was opened.
 pub(super) fn from_card_balance(number: u128, card: &ReloadableCard) -> Option<InternalEntry> {
     card.details()?;
     let named = (ReconciliationSource::CardBalances, number, CardId(number));

@@ -1,4 +1,4 @@
-//! Orders that a restore had lost: once an operator has booked them they are ours.
+//! Orders that a restore had lost. Once an operator has attributed them, they count as our orders.
 
 use purser_storage::{Store, StoreError};
 
@@ -9,7 +9,7 @@ use crate::lost_order::AttributedOrder;
 use crate::product::Currency;
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
-/// What was ordered of a provider under this key, also where only an operator knows of it.
+/// The order placed with a provider under this key, including one that only an operator attributed.
 pub(in crate::engine) async fn from_order(
     store: &dyn Store,
     source: ReconciliationSource,
@@ -37,7 +37,7 @@ pub(super) fn from_attributed_order(source: ReconciliationSource, booked: &Attri
     })
 }
 
-/// What the bank gave back of one, by its own name for that.
+/// The bank's return of one, by the bank's id of it.
 pub(super) fn from_order_return(booked: &AttributedOrder) -> Option<InternalEntry> {
     let (reference, amount) = booked.bank_return()?;
     Some(InternalEntry {

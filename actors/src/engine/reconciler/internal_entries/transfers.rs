@@ -1,4 +1,4 @@
-//! What our books have of transfers on a chain.
+//! Our entries for transfers on chain.
 
 use purser_storage::{Store, StoreError};
 
@@ -12,8 +12,8 @@ use crate::payment::{self, Payment};
 use crate::port::{ChainMovement, OutgoingTransfer, TransferName, claim_key};
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 
-/// What a transfer to our treasury paid for, or whom it was credited to. A payment that was refused, or never sent, says
-/// no more than that nobody expects it.
+/// What a transfer to our treasury paid for, or the account it was credited to. A payment that was declined or never
+/// sent does not expect the transfer.
 pub(in crate::engine::reconciler) async fn deposit_entry(
     store: &dyn Store,
     network: Network,
@@ -51,7 +51,7 @@ pub(in crate::engine::reconciler) async fn deposit_entry(
         return Ok(Some(taken));
     }
     let transfer = Transfer::from_movement(network, moved, id);
-    // Another transfer beside the payment's own is nobody's. On Base each has a mark of its own.
+    // A transfer other than the payment's own is unclaimed. On Base each has its own fingerprint.
     let own = |payment: &Payment| {
         network == Network::Base
             || moved.index == 0
@@ -62,7 +62,7 @@ pub(in crate::engine::reconciler) async fn deposit_entry(
     Ok(bought.or_else(|| payment.as_ref().map(under_way)))
 }
 
-/// What one of the transfers out of the treasury by one transaction was for.
+/// Purpose of one of the outgoing transfers in a transaction.
 pub(in crate::engine::reconciler) fn outgoing_transfer(
     network: Network,
     (all, index): (&[OutgoingTransfer], u32),
@@ -74,7 +74,7 @@ pub(in crate::engine::reconciler) fn outgoing_transfer(
     Some(InternalEntry { key: one.key(), ..ours })
 }
 
-/// Which of the transfers out of the treasury by one transaction was for this.
+/// Index of the outgoing transfer in a transaction that had this purpose.
 pub(in crate::engine::reconciler) fn outgoing_index(
     all: &[OutgoingTransfer],
     subject: &str,
@@ -86,7 +86,7 @@ pub(in crate::engine::reconciler) fn outgoing_index(
     Some(one.index)
 }
 
-/// Our row of what left the treasury for this subject by the transaction in this name.
+/// Our row of the outgoing transfer for this subject, by the transaction in this name.
 pub(in crate::engine::reconciler) fn sent_transfer(
     network: Network,
     (name, subject): (&str, &str),
@@ -96,7 +96,7 @@ pub(in crate::engine::reconciler) fn sent_transfer(
     Some(transfer_entry(network, row.clone()))
 }
 
-/// The transfer by which something of ours was paid, among all that its transaction moved.
+/// The transfer that paid for one of our entries, among all transfers of its transaction.
 pub(in crate::engine::reconciler) fn paying_movement(
     all: Vec<ChainMovement>,
     ours: &InternalEntry,
@@ -109,7 +109,7 @@ pub(in crate::engine::reconciler) fn paying_movement(
         (None, None) => moved.index == 0,
     };
     let at = incoming.iter().position(fits);
-    // Alone it is what its transaction is known by, whatever else is different, but that it is not another payment.
+    // A single transfer is identified by its transaction, whatever else differs, unless it is another payment.
     let its_own = |moved: &ChainMovement| ours.fingerprint.is_none_or(|mark| moved.fingerprint == mark);
     let alone = incoming.len() == 1 && name.index.is_none() && incoming.iter().all(its_own);
     let at = at.or(alone.then_some(0))?;

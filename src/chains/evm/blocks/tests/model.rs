@@ -1,4 +1,4 @@
-//! Random reorganisations at any moment, read through an endpoint that falls behind.
+//! Random reorgs at any moment, read through an endpoint that lags.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::*;
 struct Harness {
     random: Random,
     canonical: Vec<Block<u64>>,
-    /// Blocks of all branches: an endpoint still knows those that have left the chain.
+    /// Blocks of all branches: an endpoint still has blocks that were removed from the chain.
     all: BTreeMap<B256, Block<u64>>,
     follower: Follower<u64>,
     rows: BTreeMap<u64, (Header, Vec<u64>)>,
@@ -45,7 +45,7 @@ impl Harness {
     fn reorganize(&mut self) {
         let depth = 1 + self.random.below(MAX_REORG as u64) as usize;
         let finalized = self.finalized.map_or(0, |header| header.number - 100);
-        // At most 64 deep for the follower, which may not have read the reorganisation before.
+        // At most 64 deep for the follower, which may not have read the previous reorg.
         let tip = self.follower.tip().map_or(0, |tip| tip.number - 100);
         let least = finalized.max(tip.saturating_sub(MAX_REORG as u64)).max(1);
         let kept = self.canonical.len().saturating_sub(depth).max(least as usize);
@@ -118,8 +118,8 @@ impl Harness {
     }
 }
 
-// Checks: with reorganisations of 1 to 64 blocks at any moment, also between two reads, restarts and an endpoint that falls
-// behind, the stored rows are in the end those of the chain, and none that was final has ever been removed.
+// Checks: reorgs of 1 to 64 blocks at any moment, also between two reads, with restarts and a lagging endpoint. In the
+// end the stored rows are those of the chain, and no final row was ever removed.
 #[test]
 fn rows_are_those_of_the_chain_for_every_seed() {
     let mut deepest = 0;

@@ -1,11 +1,11 @@
-//! What two endpoints say alike.
+//! Agreement of two endpoints.
 
 use super::*;
 
-// Checks: a block counts when two endpoints give the same header and logs of it, whatever a third says.
+// Checks: a block counts if two endpoints give the same header and logs, whatever a third one reports.
 #[tokio::test]
 async fn a_block_is_what_two_endpoints_give_alike() {
-    /// What each host says of the block, its logs or nothing, and whether the block counts.
+    /// The logs of the block that each host reports, if any, and whether the block counts.
     type Case = (&'static [(&'static str, Option<u64>)], bool);
     let table: [Case; 7] = [
         (&[("a.example", Some(1)), ("b.example", Some(1))], true),
@@ -57,7 +57,7 @@ async fn a_block_is_what_two_endpoints_give_alike() {
 
 const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
 
-// Checks: a level is one that another endpoint has reached too.
+// Checks: a level counts only if a second endpoint has reached it too.
 #[tokio::test]
 async fn one_endpoint_alone_does_not_claim_a_level() {
     let table: [(&[Option<u64>], &[u64]); 6] = [
@@ -83,7 +83,8 @@ async fn one_endpoint_alone_does_not_claim_a_level() {
     }
 }
 
-// Checks: a count of transactions that one endpoint alone names is not believed, and without a second answer there is none.
+// Checks: a transaction count reported by a single endpoint is ignored, and without a second response there is no
+// count.
 #[tokio::test]
 async fn one_endpoint_alone_does_not_count_transactions() {
     let table: [(&[Option<u64>], Option<u64>); 6] = [
@@ -110,7 +111,7 @@ async fn one_endpoint_alone_does_not_count_transactions() {
     }
 }
 
-// Checks: an endpoint whose logs cannot be read is no answer while another one has the block.
+// Checks: an endpoint whose logs cannot be read counts as no response while another one has the block.
 #[tokio::test]
 async fn a_block_that_cannot_be_read_is_asked_of_the_next() {
     let transport = ScriptTransport::new(|host, request| {

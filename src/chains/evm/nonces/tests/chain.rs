@@ -1,4 +1,4 @@
-//! A chain with one node and one sender, that loses, forgets and reorganises.
+//! A chain with one node and one sender that drops transactions and has reorgs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::super::super::tx::Fee;
 use super::super::SendReply;
 use super::super::fee::replaces;
 
-/// Deeper blocks stay.
+/// Deeper blocks are never removed.
 pub(super) const FINAL_DEPTH: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Tx {
     pub(super) hash: B256,
     pub(super) nonce: u64,
     pub(super) fee: Fee,
-    /// Empty: a filler, or a foreign transaction.
+    /// Empty for a filler or an external transaction.
     pub(super) payments: Vec<u32>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Chain {
     /// Number of blocks that cannot be removed.
     pub(super) finalized: usize,
     pub(super) hashes: u64,
-    /// Everything that a node has ever had: other nodes may still have it.
+    /// All transactions that any node ever had: other nodes may still have them.
     pub(super) known: Vec<Tx>,
 }
 
@@ -66,7 +66,7 @@ impl Chain {
         tx.payments.iter().any(|payment| self.reverting.contains(payment))
     }
 
-    /// How many transactions on the chain have settled this payment.
+    /// Number of transactions on the chain that have settled this payment.
     pub(super) fn settled(&self, payment: u32) -> usize {
         let carrying = self.blocks.iter().flatten().filter(|tx| tx.payments.contains(&payment));
         carrying.filter(|tx| !self.reverts(tx)).count()
@@ -78,7 +78,7 @@ impl Chain {
             return SendReply::Unknown;
         }
         let reply = self.take(tx);
-        // The node forgets what it has accepted.
+        // The node drops an accepted transaction.
         if faults && random.chance(5) {
             self.pool.remove(&tx.nonce);
         }
@@ -127,7 +127,8 @@ impl Chain {
         self.pool.retain(|nonce, _| *nonce >= count);
     }
 
-    /// Removes up to `FINAL_DEPTH - 1` blocks, none that is final; some of their transactions return to the pool. The first block removed.
+    /// Removes up to `FINAL_DEPTH - 1` blocks, none of them final. Some of their transactions return to the pool.
+    /// Returns the first removed block.
     pub(super) fn reorganize(&mut self, random: &mut Random) -> u64 {
         let depth = 1 + random.below(FINAL_DEPTH as u64 - 1) as usize;
         let from = self.blocks.len().saturating_sub(depth).max(self.finalized);

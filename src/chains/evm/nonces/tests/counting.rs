@@ -1,10 +1,10 @@
-//! Counts that were wrong, and that the chain takes back.
+//! Wrong counts, and counts that the chain reverts.
 
 use super::*;
 
 const CONFLICT_MS: u64 = 30_000;
 
-/// Reads the counts every two seconds; what was to be done meanwhile, searches apart.
+/// Reads the counts every two seconds. Returns the actions in that time, except searches.
 fn read(manager: &mut NonceManager<u32>, counts: Counts, from_ms: u64, to_ms: u64) -> Vec<Action<u32>> {
     let mut actions = Vec::new();
     for now_ms in (from_ms..to_ms).step_by(2_000) {
@@ -23,7 +23,7 @@ fn alarms(actions: &[Action<u32>]) -> Vec<Alarm> {
     actions.iter().filter_map(alarm).collect()
 }
 
-// Checks: which counts bring a final count into doubt, when it is taken back, and which nonce is next then.
+// Checks: which counts conflict with a final count, when that is lowered, and which nonce is next.
 #[test]
 fn a_final_count_that_was_wrong_is_taken_back() {
     let contradicted = |shown| Alarm::Contradicted {
@@ -94,9 +94,9 @@ fn a_final_count_that_was_wrong_is_taken_back() {
     }
 }
 
-// Checks: a second of wrong counts while a payment is under way. Its row was given up by them, and another payment has gone by a nonce of
-// the wrong count. Once they are honest nothing is signed for half a minute; then what is missing is filled, the next payment goes by the
-// chain's count, no payment by the nonce that was given up, and the row above lands.
+// Checks: a second of wrong counts while a payment is in flight. They cause its row to be dropped, and another payment
+// to use a nonce of the wrong count. After correct counts, nothing is signed for half a minute. Then gaps are filled,
+// and the next payment uses the chain's count. No payment uses the dropped nonce, and the row above is included.
 #[test]
 fn a_key_goes_on_after_a_second_of_wrong_counts() {
     let mut manager = started();
@@ -105,7 +105,7 @@ fn a_key_goes_on_after_a_second_of_wrong_counts() {
     assert_eq!(manager.not_found(5).len(), 3, "given up");
     assert_eq!(sent(&mut manager, 1, 2, 1_000), 20);
     let row = manager.row(20).unwrap().clone();
-    // The first transaction has landed, for one; it has not, for the other.
+    // In the first case the transaction was included, in the second not.
     for latest in [6, 5] {
         let mut manager = manager.clone();
         let quiet = read(&mut manager, counts(latest, 5), 2_000, 30_000);
@@ -135,8 +135,8 @@ fn a_key_goes_on_after_a_second_of_wrong_counts() {
     }
 }
 
-// Checks: after counts beyond any sense, of the newest block alone or of the final one too, the payment of a row up there goes by a
-// nonce of the chain, the row is kept and never signed again, and nothing is done for the nonces between. Also after a restart.
+// Checks: after impossibly high counts (newest block only, or final too), the payment of a row up there gets a nonce of
+// the chain. The row is stored but never signed again, and the nonces between are ignored. Also after a restart.
 #[test]
 fn a_row_that_is_out_of_reach_gives_its_payment_back() {
     let far = 1 << 50;

@@ -86,7 +86,7 @@ impl Harness {
             Err(NonceError::Used) => return self.waiting.extend(payments),
             Err(error) => panic!("{error}"),
         };
-        // The process ends before or after the row is durable, or after it is sent.
+        // The process ends before or after the row is durable, or after sending.
         if self.fault(2) {
             return self.restart();
         }
@@ -109,7 +109,7 @@ impl Harness {
                 Action::FindReceipts { nonce, hashes } => self.find(nonce, &hashes),
                 Action::Release { payments, reason, .. } => {
                     *self.released.entry(reason as u8).or_default() += 1;
-                    // A hostile payment is given up, the others try again.
+                    // A hostile payment is dropped; the others are submitted again.
                     self.waiting
                         .extend(payments.iter().filter(|p| !self.chain.reverting.contains(p)));
                 }
@@ -157,7 +157,7 @@ impl Harness {
     fn restart(&mut self) {
         self.restarts += 1;
         let rows: Vec<_> = self.durable.values().cloned().collect();
-        // What was reserved and in no durable row waits again.
+        // Payments that were reserved but are in no durable row wait again.
         let in_rows: BTreeSet<u32> = rows.iter().flat_map(|row| row.payments.clone()).collect();
         let open = (0..PAYMENTS).filter(|p| !in_rows.contains(p) && !self.chain.reverting.contains(p));
         self.waiting = open.filter(|p| self.chain.settled(*p) == 0).collect();
@@ -170,7 +170,7 @@ impl Harness {
     fn cause_faults(&mut self) {
         if self.random.chance(6) {
             let from = self.chain.reorganize(&mut self.random);
-            // The caller has not read the blocks that are replaced, or has.
+            // The caller may or may not have read the replaced blocks.
             if self.random.chance(70) {
                 self.manager.reorganized(from);
             }
@@ -243,8 +243,8 @@ impl Harness {
     }
 }
 
-// Checks: lost answers, forgotten transactions, restarts at any point, reorganisations, price jumps and a second user of the
-// key: no payment settles twice, every honest one settles, and no gap or row stays.
+// Checks: lost responses, dropped transactions, restarts at any point, reorgs, price jumps and a second user of the
+// key. No payment settles twice, every honest one settles, and no gap or row remains.
 #[test]
 fn every_payment_settles_once_and_no_gap_stays_for_every_seed() {
     let (mut restarts, mut released) = (0, BTreeMap::<u8, usize>::new());
@@ -275,6 +275,6 @@ fn every_payment_settles_once_and_no_gap_stays_for_every_seed() {
             *released.entry(reason).or_default() += count;
         }
     }
-    // Every kind of fault has taken place.
+    // Every kind of fault occurred.
     assert!(restarts > 400 && released.len() == 3, "{restarts} {released:?}");
 }

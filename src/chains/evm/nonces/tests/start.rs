@@ -1,4 +1,4 @@
-//! What a start finds.
+//! Rows and counts at a start.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn row(nonce: u64, payment: u32, hash: u8) -> Row<u32> {
     }
 }
 
-// Checks: a start sends what is missing, looks up what is used and fills what is unused.
+// Checks: a start sends missing transactions, looks up used nonces and fills unused ones.
 #[test]
 fn start_compares_rows_with_the_chain() {
     let settings = NonceSettings::new(CAP);
@@ -26,7 +26,7 @@ fn start_compares_rows_with_the_chain() {
             hashes: vec![B256::repeat_byte(1)]
         }]
     );
-    // 6 is a foreign transaction in the pool, 7 is missing.
+    // 6 is an external transaction in the pool, 7 is missing.
     assert_eq!(manager.gaps(), 2);
     assert_eq!(
         manager.tick(fee(100), 0),
@@ -63,14 +63,14 @@ fn returned_nonce_takes_a_new_payment_before_a_filler() {
     assert_eq!(manager.reserve(vec![4], 9_000), Ok(5));
 }
 
-// Checks: an endpoint that is behind frees no nonce that is final.
+// Checks: a lagging endpoint releases no final nonce.
 #[test]
 fn counts_of_a_lagging_endpoint_free_no_final_nonce() {
     let mut manager = started();
     assert_eq!(manager.counted(counts(9, 8), 0), []);
     assert_eq!(manager.counted(counts(6, 5), 0), []);
     assert_eq!(manager.tick(fee(100), 60_000), []);
-    // Which nonce is next is not known while it is behind.
+    // The next nonce is unknown while the endpoint lags.
     assert_eq!(manager.reserve(vec![1], 60_000), Err(NonceError::CountConflict));
     assert_eq!(manager.counted(counts(8, 5), 60_000), []);
     // 8 was not final and may be free again.

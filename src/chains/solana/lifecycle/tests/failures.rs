@@ -1,8 +1,8 @@
-//! What endpoints call failed.
+//! Failures reported by endpoints.
 
 use super::*;
 
-/// How many endpoints there are, what they show one after the other, and what follows.
+/// The number of endpoints, their responses in order, and the resulting stage.
 type Case = (&'static str, usize, Vec<(usize, SignatureStatus)>, Stage);
 
 fn failed_at(slot: u64, level: Commitment) -> Stage {
@@ -97,8 +97,8 @@ fn contradictions() -> Vec<Case> {
     ]
 }
 
-// Checks: a failure counts once as many endpoints as must agree show the same one, never against a success that as many show, and what one
-// endpoint alone calls failed is sent and asked after like what nobody shows.
+// Checks: a failure counts once the required number of endpoints show the same one, unless as many show a success. A
+// failure shown by one endpoint alone changes nothing: the transaction is still sent and queried.
 #[test]
 fn a_failure_needs_two_endpoints_where_there_are_two() {
     for (name, endpoints, answers, stage) in cases().into_iter().chain(contradictions()) {

@@ -1,7 +1,8 @@
 use super::super::movements::{Direction, InstructionPath, TransferRef};
 use super::*;
 
-/// A transaction with a transfer to the account, one from it inside another program, a batch, and one between others.
+/// A transaction with a transfer to the account, one from it inside another program, a batch, and an unrelated
+/// transfer.
 fn transaction(error: Value) -> Value {
     let key = |byte: u8| base58(&[byte; 32]);
     let data = |amount: u64| bs58::encode([&[12][..], &amount.to_le_bytes(), &[6]].concat()).into_string();
@@ -114,7 +115,7 @@ async fn an_unknown_way_to_move_tokens_is_reported() {
         .await;
     let found = found.unwrap().unwrap();
     assert_eq!((found.movements.len(), found.unexplained), (3, -27));
-    // Another transaction, or another mint, is never taken for this one.
+    // A different transaction or mint is never accepted instead.
     let other = answering(transaction(Value::Null));
     assert!(
         other

@@ -34,7 +34,8 @@ fn search(walk: &mut HistoryScan, is_past: bool, pages: &[&[Entry]]) -> Vec<Page
     pages.iter().map(turn).collect()
 }
 
-// Checks: while the payment can land each search begins at the top and goes to what is final and was read; what is not final is listed again.
+// Checks: while the payment can settle, each search begins at the newest entry and ends at a final one that was read.
+// Entries that are not final are listed again.
 #[test]
 fn what_was_read_and_is_final_is_not_listed_again() {
     let mut walk = HistoryScan::default();
@@ -43,7 +44,7 @@ fn what_was_read_and_is_final_is_not_listed_again() {
     assert!(walk.needs_position() && !walk.is_absent());
     walk.start(false);
     assert_eq!((walk.before(), walk.until()), (None, Some([8; 64])));
-    // One that ends early lists the same once more.
+    // A search that ends early lists the same entries once more.
     let page = [confirmed(11, 970), last(10, 965)];
     assert_eq!(search(&mut walk, false, &[&page]), [Page::More]);
     walk.start(false);
@@ -56,8 +57,8 @@ fn what_was_read_and_is_final_is_not_listed_again() {
     assert_eq!(walk.until(), Some([10; 64]));
 }
 
-// Checks: absence is shown only by a walk that began when the endpoint was past the last block height, from the top, over all that was read
-// before too, to the end of the list or below the first slot; it may take several searches.
+// Checks: only a scan that began with the endpoint past the last block height proves absence. It reads everything
+// again, from the newest entry to the end of the list or below the first slot, possibly over several searches.
 #[test]
 fn only_a_whole_walk_past_the_end_proves_anything() {
     let mut walk = HistoryScan::default();
@@ -80,11 +81,11 @@ fn only_a_whole_walk_past_the_end_proves_anything() {
     assert!(walk.is_absent());
     pruned.finish(false);
     assert!(!pruned.is_absent() && !pruned.needs_position() && pruned.until() == Some([20; 64]));
-    // It is looked through for what it shows, and proves nothing any more.
+    // It is still searched, but proves nothing any more.
     assert_eq!(search(&mut pruned, true, &[&[]]), [Page::End { proves: false }]);
 }
 
-// Checks: an empty page behind a transaction that a fork may have removed is no end; behind a final one it is.
+// Checks: an empty page after an entry that a fork may have removed is not the end; after a final entry it is.
 #[test]
 fn a_list_that_breaks_off_proves_nothing() {
     for (page, expected) in [
@@ -98,7 +99,8 @@ fn a_list_that_breaks_off_proves_nothing() {
     }
 }
 
-// Checks: a payment may have fifty read whatever others do; beyond that all together ten a second, and as many as half of five seconds at once.
+// Checks: each payment may have fifty reads whatever other searches do. Beyond that all together may have ten a second,
+// with a burst of half of five seconds.
 #[test]
 fn all_searches_together_read_so_many() {
     let mut searches = Searches::default();
@@ -116,7 +118,8 @@ fn all_searches_together_read_so_many() {
     assert_eq!(reads(&mut searches, &PAYMENT, 100_000), ahead, "nothing is saved up");
 }
 
-// Checks: searches that find nothing come later and later; one that has more to read, or has found it, comes soon.
+// Checks: the pause between searches without a result grows. A search with more to read, or with a result, is repeated
+// soon.
 #[test]
 fn repeated_searches_come_later_and_later() {
     let mut searches = Searches::default();
@@ -149,7 +152,7 @@ fn repeated_searches_come_later_and_later() {
     assert!(matches!(later, SearchStart::Search(foreign) if !foreign.is_decisive));
 }
 
-// Checks: what a signature proves is known for all endpoints and payments; what nothing proves only where it was shown.
+// Checks: a result proven by a signature counts for all endpoints and payments; an unproven one only for its endpoint.
 #[test]
 fn what_was_read_is_not_read_again() {
     let mut searches = Searches::default();
