@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use source_files::{ROOT, files, functions, lines_with, none};
+use source_files::{ROOT, files, lines_with, none};
 
 // Aim: the arrows between the crates point one way, and the engine knows no web and no chain.
 #[test]

@@ -2,13 +2,13 @@
 //! and decided once.
 //!
 //! ```text
-//! found --in the time that a restore lost, and nothing was bought with it--> crediting --account is credited--> CREDITED
-//!   |---in that time, and the provider shows what was bought with it-------> ADOPTED
-//!   |---a payment claims it------------------------------------------------> CLAIMED
+//! found --in the time that a restore lost, and it bought nothing--> crediting --account is credited--> CREDITED
+//!   |---in that time, and the provider shows its product----------> ADOPTED
+//!   |---a payment claims it---------------------------------------> CLAIMED
 //!   `---otherwise-> waiting --an operator credits it--> crediting
 //!                      |-----an operator returns it---> returning --its withdrawal is open--> RETURNED
 //!                      |-----an operator attributes it to operator funds--------------------> OPERATOR_FUNDS
-//!                      |-----an operator attributes it to an outgoing transfer-------------> FORWARDED
+//!                      |-----an operator attributes it to an outgoing transfer--------------> FORWARDED
 //!                      `-----a payment claims it--------------------------------------------> CLAIMED
 //! ```
 //!

@@ -3,7 +3,7 @@
 //! ```text
 //! queued --an operator claims it--> claimed --the operator enters the card--> ready --its last month ends--> EXPIRED
 //!   |  ^------an operator releases it--' |                                    ready <--an operator--> paused
-//!   |--owner--> CANCELLED               |                                    ready, paused --an operator--> CLOSED
+//!   |--owner--> CANCELLED                |                                    ready, paused --an operator--> CLOSED
 //!   `--operator--> REJECTED <------------'   both credit the whole charge
 //! ```
 //!
@@ -162,7 +162,7 @@ pub enum Reply {
 /// Commands to an international card order.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The holder wants something of the card.
+    /// The account owner requests a card action.
     RequestAction(CardAction),
     /// An operator reports what the issuer confirmed.
     RecordReport {
@@ -207,7 +207,7 @@ pub enum Command {
     },
     /// The account owner cancels the order.
     Cancel,
-    /// The holder reads the number: kept as a fact, for the audit.
+    /// The account owner reads the card number; recorded for the audit.
     Reveal,
     /// A lease expired.
     ExpireLease {

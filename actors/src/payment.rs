@@ -241,7 +241,7 @@ pub enum Command {
     },
     /// The transaction was reorged and can never settle again.
     RecordReorg {
-        /// The effect that has proved it.
+        /// Job that proved it.
         job: JobId,
     },
     /// No reorg can remove it any more.

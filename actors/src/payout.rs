@@ -4,8 +4,8 @@
 //! awaiting-details --recipient's form--> queued --rail accepts--> in-process --rail pays--> complete
 //!    `--30 days--> EXPIRED                 |                          |                         |
 //!                                          |-- rail declines -> FAILED                          |
-//!                                          |-- rail cancels --> CANCELLED                      |
-//!                                          in-process, unclaimed 30 days --> RETURNED <--return in time-
+//!                                          |-- rail cancels --> CANCELLED                       |
+//!                                          in-process, unclaimed 30 days --> RETURNED <--return in time--'
 //! ```
 //!
 //! Only a push to card begins with the recipient's form. Before an unanswered form expires and is credited, the rail is

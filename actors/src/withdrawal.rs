@@ -3,7 +3,7 @@
 //! ```text
 //!    .--operator attributes a transfer, after a restore-----.
 //! pending --signed and durable--> sent --chain shows it--> COMPLETE
-//!    `--could not be signed--.      `--it can never land--> FAILED, the hold is released
+//!    `--could not be signed--.      `--can never settle---> FAILED, the hold is released
 //!                            `----------------------------> FAILED
 //! ```
 //!

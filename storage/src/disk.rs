@@ -1,7 +1,7 @@
 //! The port through which all code except sled accesses the disk.
 //!
 //! One `Disk` is one flat directory. It contains the journal, its indexes and the exports, so a simulation runs the
-//! real code on [`crate::fault::SimDisk`].
+//! real code on [`crate::sim_disk::SimDisk`].
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;

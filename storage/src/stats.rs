@@ -88,7 +88,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// `bounds` are the upper ends of the ranges, ascending and each within its range; one more range is above the last.
+    /// `bounds` are the upper ends of the ranges, ascending and inclusive; one more range is above the last.
     pub fn new(bounds: &'static [u64]) -> Self {
         Self {
             bounds,

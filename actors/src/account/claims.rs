@@ -66,7 +66,8 @@ pub(super) fn admit(
     })
 }
 
-/// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not exist yet.
+/// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not
+/// exist yet.
 pub(crate) fn may_claim(
     this: Option<&Account>,
     line: ProductLine,

@@ -1,11 +1,11 @@
 //! A transfer between an account owner's balance and their account at the bank.
 //!
 //! ```text
-//! - --received from outside, credited----------------------------------------> COMPLETE
-//! - --debited from balance----> pending --bank moved it----------------------> COMPLETE --returned, credited--> RETURNED
-//!                                  `------bank declines, credited------------> FAILED
-//! - --requested from account--> pending --bank moved it, credited------------> COMPLETE
-//!                                  `------bank declines----------------------> FAILED
+//! - --received from outside, credited--------------------------------------> COMPLETE
+//! - --debited from balance----> pending --bank moved it--------------------> COMPLETE --returned, credited--> RETURNED
+//!                                  `------bank declines, credited----------> FAILED
+//! - --requested from account--> pending --bank moved it, credited----------> COMPLETE
+//!                                  `------bank declines--------------------> FAILED
 //! ```
 //!
 //! The id of an incoming transfer is derived from the bank's reference, so a repeated report is still one transfer. An

@@ -40,7 +40,7 @@ fn request(id: WithdrawalId, command: Command, context: &Context) -> DecisionRes
 }
 
 impl CardWithdrawal {
-    /// No decision is needed any more, and the issuer is told how the hold ends.
+    /// No decision is needed any more, and a job tells the issuer how the hold ends.
     fn close_at_issuer(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         decided
             .delete(table::card_withdrawal_queue(self.created_at, id))

@@ -106,8 +106,7 @@ tables! {
     ADDRESS = b'A',
     /// API keys and operator tokens from before a restore that an administrator confirmed.
     CONFIRMED = b'J',
-    /// Checked before money leaves: frozen accounts, payments that are not final, transfers that a restored store
-    /// attributed to a wallet payment.
+    /// Checked before money leaves: frozen accounts, non-final payments, transfers attributed to wallet payments.
     GATE = b'F',
     /// Data of the Base settlement port: blocks, transfers, transactions of its gas keys. Only the port reads it.
     BASE = b'E',
@@ -170,8 +169,7 @@ pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u1
     key(&[&owner_index(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
-/// Whether a wallet's entities of this kind are listed newest first: their rows then carry the time left until the
-/// maximum timestamp.
+/// Whether entities of this kind are listed newest first: their rows carry the time left until the maximum timestamp.
 pub const fn newest_first(kind: EntityKind) -> bool {
     matches!(
         kind,

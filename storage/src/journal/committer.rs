@@ -99,7 +99,7 @@ impl Committer {
         true
     }
 
-    /// Neither this group nor any later one can be acknowledged.
+    /// This group and every later one cannot be acknowledged.
     fn fail(&mut self, engine: &StoreCore, error: &StoreError) {
         engine.fail("the journal failed", error);
         engine.take_queued(&mut self.queue);
