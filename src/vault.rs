@@ -52,7 +52,7 @@ pub enum VaultError {
     /// The keyring is missing, but sealed records exist.
     #[error(
         "{} does not exist, and what is sealed in this store opens with no other: no backup holds keys, so copy it from the data \
-         directory that was backed up, or set identity.secret_key_file to where it is",
+         directory that was backed up, or set identity.vault_key_file to where it is",
         .0.display()
     )]
     MissingFile(PathBuf),

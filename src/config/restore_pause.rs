@@ -20,8 +20,8 @@ pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     let least = max_authorization_validity_s(config);
     let reason = format!(
         "must be at least {least}: for so long something that a lost history accepted or signed can land \
-         (payment.max_timeout_seconds and {MAX_EXTRA_VALIDITY_SECONDS} more, and what is signed here)"
+         (payment.quote_ttl_seconds and {MAX_EXTRA_VALIDITY_SECONDS} more, and what is signed here)"
     );
     let quiet = config.engine.restore_pause_seconds;
-    found.require(quiet >= least, "engine.restored_quiet_seconds", &reason);
+    found.require(quiet >= least, "engine.restore_pause_seconds", &reason);
 }

@@ -95,7 +95,7 @@ fn the_operators_address_is_on_this_machine_unless_said() {
     assert!(listen(&ConfigSources::default()).unwrap().ip().is_loopback());
     assert_eq!(listen(&env("PURSER_OPERATOR__LISTEN", "")), None);
     assert!(listen(&env("PURSER_OPERATOR__LISTEN", "[::1]:0")).is_some());
-    let said = file("[operator]\nlisten = \"0.0.0.0:8403\"\nbeyond_loopback = true");
+    let said = file("[operator]\nlisten = \"0.0.0.0:8403\"\nallow_remote = true");
     assert_eq!(listen(&said).unwrap().port(), 8403);
 }
 
@@ -139,7 +139,7 @@ fn check_typos_in_file() -> Vec<(ConfigSources, &'static str)> {
             "`products.gift_card.fee_rate`: is a fraction",
         ),
         (
-            file("[products.bank_payment]\nmin = \"60000\""),
+            file("[products.bank_payment]\nmin_amount = \"60000\""),
             "`products.bank_payment.min_amount`: must be",
         ),
     ]
@@ -221,7 +221,7 @@ fn a_mistake_is_named() {
 fn everything_wrong_is_said_at_once() {
     let mut sources = file(
         "[server]\nlisen = \"x\"\npublic_url = \"ftp://a.example\"\n[caps]\ncard_usd_per_day = \"x\"\ntop_up_usd_per_day = \"y\"\n\
-         [versions]\nretiring = [{ route = 7 }]\n[rates.usd_per_unit]\nEUR = \"x\"",
+         [versions]\ndeprecated_routes = [{ route = 7 }]\n[rates.usd_per_unit]\nEUR = \"x\"",
     );
     sources.env = vec![
         ("PURSER_SERVER__PORT".into(), "1".into()),
@@ -254,7 +254,7 @@ fn everything_wrong_is_said_at_once() {
 #[test]
 fn zero_is_no_cap_anywhere() {
     let text = "[caps]\ncards_per_day = 0\ncard_usd_per_day = \"0\"\n[limits]\nrequests_per_window = 0\npayments_per_window = 0\n\
-                [signup]\nper_minute = 0\nper_hour = 0\n[agent_wallet]\nper_day_usd = \"0\"\ncalls_per_minute = 0\n\
+                [signup]\nper_minute = 0\nper_hour = 0\n[agent_wallet]\ndefault_daily_cap_usd = \"0\"\nmax_calls_per_minute = 0\n\
                 [stream]\nmessages_per_minute = 0";
     let config = Config::load(&file(text)).unwrap();
     assert_eq!(config.caps.daily_caps(), purser_actors::product::DailyCaps::NONE);
@@ -367,8 +367,7 @@ fn rates_are_exact_and_replaced_as_a_whole() {
 #[test]
 fn case_78_the_quiet_time_covers_the_longest_authorization() {
     let quiet = |seconds: u64, timeout: u64| {
-        let text =
-            format!("[engine]\nrestored_quiet_seconds = {seconds}\n[payment]\nmax_timeout_seconds = {timeout}\n");
+        let text = format!("[engine]\nrestore_pause_seconds = {seconds}\n[payment]\nquote_ttl_seconds = {timeout}\n");
         Config::load(&file(&text)).map(drop).map_err(|error| error.to_string())
     };
     for (seconds, timeout, fits) in [

@@ -180,7 +180,7 @@ fn operator(config: &Config, found: &mut ConfigErrors) {
         listen.ip().to_canonical().is_loopback() || config.operator.allow_remote,
         "operator.listen",
         "reaches beyond this machine, and /metrics asks nobody who is calling; if a network of yours guards it, \
-         set operator.beyond_loopback",
+         set operator.allow_remote",
     );
     let tokens = &config.operator.tokens;
     let mut names: Vec<&str> = tokens.iter().map(|token| token.name.as_str()).collect();

@@ -54,7 +54,7 @@ impl Conformance {
                 "outside of every operation: {answered:?}"
             );
             let callable = answered.body.starts_with("{\"error\":{");
-            let form = if callable { "CallableRefusal" } else { "Refusal" };
+            let form = if callable { "CallableError" } else { "Error" };
             return self.fits(&json!({"$ref": format!("#/components/schemas/{form}")}), answered);
         }
         // A method that the front refuses is no operation, though HEAD looks like one.

@@ -222,8 +222,9 @@ impl Production {
         if let Some(url) = facilitator {
             facilitated(&mut settings, url);
         }
-        let rest =
-            format!("[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]\n[reconciliation]\ngrace_ms = {grace_ms}");
+        let rest = format!(
+            "[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]\n[reconciliation]\ngrace_period_ms = {grace_ms}"
+        );
         merge(&mut settings, rest.parse().unwrap());
         merge(&mut settings, more.parse().unwrap());
         let config = folder.path().join("purser.toml");

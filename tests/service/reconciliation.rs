@@ -131,7 +131,7 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     let surplus = surplus.iter().find(|one| one["subject"].is_null()).unwrap();
     assert_eq!(
         (&surplus["external"], &surplus["internal"]),
-        (&json!("done 5 USDC"), &Value::Null)
+        (&json!("completed 5 USDC"), &Value::Null)
     );
     assert_eq!(counted(&service, "missing_deposit").await, Decimal::ONE);
 

@@ -48,7 +48,7 @@ fn a_settlement_keeps_its_place_when_its_actor_dies() {
     let outcome = run_steps(1, vec![panic, pay(0), Step::Wait { ms: 700 }, pay(2)], &[(0, slow)]);
     assert_eq!(outcome.violation, None);
     let told = |what: &str| outcome.trace.iter().any(|line| line.contains(what));
-    assert!(told("told of payment 0: Ok(Paid"), "{:#?}", outcome.trace);
+    assert!(told("told of payment 0: Ok(PaymentResult"), "{:#?}", outcome.trace);
     assert!(told("told of payment 2: Err(Overloaded"), "{:#?}", outcome.trace);
 }
 

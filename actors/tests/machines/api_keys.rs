@@ -176,7 +176,7 @@ fn an_agent_says_who_it_is_while_its_session_lives() {
     };
     let announced = ["one", "two"].into_iter().fold(opened, |session, name| {
         let said = Session::decide(Some(&session), &id, OfSession::AnnounceAgent(agent(name)), &at(NOW)).unwrap();
-        assert_eq!(Session::event_name(&said.events()[0]), Some("announced"));
+        assert_eq!(Session::event_name(&said.events()[0]), Some("agent_announced"));
         fold(Some(session), &id, said.events())
     });
     assert_eq!(announced.agent, Some(agent("two")));

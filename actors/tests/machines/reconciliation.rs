@@ -39,14 +39,14 @@ fn entry_in_status(name: &str) -> Option<ListedEntry> {
 
 /// Ours down, theirs across; `=` is no difference.
 const TABLE: &str = "
-             -       pending  held     done     refused  returned
--            =       unknown  unknown  unknown  =        =
-not_asked    =       state    state    state    =        =
-pending      =       =        state    state    state    state
-held         lacks   state    =        state    state    state
-done         lacks   state    state    =        state    state
-refused      =       state    state    state    =        =
-returned     lacks   state    state    state    =        =
+               -       pending  held     completed  declined  returned
+-              =       unknown  unknown  unknown    =         =
+not_submitted  =       state    state    state      =         =
+pending        =       =        state    state      state     state
+held           lacks   state    =        state      state     state
+completed      lacks   state    state    =          state     state
+declined       =       state    state    state      =         =
+returned       lacks   state    state    state      =         =
 ";
 
 fn short(found: Option<DiscrepancyKind>) -> &'static str {
@@ -178,7 +178,7 @@ fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
 #[test]
 fn amounts_show_with_their_unit() {
     // Aim: what an operator reads of a difference is exact.
-    assert_eq!(listed(EntryStatus::Completed, NOW).to_string(), "done 5.00 USD");
+    assert_eq!(listed(EntryStatus::Completed, NOW).to_string(), "completed 5.00 USD");
     let usdc = EntryAmount::Usdc(Usdc::from_atomic(1_000_001));
     assert_eq!(usdc.to_string(), "1.000001 USDC");
 }
@@ -190,7 +190,7 @@ fn discrepancy_details(kind: DiscrepancyKind) -> Box<DiscrepancyDetails> {
         key: "eff_1".into(),
         subject: Some("card_1".into()),
         kind,
-        internal: Some("done 5.00 USD".into()),
+        internal: Some("completed 5.00 USD".into()),
         external: None,
     })
 }
@@ -304,7 +304,7 @@ fn the_chart_of_differences_is_what_apply_does() {
         let json: serde_json::Value = serde_json::from_str(&difference.view(&id).to_json()).unwrap();
         assert_eq!(json["status"], difference.status());
         assert_eq!(
-            (&json["kind"], &json["theirs"]),
+            (&json["kind"], &json["external"]),
             (&"missing_at_provider".into(), &serde_json::Value::Null)
         );
     }

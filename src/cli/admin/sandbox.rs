@@ -255,7 +255,7 @@ fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
             sequence,
         } => {
             let body = json!({"payout_id": payout_id, "event": status, "sequence": sequence});
-            ("/sandbox/payout-events", body)
+            ("/sandbox/payouts", body)
         }
         SandboxCommand::BankReturn {
             account_id,

@@ -208,7 +208,9 @@ fn add_response_example(
             continue;
         }
         let schema = &body["schema"];
-        let is_our_refusal = schema["$ref"].as_str().is_some_and(|name| name.ends_with("Refusal"));
+        let is_our_refusal = schema["$ref"]
+            .as_str()
+            .is_some_and(|name| name.ends_with("schemas/Error"));
         if is_error(status) && is_our_refusal {
             let known = given.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
             let likely = || {

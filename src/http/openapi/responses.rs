@@ -137,12 +137,12 @@ impl ErrorStyle {
         let of = |schema: &str| json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
         match self {
             Self::Callable => {
-                json!({"application/json": of("CallableRefusal"), "application/problem+json": of("Refusal")})
+                json!({"application/json": of("CallableError"), "application/problem+json": of("Error")})
             }
-            Self::Plain => json!({"application/json": of("Refusal"), "application/problem+json": of("Refusal")}),
+            Self::Plain => json!({"application/json": of("Error"), "application/problem+json": of("Error")}),
             Self::Page => {
                 let page = json!({"schema": {"type": "string"}});
-                json!({"application/json": of("Refusal"), "application/problem+json": of("Refusal"), "text/html": page})
+                json!({"application/json": of("Error"), "application/problem+json": of("Error"), "text/html": page})
             }
         }
     }

@@ -222,7 +222,7 @@ pub(super) fn document() -> Value {
         path[operation.method] = described;
     }
     let refusal = of::<Error>(&mut named);
-    named.push(("Refusal".to_owned(), refusal));
+    named.push(("Error".to_owned(), refusal));
     let schemas: Map<String, Value> = named.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
     let mut document = json!({
         "openapi": "3.1.0",
