@@ -278,21 +278,21 @@ fn product(name: &str, product: &ProductConfig, found: &mut ConfigErrors) {
     );
     found.require(
         product.min_amount.get() > 0 && product.min_amount <= product.max_amount,
-        key("min"),
-        "must be above zero and at most max",
+        key("min_amount"),
+        "must be above zero and at most max_amount",
     );
     let fraction = "is a fraction: 0.0025 means 0.25 %";
     let is_fraction = product.fee_rate < Decimal::ONE;
     found.require(is_fraction, key("fee_rate"), fraction);
     found.require(
         product.promotion_fee_rate.is_none_or(|rate| rate < Decimal::ONE),
-        key("promotion_rate"),
+        key("promotion_fee_rate"),
         fraction,
     );
     if let Err(error) = product.fee().total(product.max_amount)
         && is_fraction
     {
-        found.reject(key("max"), format!("with its fee: {error}"));
+        found.reject(key("max_amount"), format!("with its fee: {error}"));
     }
     for table in product.tables() {
         if let CountryList::Listed(list) = table {

@@ -148,7 +148,7 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
         payout_event_types(&site, &token).await,
         ["payout.queued", "payout.in-process", "payout.returned"]
     );
-    let of_recipient = ["saved", "paid", "payment_came_back"].map(|what| format!("payment_recipient.{what}"));
+    let of_recipient = ["created", "paid", "payment_returned"].map(|what| format!("payment_recipient.{what}"));
     site.wait_for_events(&token, &of_recipient.each_ref().map(String::as_str))
         .await;
     let rails = site.get("/sandbox/payouts", &[]).await;

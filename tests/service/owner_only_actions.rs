@@ -150,7 +150,7 @@ async fn no_token_verifies_or_links() {
     assert!(
         !events
             .iter()
-            .any(|e| e["type"].as_str().unwrap().starts_with("issuer.")),
+            .any(|e| e["type"].as_str().unwrap().starts_with("issuer_link.")),
         "{events:#?}"
     );
     assert_eq!(event_count(&events, "account.caps_updated"), 0);

@@ -71,7 +71,7 @@ async fn discrepancy_events(desk: &OperatorClient<'_>) -> BTreeMap<String, u32> 
     let answer = desk.get("/admin/events").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let mut told = BTreeMap::new();
-    let of = |event: &&Value| event["type"].as_str().unwrap().starts_with("difference.");
+    let of = |event: &&Value| event["type"].as_str().unwrap().starts_with("discrepancy.");
     for event in answer.body["events"].as_array().unwrap().iter().filter(of) {
         let kind = event["data"]["object"]["kind"].as_str().unwrap();
         *told

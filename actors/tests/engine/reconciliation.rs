@@ -112,11 +112,11 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     lists.show(transfer("unexplained", false));
     let all = [
         "amount_mismatch",
-        "missing_deposit",
-        "unmatched_deposit",
-        "unexpected_at_provider",
         "missing_at_provider",
+        "missing_deposit",
         "status_mismatch",
+        "unexpected_at_provider",
+        "unmatched_deposit",
         "unmatched_transfer",
     ];
     wait_for_discrepancies(&world, &all).await;
@@ -200,7 +200,7 @@ async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_to
     wait_for_discrepancies(&world, &[]).await;
     lists.remove_order(card.0);
     wait_for_discrepancies(&world, &["missing_at_provider"]).await;
-    let told = ["opened", "changed", "resolved"].map(|what| world.event_count(&format!("difference.{what}")));
+    let told = ["opened", "updated", "resolved"].map(|what| world.event_count(&format!("discrepancy.{what}")));
     assert_eq!(told, [2, 1, 1]);
 }
 

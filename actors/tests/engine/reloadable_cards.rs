@@ -287,7 +287,7 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
     let mut ended = world.reloadable_cards.hold_results();
     ended.sort();
     assert_eq!(ended, [Some(false), Some(true)]);
-    let states = ["complete", "rejected", "put_back"].map(|s| world.event_count(&format!("card_withdrawal.{s}")));
+    let states = ["complete", "rejected", "hold_released"].map(|s| world.event_count(&format!("card_withdrawal.{s}")));
     assert_eq!(states, [1, 1, 1]);
     let (all, more) = world.engine.withdrawals_of(&OWNER, None, 1).await.unwrap();
     assert_eq!((all[0].0, more), (WithdrawalId(1), true));
