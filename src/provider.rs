@@ -77,13 +77,13 @@ pub trait CardIssuerApi: Send + Sync {
     /// What can still be spent with the card. `Permanent` for a card that is not this issuer's.
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 
-    /// See [`CardIssuer::standing`].
+    /// See [`CardIssuer::card_snapshot`].
     fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// See [`CardIssuer::steer`].
+    /// See [`CardIssuer::apply_action`].
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// See [`CardIssuer::told`].
+    /// See [`CardIssuer::events_after`].
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
     /// The billing address of this issuer's cards.

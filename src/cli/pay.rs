@@ -71,8 +71,8 @@ const CARD_POLL: Duration = Duration::from_secs(2);
 /// Runs the command.
 ///
 /// # Errors
-/// See [`CliError`]; after [`CliError::Unresolved`] the money may have moved, after [`CliError::Undelivered`] and
-/// [`CliError::Unseen`] it has.
+/// See [`CliError`]; after [`CliError::OutcomeUnknown`] the money may have moved, after [`CliError::NotDelivered`] and
+/// [`CliError::NotObserved`] it has.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
     let max = Cents::parse(&args.max_usd)

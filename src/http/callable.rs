@@ -1,6 +1,6 @@
 //! Callable functions: `POST /<name>` with a bearer token, `{"data": {…}}` in and `{"result": {…}}` out.
 //!
-//! By [`NAMES`] the front writes refusals as `{"error": {code, message, status, …}}`, and the document wraps what handlers
+//! By [`FUNCTION_NAMES`] the front writes refusals as `{"error": {code, message, status, …}}`, and the document wraps what handlers
 //! describe, which is the inside of `data` and of `result`. Members are in camel case.
 //!
 //! ```text
@@ -15,8 +15,8 @@
 //! }
 //! ```
 //!
-//! A function that only reads ends with [`result`] instead of a key. One that spends from the managed wallet calls [`may_spend`]
-//! too, one that moves or makes anything else [`signed_in`].
+//! A function that only reads ends with [`result`] instead of a key. One that spends from the managed wallet calls [`require_spend_rights`]
+//! too, one that moves or makes anything else [`require_sign_in`].
 
 use std::fmt;
 use std::time::Duration;
@@ -154,10 +154,10 @@ impl CallableState {
         self.read_up_to(body, self.max_body_bytes).await
     }
 
-    /// As [`Callables::read`], for a body of another size. The front lets it through by `Inside::large`.
+    /// As [`CallableState::read`], for a body of another size. The front lets it through by `FrontConfig::body_limit_overrides`.
     ///
     /// # Errors
-    /// As [`Callables::read`].
+    /// As [`CallableState::read`].
     pub async fn read_up_to<T: DeserializeOwned>(
         &self,
         body: Body,

@@ -1,8 +1,8 @@
 //! `Idempotency-Key`: a state-changing POST that is sent again under the same key is answered, not repeated.
 //!
-//! The answer is written down by the batch of the command itself ([`purser_actors::kernel::memo`]), so there is never the
-//! one without the other, whoever dies. A route takes it in two lines: the [`Key`] among its arguments, and
-//! [`Key::once`] around its command. One function renders the answer, for the caller and for the record:
+//! The answer is written down by the batch of the command itself ([`purser_actors::kernel::idempotency`]), so there is never the
+//! one without the other, whoever dies. A route takes it in two lines: the [`IdempotencyKey`] among its arguments, and
+//! [`IdempotencyKey::run`] around its command. One function renders the answer, for the caller and for the record:
 //!
 //! ```text
 //! async fn cancel(State(orders): Shared, Holder(claims), key: Key, body: Body) -> Result<Response, ApiError> {
@@ -57,7 +57,7 @@ const MAX_KEY_LEN: usize = 255;
 /// Bytes of a fingerprint that are its route's.
 const ROUTE_FINGERPRINT_BYTES: usize = 16;
 
-/// Knows what keys were used with; among the extensions of every request, for the [`Key`] of those routes that take one.
+/// Knows what keys were used with; among the extensions of every request, for the [`IdempotencyKey`] of those routes that take one.
 #[derive(Clone)]
 pub struct UsedKeys(pub Engine);
 
@@ -204,11 +204,11 @@ impl IdempotencyKey {
         self.run_following(engine, claims, route, wanted, run, follow).await
     }
 
-    /// As [`Key::once`], for a command whose memo may say [`Kept::Follow`]: `follow` renders what has become of the
+    /// As [`IdempotencyKey::run`], for a command whose memo may say [`RecordedResponse::EntityRef`]: `follow` renders what has become of the
     /// entity whose key it gets. For answers that hold what is stored nowhere in clear.
     ///
     /// # Errors
-    /// As [`Key::once`].
+    /// As [`IdempotencyKey::run`].
     pub async fn run_following<F, G>(
         self,
         engine: &Engine,
@@ -226,11 +226,11 @@ impl IdempotencyKey {
         self.execute(engine, claims, (route, plain), wanted, run, follow).await
     }
 
-    /// As [`Key::once_following`] until there is an answer: once one was given, that is what the key is answered with, whatever
+    /// As [`IdempotencyKey::run_following`] until there is an answer: once one was given, that is what the key is answered with, whatever
     /// becomes of the entity. Only where the process died before it was, the entity is followed.
     ///
     /// # Errors
-    /// As [`Key::once`].
+    /// As [`IdempotencyKey::run`].
     pub async fn run_following_until_recorded<F, G>(
         self,
         engine: &Engine,

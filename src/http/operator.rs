@@ -166,7 +166,7 @@ fn unavailable() -> ApiError {
     ApiError::unavailable("service_unavailable", "The engine could not answer now.", 1)
 }
 
-/// The wallets' tokens open nothing here; operators' tokens are for [`Doors`] to judge, route by route.
+/// The wallets' tokens open nothing here; operators' tokens are for [`OperatorAuth`] to judge, route by route.
 pub struct NoWalletAuth;
 
 impl Authenticator for NoWalletAuth {

@@ -55,7 +55,7 @@ impl Query {
     /// The value, which must be there and not empty.
     ///
     /// # Errors
-    /// 400 `parameter_missing`, which names every other one that is needed and lacking too ([`Query::needing`]).
+    /// 400 `parameter_missing`, which names every other one that is needed and lacking too ([`Query::require`]).
     pub fn required(&self, name: &'static str) -> Result<&str, ApiError> {
         self.names(name).ok_or_else(|| {
             let others = self.needed.iter().copied();

@@ -234,7 +234,7 @@ pub fn verify_for_replay(
     verify_offline_for_replay(credential, payee, recovery)?.proven().ok()
 }
 
-/// As [`Mpp::verify_for_replay`], for a credential whose signature only the chain may be able to verify.
+/// As [`verify_for_replay`], for a credential whose signature only the chain may be able to verify.
 pub fn verify_offline_for_replay(
     credential: Credential,
     payee: &BasePayee,

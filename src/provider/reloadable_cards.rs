@@ -32,24 +32,24 @@ pub enum PlainOpenResult {
     },
 }
 
-/// A card program, in plain. What it shares with [`CardProgram`] means the same.
+/// A card program, in plain. What it shares with [`ReloadableCardProvider`] means the same.
 pub trait ReloadableCardApi: Send + Sync {
-    /// See [`CardProgram::open`].
+    /// See [`ReloadableCardProvider::open`].
     fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<PlainOpenResult, PortError>>;
 
-    /// See [`CardProgram::steer`].
+    /// See [`ReloadableCardProvider::apply_action`].
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// See [`CardProgram::told`].
+    /// See [`ReloadableCardProvider::events_after`].
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
-    /// See [`CardProgram::reserve`].
+    /// See [`ReloadableCardProvider::hold`].
     fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>>;
 
-    /// See [`CardProgram::reservation`].
+    /// See [`ReloadableCardProvider::hold_status`].
     fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>>;
 
-    /// See [`CardProgram::end_reservation`].
+    /// See [`ReloadableCardProvider::settle_hold`].
     fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// The CVV, fetched through and never kept. `Permanent` for a card that is not this program's.

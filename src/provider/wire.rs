@@ -6,7 +6,7 @@
 //! - **A call that changes something** is a POST with an `Idempotency-Key`. The same key asks again, whatever was lost, and
 //!   never does a second thing; another content under it is refused as `idempotency_key_reused`.
 //! - **A definite answer** is a 200 of the documented form that names the order again. Everything else leaves the outcome open unless
-//!   it is a [`Refusal`] with one of the codes of [`Code`]: a proxy's page never counts as a refusal.
+//!   it is a [`ErrorResponse`] with one of the codes of [`ErrorCode`]: a proxy's page never counts as a refusal.
 //! - Amounts and rates are decimal text, moments are Unix milliseconds.
 
 pub mod applications;

@@ -286,7 +286,7 @@ pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &
 
 /// Enters the card of an order, which is typed and never in the arguments.
 fn fulfilled(host: &Host, service: &Service, order: &str, lease: &str) -> Result<Value, String> {
-    let words = format!("intl fulfil {order} --lease {lease} --billing-address 1 Valletta Malta 1010 MT");
+    let words = format!("intl-orders fulfil {order} --lease {lease} --billing-address 1 Valletta Malta 1010 MT");
     let words: Vec<&str> = words.split(' ').collect();
     admin(host, service, &words, &format!("{PAN}\n12/2031\n{CVV}\n"))
 }

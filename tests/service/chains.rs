@@ -167,7 +167,7 @@ fn settings(host: &Host, node: &str) -> PathBuf {
         ),
         (
             "identity",
-            "secret_key_file",
+            "vault_key_file",
             host.sibling_path("vault.keys").display().to_string(),
         ),
         ("payment.pay_to", "base", Wallet::Evm(treasury.evm_address()).address()),

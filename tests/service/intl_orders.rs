@@ -334,7 +334,7 @@ async fn case_25_an_order_costs_what_the_schedule_says_now() {
     service.stop();
     let mut host = host;
     let setting = |name: &str| format!("PURSER_PRODUCTS__INTL_PREPAID_CARD__PROMOTION_{name}");
-    host.set(&setting("RATE"), "0.01");
+    host.set(&setting("FEE_RATE"), "0.01");
     host.set(&setting("FROM"), "2020-01-01T00:00:00Z");
     host.set(&setting("UNTIL"), "2199-01-01T00:00:00Z");
     let service = host.start();

@@ -122,7 +122,10 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     })
     .await;
     let shown: Vec<&str> = named.iter().map(|(shown, _)| &**shown).collect();
-    assert_eq!(shown, ["bank in 20", "bank out 50", "payouts out 300"]);
+    assert_eq!(
+        shown,
+        ["bank_transfers in 20", "bank_transfers out 50", "payouts out 300"]
+    );
     for refused in [
         withdraw(&site, &token, None, &json!({"amount": 490})).await,
         call(

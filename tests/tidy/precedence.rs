@@ -97,7 +97,7 @@ fn every_table_is_climbed_by_a_test() {
             .filter(|path| FUNCTION_NAMES.contains(path));
         let called =
             called.is_some_and(|path| file.text.contains(".climbs(") && file.text.contains(&format!("\"{path}\"")));
-        called || (file.text.contains("Ladder::of(") && file.text.contains(&format!("\"{heading}\"")))
+        called || (file.text.contains("PrecedenceTable::of(") && file.text.contains(&format!("\"{heading}\"")))
     };
     let found: Vec<String> = headings(&document)
         .into_iter()

@@ -324,7 +324,7 @@ impl Engine {
             Resolvable::Credit(..)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::NotResolvable => None,
+            | Resolvable::Unresolvable => None,
         };
         Ok(match told {
             None => ProviderReport::NotQueryable,

@@ -193,7 +193,7 @@ impl Engine {
             | Resolvable::CardHold(_)
             | Resolvable::CardHoldSettlement(_)
             | Resolvable::IssuerCredit(_)
-            | Resolvable::NotResolvable => false,
+            | Resolvable::Unresolvable => false,
         };
         match effect.dead_lettered || in_doubt {
             true => Ok(effect),
@@ -275,7 +275,7 @@ impl Engine {
             | Resolvable::CardHoldSettlement(_)
             | Resolvable::IssuerCredit(_)
             | Resolvable::Payment(_)
-            | Resolvable::NotResolvable => self.apply_uncredited_resolution(one, effect, done, words).await,
+            | Resolvable::Unresolvable => self.apply_uncredited_resolution(one, effect, done, words).await,
         }
     }
 
@@ -347,7 +347,7 @@ impl Engine {
             | Resolvable::Credit(..)
             | Resolvable::BankTransfer(_)
             | Resolvable::Payment(_)
-            | Resolvable::NotResolvable => Err(ResolveError::NotResolvable),
+            | Resolvable::Unresolvable => Err(ResolveError::NotResolvable),
         }
     }
 

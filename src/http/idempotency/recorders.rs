@@ -15,7 +15,7 @@ pub fn recorder<E: Entity>(
     IdempotencyRecorder::new(place, move |told| to_recorded_response(&answer(told)))
 }
 
-/// Has the key follow an entity, for an answer that is only known later. See [`super::Key::once_following`].
+/// Has the key follow an entity, for an answer that is only known later. See [`super::IdempotencyKey::run_following`].
 pub fn recorder_of<E: Entity, F: Entity>(place: IdempotencySlot, id: F::Id) -> IdempotencyRecorder<E>
 where
     F::Id: Sync,
@@ -29,7 +29,7 @@ where
     })
 }
 
-/// As [`memo_of`] where the command was accepted; a refusal is remembered as `refused` renders it.
+/// As [`recorder_of`] where the command was accepted; a refusal is remembered as `refused` renders it.
 pub fn entity_recorder<E: Entity, F: Entity>(
     place: IdempotencySlot,
     id: F::Id,

@@ -19,7 +19,7 @@ pub trait ChainControl: Send + Sync {
     /// Takes the chain that the endpoints show where it has replaced blocks that were final, or only says what that would do.
     ///
     /// # Errors
-    /// See [`NotRolledBack`]; nothing has changed then.
+    /// See [`RollBackError`]; nothing has changed then.
     fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>>;
 }
 

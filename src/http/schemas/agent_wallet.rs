@@ -114,6 +114,7 @@ pub struct AgentSpendLimit {
 
 /// What became of a payment or transfer.
 #[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
 pub struct AgentPaymentResult {
     /// `settled`; `pending` where the chain takes its time; `free` where nothing was asked for.
     pub status: String,

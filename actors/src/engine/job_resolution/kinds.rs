@@ -38,7 +38,7 @@ pub(in crate::engine) enum Resolvable {
     /// A payment with an unknown outcome.
     Payment(PaymentId),
     /// No operator can resolve it: only we or a chain decide the outcome.
-    NotResolvable,
+    Unresolvable,
 }
 
 impl Job {
@@ -98,7 +98,7 @@ impl Job {
             | Self::SendBack { .. }
             | Self::ConfirmIncoming(_)
             | Self::AwaitFinal(_)
-            | Self::ReleaseCredit { .. } => Resolvable::NotResolvable,
+            | Self::ReleaseCredit { .. } => Resolvable::Unresolvable,
         }
     }
 
@@ -114,7 +114,7 @@ impl Job {
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
             | Resolvable::ReloadableCard(_) => (false, true),
-            Resolvable::Credit(..) | Resolvable::NotResolvable => (false, false),
+            Resolvable::Credit(..) | Resolvable::Unresolvable => (false, false),
         }
     }
 
@@ -134,7 +134,7 @@ impl Job {
             | Resolvable::CardHoldSettlement(_)
             | Resolvable::IssuerCredit(_)
             | Resolvable::Payment(_)
-            | Resolvable::NotResolvable => false,
+            | Resolvable::Unresolvable => false,
         }
     }
 }
@@ -156,7 +156,7 @@ impl Resolvable {
             | Self::CardHoldSettlement(_)
             | Self::IssuerCredit(_)
             | Self::Payment(_)
-            | Self::NotResolvable => false,
+            | Self::Unresolvable => false,
         }
     }
 
@@ -176,7 +176,7 @@ impl Resolvable {
             | Self::ReloadableCard(_)
             | Self::CardHold(_)
             | Self::Payment(_)
-            | Self::NotResolvable => false,
+            | Self::Unresolvable => false,
         }
     }
 
@@ -192,7 +192,7 @@ impl Resolvable {
             Self::Payment(_) => false,
             // Money at the issuer stays there: a separate operation pays it out.
             Self::CardHold(_) | Self::CardHoldSettlement(_) | Self::IssuerCredit(_) => false,
-            Self::BankAccount(_) | Self::IssuerAccount(_) | Self::ReloadableCard(_) | Self::NotResolvable => false,
+            Self::BankAccount(_) | Self::IssuerAccount(_) | Self::ReloadableCard(_) | Self::Unresolvable => false,
         }
     }
 
