@@ -95,8 +95,8 @@ fn every_table_is_climbed_by_a_test() {
         let called = heading
             .strip_prefix("POST ")
             .filter(|path| FUNCTION_NAMES.contains(path));
-        let called =
-            called.is_some_and(|path| file.text.contains(".climbs(") && file.text.contains(&format!("\"{path}\"")));
+        let called = called
+            .is_some_and(|path| file.text.contains(".check_precedence(") && file.text.contains(&format!("\"{path}\"")));
         called || (file.text.contains("PrecedenceTable::of(") && file.text.contains(&format!("\"{heading}\"")))
     };
     let found: Vec<String> = headings(&document)
