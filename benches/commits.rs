@@ -253,7 +253,7 @@ impl Bench {
         closed_loop(self.callers, self.time, |n| {
             let (store, written) = (self.direct.clone(), self.written.clone());
             let revisions = self.revisions.clone();
-            // Its own keys only, so that nobody else moves their revisions.
+            // Its own keys only, so that no other writer changes their revisions.
             let mut at = n as u64;
             move || {
                 let number = at;
@@ -262,7 +262,7 @@ impl Bench {
                 let revision = revisions[number as usize].fetch_add(1, Ordering::Relaxed);
                 let (done, durable) = oneshot::channel();
                 let tell = Box::new(move |outcome: Result<_, _>| {
-                    // Nobody listens only when the round was broken off.
+                    // The receiver is only gone if the round was aborted.
                     let _ = done.send(outcome.is_ok());
                 });
                 store.commit(written.batch(key, revision), tell);

@@ -18,7 +18,7 @@ use crate::web::driver::{self, Connection};
 use crate::web::process::Service;
 use crate::{Fault, Plan, host_info};
 
-/// Entities of a kind that may stay in memory: so many that all may, and a few.
+/// Maximum numbers of entities of a kind in memory: enough for all, and only a few.
 const RESIDENT_MAX: [&str; 2] = ["100000", "2000"];
 /// Rows in one batch while the accounts are made.
 const ROWS: u64 = 2_000;

@@ -97,8 +97,8 @@ fn count_commands(dir: &Path, count: u64) -> Result<u64, Fault> {
     }
 }
 
-/// The part that is counted: so many commands, one after the other, over 64 actors. The snapshots never catch up: how
-/// many writes of a key become one depends on the time, and so would the figure.
+/// The measured part: this number of commands, one after the other, over 64 actors. The snapshots never catch up: how
+/// many writes of a key are merged depends on the time, and so would the figure.
 pub(crate) fn commands(count: u64, dir: &str) -> Result<(), Fault> {
     let limits = StoreLimits {
         apply_interval_ms: 3_600_000,
@@ -127,12 +127,12 @@ fn count_web(dir: &Path, paid: usize, reads: usize) -> Result<u64, Fault> {
     let client = Builder::new_current_thread().enable_all().build()?;
     client.block_on(async {
         let shop = ClientPool::open(service.address, 1).await?;
-        let told = shop.delivered();
+        let before = shop.delivered();
         let payments = shop.sign(paid).await?;
         driver::drive(service.address, driver::spread(&payments, 1), 200).await?;
         let read = shop.balance_requests(1).swap_remove(0);
         driver::drive(service.address, vec![Workload::Each(vec![read; reads])], 200).await?;
-        shop.until(|now| now.ready >= told.ready + paid as u64).await
+        shop.until(|now| now.ready >= before.ready + paid as u64).await
     })?;
     drop(client);
     service.stop()?;

@@ -1,8 +1,9 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
-//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions chains` picks rooms, `--short`
-//! makes the rounds short (for development: its figures are noise). Nothing here asserts a time: a bench that fails,
-//! fails because an answer was wrong. README.md beside this file says what each row means and keeps the last results.
+//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions
+//! chains` picks groups, `--short` makes the rounds short (for development: its figures are noise). No bench asserts a
+//! time: a bench only fails because a response was wrong. README.md beside this file explains each row and has the last
+//! results.
 
 // These are figures of time, not of money; and printing them is what a bench is for.
 #![allow(clippy::float_arithmetic, clippy::print_stdout)]
@@ -24,7 +25,7 @@ mod webhooks;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Whatever went wrong; a bench has nobody to handle it.
+/// Any error; a bench cannot handle it.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// How long and how often.
@@ -38,7 +39,6 @@ pub(crate) struct Plan {
     pub(crate) paid_calls: usize,
     /// Accounts that lie idle on disk.
     pub(crate) idle_accounts: u64,
-    /// WebSocket subscribers.
     pub(crate) subscribers: usize,
     /// How long events are timed on their way to them.
     pub(crate) delivery_seconds: usize,
@@ -105,7 +105,7 @@ fn main() -> Result<(), Fault> {
         println!("{}", host_info::load());
         return Ok(());
     }
-    let wanted = |room: &str| named.is_empty() || named.contains(&room);
+    let wanted = |group: &str| named.is_empty() || named.contains(&group);
     println!("{}", host_info::machine());
     if wanted("commits") {
         commits::run(plan)?;

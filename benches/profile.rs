@@ -94,11 +94,11 @@ fn web(kind: &str, dir: &Path, data: &Path) -> Result<usize, Fault> {
         } else {
             Vec::new()
         };
-        let told = shop.delivered();
+        let before = shop.delivered();
         let recorder = record(service.id(), data)?;
         let calls = if kind == "paid" {
             let calls = driver::drive(service.address, driver::spread(&payments, CONNECTIONS), 200).await?;
-            shop.until(|now| now.ready >= told.ready + payments.len() as u64)
+            shop.until(|now| now.ready >= before.ready + payments.len() as u64)
                 .await?;
             calls
         } else {

@@ -73,7 +73,7 @@ impl Row {
         median(self.samples.iter().map(of))
     }
 
-    /// Median of the ratios round by round: neighbours in time share the machine's mood.
+    /// Median of the ratios of single rounds: rounds that run one after the other have similar machine conditions.
     pub(crate) fn ratio(&self, ceiling: &Self, of: impl Fn(&Sample) -> f64) -> f64 {
         median(
             self.samples

@@ -1,5 +1,5 @@
-//! A ceiling of the commits room: plain sled, one thread that groups what waits, `apply_batch`, `flush`, and the
-//! `fdatasync` without which a flush of sled 0.34 is not durable. `ratios` runs it round by round.
+//! A ceiling of the group `commits`: plain sled, one thread that groups waiting batches, `apply_batch`, `flush`, and
+//! the `fdatasync` without which a flush of sled 0.34 is not durable. `ratios` runs it round by round.
 
 // Figures of time; printing them is the interface to `ratios`.
 #![allow(clippy::float_arithmetic, clippy::print_stdout)]

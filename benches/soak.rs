@@ -1,7 +1,6 @@
 //! A long mixed load at four fifths of capacity with `kill -9` every minute: `cargo bench --bench ratios -- soak
-//! [--minutes=30] [--plot=FILE]`. It fails when a payment is not answered with its product in the end, when a subscriber
-//! is not told that one settled or hears any event twice, or when `purser verify` finds anything; what it draws is for
-//! people to judge.
+//! [--minutes=30] [--plot=FILE]`. It fails in three cases: a payment never gets its product, a subscriber misses a
+//! settlement or receives any event twice, or `purser verify` reports a problem. The plots are for people to judge.
 
 mod agent;
 mod plot;
@@ -34,7 +33,6 @@ const RETENTION_BYTES: u64 = 64 << 20;
 pub(crate) struct Tally {
     /// The running service's process; 0 between a kill and the next start.
     process: AtomicU32,
-    /// Visits done.
     visits: AtomicU64,
     /// Payments signed, and payments answered with their product.
     signed: AtomicU64,
@@ -46,7 +44,7 @@ pub(crate) struct Tally {
     stopping: AtomicBool,
 }
 
-/// One second.
+/// Counts of one second.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SecondStats {
     visits: f64,

@@ -22,12 +22,12 @@ const STREAMS_A_TOKEN: usize = 16;
 const BUYERS: usize = 128;
 /// Connections that pay.
 const CONNECTIONS: usize = 64;
-/// Events that all accounts together are told of in a second.
+/// Events per second that all accounts together receive.
 const EVENTS_A_SECOND: u64 = 1_000;
 /// Sockets of a process beside the subscribers'.
 const OTHER_FILES: usize = 1_000;
 
-const WITHOUT: &str = "paid: nobody watches";
+const WITHOUT: &str = "paid: without subscribers";
 const WITH: &str = "paid: all watch";
 
 /// Measures and prints.
@@ -60,16 +60,16 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
     Ok(())
 }
 
-/// As many as the system's limit on open files leaves room for; says so when those are fewer.
+/// Number of subscribers that the system's limit on open files allows. Prints a line if it is lower.
 fn allowed(wanted: usize) -> usize {
     let open_files = raise_open_file_limit()
         .and_then(|n| usize::try_from(n).ok())
         .unwrap_or(usize::MAX);
-    let room = open_files.saturating_sub(OTHER_FILES);
-    if room < wanted {
-        println!("  the system allows {open_files} open files a process: {room} subscribers instead of {wanted}");
+    let capacity = open_files.saturating_sub(OTHER_FILES);
+    if capacity < wanted {
+        println!("  the system allows {open_files} open files a process: {capacity} subscribers instead of {wanted}");
     }
-    wanted.min(room)
+    wanted.min(capacity)
 }
 
 /// Accounts that do nothing: a token each.
@@ -119,7 +119,7 @@ impl Bench {
         Ok(crowd)
     }
 
-    /// So many events a second, made by purchases at an even pace, among idle subscribers.
+    /// Events at this rate, caused by purchases at an even pace, among idle subscribers.
     async fn measure_delivery(&self, mut crowd: SubscriberProcess) -> Result<(), Fault> {
         let first = self.clients.sign(BUYERS).await?;
         let work = driver::spread(&first, CONNECTIONS);
@@ -173,18 +173,18 @@ impl Bench {
         Ok(samples)
     }
 
-    /// Over when the last answer is in and its buyer was told.
+    /// Ends when the last response has arrived and its buyer has received the event.
     async fn run_purchases(&self) -> Result<Sample, Fault> {
         let payments = self.clients.sign(self.plan.paid_calls).await?;
-        let told = self.clients.delivered();
+        let start = self.clients.delivered();
         let before = host_info::cpu_us(self.service.id());
         let begun = std::time::Instant::now();
         let calls = driver::drive(self.service.address, driver::spread(&payments, CONNECTIONS), 200).await?;
         let count = calls.latencies.len() as u64;
-        self.clients.until(|now| now.settled >= told.settled + count).await?;
+        self.clients.until(|now| now.settled >= start.settled + count).await?;
         let pushed = begun.elapsed().as_secs_f64();
         let cpu = (host_info::cpu_us(self.service.id()) - before) as f64 / count.max(1) as f64;
-        self.clients.until(|now| now.ready >= told.ready + count).await?;
+        self.clients.until(|now| now.ready >= start.ready + count).await?;
         tokio::time::sleep(Duration::from_millis(500)).await;
         let sample = Sample::of(calls.latencies, pushed, calls.seconds);
         Ok(Sample { cpu, ..sample })

@@ -1,5 +1,5 @@
-//! HTTP: the released service in a process of its own against stubs in processes of theirs, driven over loopback by
-//! keep-alive connections of one thread. Payments are signed before the clock starts.
+//! HTTP: the release build of the service in its own process, compared with stubs in separate processes. Keep-alive
+//! connections of one thread drive it over loopback. Payments are signed before the clock starts.
 
 pub(crate) mod clients;
 pub(crate) mod driver;
@@ -115,18 +115,19 @@ impl Bench {
         Ok(vec![stub, paid, ready, hello, read, constant, challenge])
     }
 
-    /// Over when the last answer is in and its subscriber was told; and again when every card is ready.
+    /// Ends when the last response has arrived and its subscriber has received the event; a second time when every card
+    /// is ready.
     async fn run_purchases(&self, work: Vec<Workload>) -> Result<(Sample, Sample), Fault> {
-        let told = self.clients.delivered();
+        let start = self.clients.delivered();
         let begun = Instant::now();
         let before = host_info::cpu_us(self.service.id());
         let calls = driver::drive(self.service.address, work, 200).await?;
         let count = calls.latencies.len() as u64;
-        self.clients.until(|now| now.settled >= told.settled + count).await?;
+        self.clients.until(|now| now.settled >= start.settled + count).await?;
         let pushed = begun.elapsed().as_secs_f64();
         let cpu = host_info::cpu_us(self.service.id()) - before;
         let paid = with_cpu(Sample::of(calls.latencies.clone(), pushed, calls.seconds), cpu);
-        self.clients.until(|now| now.ready >= told.ready + count).await?;
+        self.clients.until(|now| now.ready >= start.ready + count).await?;
         let ready = begun.elapsed().as_secs_f64();
         let cpu = host_info::cpu_us(self.service.id()) - before;
         // What was bought in this round is not written to the snapshots in the next one.

@@ -31,7 +31,7 @@ const DEAD_ACCOUNTS: usize = 100;
 const EACH: usize = 20;
 /// Between two purchases of an account that is listened to; of the others every tenth account buys.
 const PACE: Duration = Duration::from_millis(20);
-/// A round is so much longer than that of other rooms: a try that hangs takes 15 s.
+/// Factor by which a round is longer than in the other groups: an attempt that hangs takes 15 s.
 const LONGER: u32 = 8;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -184,11 +184,11 @@ impl Receiver {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}/", listener.local_addr()?);
-        let (told, ages) = unbounded_channel();
+        let (received, ages) = unbounded_channel();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         std::thread::spawn(move || {
             runtime.block_on(async {
-                let router = Router::new().route("/", post(receive)).with_state(told);
+                let router = Router::new().route("/", post(receive)).with_state(received);
                 axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await
             })
         });
@@ -198,7 +198,7 @@ impl Receiver {
         })
     }
 
-    /// The ages of so many events.
+    /// The ages of this number of events.
     async fn take_ages(&self, count: usize) -> Result<Vec<u64>, Fault> {
         let mut ages = self.ages.lock().await;
         let mut taken = Vec::with_capacity(count);
@@ -207,7 +207,7 @@ impl Receiver {
             taken.push(
                 next.ok()
                     .flatten()
-                    .ok_or("a live endpoint was not told of everything")?,
+                    .ok_or("a live endpoint has not received everything")?,
             );
         }
         Ok(taken)
@@ -221,24 +221,25 @@ impl Receiver {
     }
 }
 
-async fn receive(State(told): State<UnboundedSender<u64>>, body: Bytes) {
+async fn receive(State(received): State<UnboundedSender<u64>>, body: Bytes) {
     let now = SystemClock.now().0;
     let event: Value = serde_json::from_slice(&body).unwrap_or_default();
     let happened = event["created_at"].as_str().and_then(rfc3339::parse);
     if let (Some("card.ready"), Some(at)) = (event["type"].as_str(), happened) {
-        // Nobody takes what comes after the last round.
-        let _ = told.send(now.saturating_sub(at.0));
+        // Events after the last round are not read.
+        let _ = received.send(now.saturating_sub(at.0));
     }
 }
 
-/// Two addresses at which nobody answers.
+/// Two addresses that never answer.
 struct DeadEndpoints {
     hanging: std::net::TcpListener,
     refusing: SocketAddr,
 }
 
 impl DeadEndpoints {
-    /// Connections to one wait in its backlog for ever, because nobody accepts them; the other is free, so that they are refused.
+    /// Connections to one wait in its backlog forever, because it never accepts them; the other port is free, so its
+    /// connections are refused.
     fn bind() -> Result<Self, Fault> {
         let socket = tokio::net::TcpSocket::new_v4()?;
         socket.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;

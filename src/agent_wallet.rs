@@ -37,7 +37,7 @@ pub struct PaidHttpRequest {
     pub target: CallTarget,
     /// `GET`, `POST`, …
     pub method: String,
-    /// JSON text.
+    /// JSON text of the body.
     pub body: Option<String>,
     /// The server's `PAYMENT-REQUIRED`, and the index of the selected offer among the USDC offers.
     pub terms: Option<(String, usize)>,

@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::error::Elapsed;
 
 use crate::http::auth::BearerAuth;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::marked_replayed;
 use crate::http::rate_limit::RateLimiter;
 use crate::identity::credentials::CredentialIssuer;
@@ -146,9 +146,9 @@ impl Checkout {
                 self.calls.record(PaidCallResult::Declined);
                 Ok(self.response_writer.declined_unclaimed(&authorization, &decline))
             }
-            Err(PaymentRejected::Challenge(told)) => {
-                tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
-                self.challenge(&call, (&quotes, &terms), &told)
+            Err(PaymentRejected::Challenge(reason)) => {
+                tracing::debug!(reason = reason.error, detail = %reason.detail, "a payment was rejected");
+                self.challenge(&call, (&quotes, &terms), &reason)
             }
         }
     }
@@ -171,8 +171,8 @@ impl Checkout {
             && claims.wallet != account
         {
             self.calls.record(PaidCallResult::Rejected);
-            return Err(ApiError::forbidden(
-                "wrong_wallet",
+            return Err(ApiError::new(
+                ErrorCode::WrongWallet,
                 "The bearer token belongs to another wallet than the payment.",
             )
             .hint("Send the token of the paying wallet, or none."));
@@ -184,9 +184,9 @@ impl Checkout {
             answers.as_ref(),
         );
         request.identifier = identifier;
-        let (paid, told) = self.claim_or_replay(request).await;
+        let (paid, result) = self.claim_or_replay(request).await;
         let follows = follows || paid != authorization;
-        let answer = self.respond(call, &paid, answers.as_ref(), told).await?;
+        let answer = self.respond(call, &paid, answers.as_ref(), result).await?;
         Ok(if follows { marked_replayed(answer) } else { answer })
     }
 
@@ -196,10 +196,10 @@ impl Checkout {
         call: PaidCall<'_>,
         authorization: &Authorization,
         answers: Option<&presented_payment::AnsweredChallenge>,
-        told: Result<Result<PaymentResult, ClaimError>, Elapsed>,
+        result: Result<Result<PaymentResult, ClaimError>, Elapsed>,
     ) -> Result<Response, ApiError> {
         let id = self.engine.payment_id(authorization);
-        let paid = match told {
+        let paid = match result {
             Err(_) | Ok(Err(ClaimError::OutcomeUnknown(_))) => {
                 self.calls.record(PaidCallResult::Pending);
                 return Ok(self.response_writer.pending(id));
@@ -335,7 +335,7 @@ impl Checkout {
         &self,
         call: &PaidCall<'_>,
         (quotes, terms): (&[Quote], &[Terms]),
-        told: &ChallengeReason,
+        reason: &ChallengeReason,
     ) -> Result<Response, ApiError> {
         // Before anything is signed: a product that is not sold has no price.
         if let Err(not_sold) = self.engine.check_line(call.purchase.line()) {
@@ -355,7 +355,7 @@ impl Checkout {
         };
         let described = challenge_description(call, quote);
         let url = format!("{}{}", self.public_url, call.target);
-        let asked = told.code == "payment_required";
+        let asked = reason.code == ErrorCode::PaymentRequired;
         self.calls.record(if asked {
             PaidCallResult::Challenged
         } else {
@@ -367,9 +367,9 @@ impl Checkout {
             request: &request,
         };
         let issued = self.mpp.issue(current, &bound, &described, self.wallet_clock.now());
-        let mut members = told
+        let mut members = reason
             .problem
-            .members(&told.detail, issued.as_ref().map(|issued| issued.id.as_str()));
+            .members(&reason.detail, issued.as_ref().map(|issued| issued.id.as_str()));
         if let Some(exchange) = &quote.exchange {
             members.push_str(&exchange_rate_member(exchange, currency));
         }
@@ -380,12 +380,12 @@ impl Checkout {
                 mime_type: "application/json",
             },
             terms: current,
-            error: told.error,
-            code: told.code,
+            error: reason.error,
+            code: reason.code.as_str(),
             extensions: Some(identifier::CHALLENGE_EXTENSION),
             body_members: Some(&members),
         });
-        Ok(response::challenge(challenge, issued, told.to_mpp))
+        Ok(response::challenge(challenge, issued, reason.to_mpp))
     }
 }
 

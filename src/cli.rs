@@ -1,7 +1,7 @@
-//! The client's commands: `purser wallet`, `pay`, `token`, `listen`, `trigger`; and the operator's, `purser admin`.
+//! Client commands (`purser wallet`, `pay`, `token`, `listen`, `trigger`) and operator commands (`purser admin`).
 //!
-//! Results go to standard output, progress and errors to standard error, so that a result can be piped. Nothing is
-//! signed before its price is known to be within `--max-usd`.
+//! Results go to standard output, progress and errors to standard error, so that results can be piped. A payment is
+//! signed only after its price was compared with `--max-usd`.
 
 pub mod admin;
 pub mod config;
@@ -64,7 +64,7 @@ enum Command {
     ServeProviders(serve_providers::Args),
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command of the process's arguments.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -103,65 +103,65 @@ fn failed(error: &CliError) -> ExitCode {
     ExitCode::from(error.exit_status())
 }
 
-/// Why a command failed. Its text is for the person at the terminal.
+/// Why a command failed. The text is for the person at the terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// An argument cannot be used.
+    /// An invalid argument.
     #[error("{0}")]
     Usage(String),
-    /// The wallet, or the challenge it should answer.
+    /// A problem with the wallet, or with the challenge that it should answer.
     #[error(transparent)]
     Wallet(#[from] WalletError),
     /// The price is above `--max-usd`; nothing was signed.
     #[error("the price is {price} USD, above --max-usd {max}: nothing was signed")]
     TooExpensive {
-        /// In dollars.
+        /// Price in dollars.
         price: String,
-        /// In dollars.
+        /// Limit in dollars.
         max: String,
     },
-    /// The server refused.
+    /// The server returned an error.
     #[error("the server answered {status}: {what}")]
     Rejected {
-        /// HTTP status.
+        /// Status of the HTTP response.
         status: u16,
-        /// The server's own words.
+        /// The server's error text.
         what: String,
     },
-    /// The server cannot be reached, or said something that is not its protocol.
+    /// The server cannot be reached, or its response is invalid.
     #[error("{0}")]
     Connection(String),
-    /// A payment was sent and its outcome is not known here.
+    /// A payment was sent and its outcome is unknown.
     #[error("the payment was sent and its outcome is not known yet: {0}")]
     OutcomeUnknown(String),
-    /// A payment was signed, and the server could not send it, however often it was asked.
+    /// A payment was signed, and the server could not send it after all retries.
     #[error("the payment could not be settled, and nothing was charged: {0}")]
     Unsent(String),
-    /// A payment was made, and what it bought could not be seen to be made.
+    /// A payment was made, and the result could not be confirmed.
     #[error("it is paid for and bought; whether it is made could not be read: {0}")]
     NotObserved(String),
-    /// A payment was made and what it was for cannot be had.
+    /// A payment was made and the product cannot be delivered.
     #[error("{0}")]
     NotDelivered(String),
-    /// What was looked for is not there.
+    /// Nothing was found.
     #[error("{0}")]
     NotFound(String),
-    /// Standard output was closed by its reader, such as `head`. Nothing is said of it.
+    /// Standard output was closed by its reader, such as `head`. No error is printed.
     #[error("standard output was closed")]
     Closed,
-    /// A file or the terminal.
+    /// A file or terminal error.
     #[error("{what}: {source}")]
     Io {
-        /// Which.
+        /// File or device.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
 impl CliError {
-    /// The process's exit status: 2 when the command was used wrongly or refused here, 3 when a payment was sent and its outcome,
-    /// or that of what it bought, is not known here, 1 otherwise.
+    /// Exit status of the process: 2 for wrong usage or a local rejection, 3 when a payment was sent and the outcome of
+    /// the payment or product is unknown, 1 otherwise.
     pub const fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::TooExpensive { .. } => 2,
@@ -170,12 +170,12 @@ impl CliError {
         }
     }
 
-    /// Whether the account is frozen. The server's words begin with their code.
+    /// Whether the account is frozen. The server's error text begins with its code.
     fn is_frozen(&self) -> bool {
         matches!(self, Self::Rejected { status: 403, what } if what.starts_with("account_frozen"))
     }
 
-    /// Whether the same may work in a moment: the server cannot be reached, begins, ends or has no time now.
+    /// Whether a retry may succeed soon: the server cannot be reached, is starting or stopping, or is overloaded.
     const fn is_transient(&self) -> bool {
         match self {
             Self::Connection(_) => true,
@@ -185,10 +185,10 @@ impl CliError {
     }
 }
 
-/// Where the wallet is.
+/// Location of the wallet file.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WalletArgs {
-    /// Wallet file; made on first use. Default: .purser/wallet.json in the home folder
+    /// Wallet file, created on first use. Default: .purser/wallet.json in the home directory
     #[arg(long, value_name = "FILE", env = "PURSER_WALLET")]
     pub wallet: Option<PathBuf>,
 }
@@ -223,7 +223,7 @@ impl From<NetworkArg> for purser_actors::id::Network {
     }
 }
 
-/// Says on standard error why a command failed, a line for each thing that is wrong.
+/// Prints to standard error why a command failed, one line per problem.
 fn print_error(error: &CliError) {
     for line in error.to_string().lines() {
         terminal::progress(&format!("error: {line}"));

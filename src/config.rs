@@ -123,7 +123,6 @@ pub enum Mode {
     Production,
 }
 
-/// All settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -137,7 +136,6 @@ pub struct Config {
     pub storage: Storage,
     /// Actors, admission, jobs.
     pub engine: Engine,
-    /// Accepted payments.
     pub payment: Payment,
     /// Settlement of USDC payments.
     pub settlement: SettlementConfig,
@@ -146,12 +144,10 @@ pub struct Config {
     /// Tokens, sign-in, links.
     pub identity: Identity,
     pub log: Log,
-    /// Rate limits.
     pub limits: Limits,
     pub signup: Signup,
     /// Purchase caps of an account.
     pub caps: Caps,
-    /// WebSocket clients.
     pub stream: Stream,
     pub agent_wallet: AgentWalletConfig,
     /// Calls to URLs that clients name.
@@ -164,11 +160,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     /// Countries and regions where the service is available.
     pub availability: Availability,
-    /// Deprecated routes.
     pub versions: Versions,
-    /// Exchange rates.
     pub rates: Rates,
-    /// Product lines.
     pub products: ProductsConfig,
 }
 

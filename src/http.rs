@@ -1,7 +1,7 @@
-//! The HTTP front. Thin: it parses, asks, and renders; what it asks decides.
+//! The HTTP layer. Handlers parse requests, call the engine and render responses. They contain no business logic.
 //!
-//! `server` (sockets) → `front` (what is true of every request) → routes, one file an area. Every refusal is an
-//! [`error::ApiError`] and is written by the front.
+//! `server` (sockets) → `front` (common to all requests) → routes, one file per area. Every error is an
+//! [`error::ApiError`], and the front writes its body.
 
 pub mod account;
 pub mod agent_wallet;

@@ -39,17 +39,17 @@ use secret::{Key32, MacKey};
 /// The keys of identity's keyed hashes, each derived from the master secret for one purpose.
 #[derive(Clone, Debug)]
 pub struct IdentityKeys {
-    /// For [`nonce::Nonces`].
+    /// Key of [`nonce::Nonces`].
     pub nonce: Key32,
-    /// For [`refresh::RefreshTokenCodec`].
+    /// Key of [`refresh::RefreshTokenCodec`].
     pub refresh: Key32,
-    /// For [`login::SessionCookies`].
+    /// Key of [`login::SessionCookies`].
     pub cookie: Key32,
-    /// For [`payout_form_link::PayoutFormLinks`].
+    /// Key of [`payout_form_link::PayoutFormLinks`].
     pub form: Key32,
-    /// For [`api_key::ApiKeyCodec`].
+    /// Key of [`api_key::ApiKeyCodec`].
     pub api_key: Key32,
-    /// For [`api_key::SignupCodec`].
+    /// Key of [`api_key::SignupCodec`].
     pub signup: Key32,
     /// For the challenges of [`crate::payment::mpp::Mpp`]: the current key, and the one before the last rotation.
     pub challenge: (MacKey, Option<MacKey>),

@@ -53,7 +53,11 @@ impl Metrics {
         let incoming = self.engine.incoming_counts().await?;
         let mut page = Exposition::default();
         let version = env!("CARGO_PKG_VERSION");
-        let info = page.gauge("purser_build_info", Unit::One, "Always 1; the labels say what runs.");
+        let info = page.gauge(
+            "purser_build_info",
+            Unit::One,
+            "Always 1. Labels name the version and mode.",
+        );
         info.with(&[("version", version), ("mode", self.mode)], 1);
         self.requests(&mut page);
         self.journal(&mut page);
@@ -79,24 +83,21 @@ impl Metrics {
         let mut times = page.histogram(
             "purser_http_request_duration_seconds",
             Unit::Micros,
-            "From the parsed request to the head of its answer, by route and class of answer; 402 stands apart.",
+            "Time to the response head, by route and status class. 402 is its own class.",
         );
         for (route, class, spread) in self.requests.read() {
             times = times.histogram_samples(&[("route", route), ("status", class)], &spread);
         }
-        page.counter("purser_paid_calls_total", "Calls of paid routes, by what they came to.")
+        page.counter("purser_paid_calls_total", "Paid calls by outcome.")
             .each("outcome", self.calls.read());
-        page.counter(
-            "purser_rate_limited_total",
-            "Refused because a budget of the window was spent.",
-        )
-        .each(
-            "budget",
-            self.limiter
-                .rejected_count()
-                .into_iter()
-                .chain([("messages", self.hub.rate_limited())]),
-        );
+        page.counter("purser_rate_limited_total", "Requests rejected by a rate limit.")
+            .each(
+                "limit",
+                self.limiter
+                    .rejected_count()
+                    .into_iter()
+                    .chain([("messages", self.hub.rate_limited())]),
+            );
     }
 
     fn journal(&self, page: &mut Exposition) {
@@ -109,38 +110,41 @@ impl Metrics {
         let _ = page
             .histogram("purser_journal_commit_duration_seconds", Unit::Micros, time)
             .histogram_samples(&[], &stats.group_us);
-        page.counter("purser_journal_batches_rejected_total", "Batches refused by the store.")
-            .is(stats.rejected);
+        page.counter(
+            "purser_journal_batches_rejected_total",
+            "Batches rejected because a condition failed or their write session had failed.",
+        )
+        .is(stats.rejected);
         page.counter("purser_journal_written_bytes_total", "Bytes written to the journal.")
             .is(stats.bytes);
         page.gauge(
             "purser_journal_queued_batches",
             Unit::One,
-            "Batches waiting to be committed.",
+            "Batches waiting for the committer.",
         )
         .is(headroom.queued as u64);
         page.gauge(
             "purser_journal_lag_bytes",
             Unit::One,
-            "Journalled and not yet in the snapshots.",
+            "Journal bytes not yet applied to snapshots.",
         )
         .is(headroom.lag_bytes);
         page.gauge(
             "purser_journal_max_lag_bytes",
             Unit::One,
-            "The lag above which new work is refused.",
+            "Lag above which new paid calls are rejected.",
         )
         .is(headroom.lag_limit_bytes);
         page.gauge(
             "purser_journal_last_sequence",
             Unit::One,
-            "The newest durable sequence.",
+            "Last durable sequence number.",
         )
         .is(stats.durable_seq);
         page.gauge(
             "purser_snapshot_last_sequence",
             Unit::One,
-            "The newest sequence in the snapshots.",
+            "Last sequence number applied to snapshots.",
         )
         .is(stats.applied_seq);
         page.gauge("purser_journal_segments", Unit::One, "Journal segments on disk.")
@@ -148,45 +152,42 @@ impl Metrics {
     }
 
     fn streams(&self, page: &mut Exposition) {
-        page.gauge("purser_stream_connections", Unit::One, "Open WebSockets.")
+        page.gauge("purser_stream_connections", Unit::One, "Open WebSocket connections.")
             .is(self.hub.connections() as u64);
         page.gauge(
             "purser_stream_subscribers",
             Unit::One,
-            "WebSockets that showed a credential.",
+            "Authenticated WebSocket connections.",
         )
         .is(self.hub.subscriptions() as u64);
         page.counter(
             "purser_stream_buffer_overflows_total",
-            "Queues of slow subscribers that were thrown away and read again.",
+            "Subscriber buffers dropped because the client was slow; events are re-read from the store.",
         )
         .is(self.hub.overflows());
     }
 
     async fn webhooks(&self, page: &mut Exposition) -> Result<(), StoreError> {
         let posting = self.engine.webhook_stats();
-        page.counter(
-            "purser_webhook_attempts_total",
-            "Tries to post an event, by what they came to.",
-        )
-        .each("outcome", OUTCOMES.into_iter().zip(posting.outcomes));
+        page.counter("purser_webhook_attempts_total", "Webhook delivery attempts by outcome.")
+            .each("outcome", OUTCOMES.into_iter().zip(posting.outcomes));
         let _ = page
             .histogram(
                 "purser_webhook_delivery_latency_seconds",
                 Unit::Millis,
-                "From an event to its delivery, where the first try did it.",
+                "Time from event to delivery, for deliveries that succeeded on the first attempt.",
             )
             .histogram_samples(&[], &posting.first_ms);
         page.gauge(
             "purser_webhook_deliveries_pending",
             Unit::One,
-            "Deliveries that are tried now or wait for their next try.",
+            "Pending webhook deliveries, counted over at most 10,000 jobs.",
         )
         .is(self.engine.webhooks_pending().await?);
         page.gauge(
             "purser_webhook_degraded_attempts_in_flight",
             Unit::One,
-            "Tries that hang, or go to endpoints that did not answer last time.",
+            "Attempts in the degraded pool; limit `webhooks.max_concurrent_degraded`.",
         )
         .is(posting.degraded as u64);
         Ok(())
@@ -195,42 +196,38 @@ impl Metrics {
 
 fn entities(page: &mut Exposition, figures: &EngineStats) {
     let kinds = || figures.kinds.iter();
-    page.gauge("purser_entities_active", Unit::One, "Entities in memory, by kind.")
-        .each("kind", kinds().map(|k| (k.kind, k.active as u64)));
+    page.gauge("purser_entities_active", Unit::One, "Entities in memory.")
+        .each("entity", kinds().map(|k| (k.kind, k.active as u64)));
     page.gauge(
         "purser_entity_commands_in_flight",
         Unit::One,
-        "Commands asked of entities and not answered: in a mailbox, being decided, or waiting for the disk.",
+        "Commands in flight: queued in a mailbox, being decided, or waiting for the disk.",
     )
-    .each("kind", kinds().map(|k| (k.kind, k.commands_in_flight)));
+    .each("entity", kinds().map(|k| (k.kind, k.commands_in_flight)));
     page.counter(
         "purser_entity_restarts_total",
-        "Actors of entities that died or could not load.",
+        "Entity actors restarted after a crash or a failed load.",
     )
-    .each("kind", kinds().map(|k| (k.kind, k.restarts)));
+    .each("entity", kinds().map(|k| (k.kind, k.restarts)));
     page.gauge(
         "purser_entities_quarantined",
         Unit::One,
-        "Entities given up until a restart.",
+        "Entities quarantined after repeated load failures, until restart.",
     )
-    .each("kind", kinds().map(|k| (k.kind, k.quarantined)));
+    .each("entity", kinds().map(|k| (k.kind, k.quarantined)));
 }
 
 fn jobs(page: &mut Exposition, figures: &EngineStats) {
-    let works = || Job::NAMES.into_iter().zip(&figures.jobs);
-    let mut open = page.gauge(
-        "purser_outbox_jobs",
-        Unit::One,
-        "Open effects, by kind of work and state.",
-    );
-    for (work, f) in works() {
+    let job_types = || Job::NAMES.into_iter().zip(&figures.jobs);
+    let mut open = page.gauge("purser_outbox_jobs", Unit::One, "Outbox jobs by type and state.");
+    for (job_type, f) in job_types() {
         let states = [
             ("running", f.attempts.running),
-            ("waiting", f.scheduled),
-            ("stuck", f.dead_lettered),
+            ("scheduled", f.scheduled),
+            ("dead_letter", f.dead_lettered),
         ];
         for (state, n) in states {
-            open = open.with(&[("work", work), ("state", state)], n);
+            open = open.with(&[("job_type", job_type), ("state", state)], n);
         }
     }
     page.gauge(
@@ -238,26 +235,28 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
         Unit::One,
         "Open effects that fail and are older than engine.late_after_minutes.",
     )
-    .each("work", works().map(|(work, f)| (work, f.late)));
+    .each("job_type", job_types().map(|(job_type, f)| (job_type, f.late)));
     let mut oldest = page.gauge(
         "purser_outbox_oldest_job_age_seconds",
         Unit::Millis,
-        "Age of the oldest open effect; 0 without one.",
+        "Age of the oldest pending job and the oldest dead letter.",
     );
-    for (work, f) in works() {
-        for (state, ms) in [("open", f.oldest_age_ms), ("stuck", f.oldest_dead_letter_age_ms)] {
-            oldest = oldest.with(&[("work", work), ("state", state)], ms);
+    for (job_type, f) in job_types() {
+        for (state, ms) in [
+            ("pending", f.oldest_age_ms),
+            ("dead_letter", f.oldest_dead_letter_age_ms),
+        ] {
+            oldest = oldest.with(&[("job_type", job_type), ("state", state)], ms);
         }
     }
-    page.counter("purser_outbox_attempts_total", "Tries of effects.")
-        .each("work", works().map(|(work, f)| (work, f.attempts.attempts)));
-    let mut failed = page.counter(
-        "purser_outbox_attempt_failures_total",
-        "Tries that failed and were restarted, by what the failure means for money.",
+    page.counter("purser_outbox_attempts_total", "Job attempts.").each(
+        "job_type",
+        job_types().map(|(job_type, f)| (job_type, f.attempts.attempts)),
     );
-    for (work, f) in works() {
-        for (kind, n) in FAILURE_REASONS.into_iter().zip(f.attempts.failures) {
-            failed = failed.with(&[("work", work), ("kind", kind)], n);
+    let mut failed = page.counter("purser_outbox_attempt_failures_total", "Failed job attempts.");
+    for (job_type, f) in job_types() {
+        for (reason, n) in FAILURE_REASONS.into_iter().zip(f.attempts.failures) {
+            failed = failed.with(&[("job_type", job_type), ("reason", reason)], n);
         }
     }
     page.gauge(
@@ -272,13 +271,13 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
     page.gauge(
         "purser_payments_unknown",
         Unit::One,
-        "Payments whose outcome is not known.",
+        "Payments with an unknown outcome.",
     )
     .is(figures.unknown_payments);
     page.gauge(
         "purser_payments_unknown_oldest_age_seconds",
         Unit::Millis,
-        "How long the oldest of them has been unknown.",
+        "Age of the oldest payment with an unknown outcome.",
     )
     .is(figures.oldest_unknown_ms);
 }
@@ -287,19 +286,19 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
     page.gauge(
         "purser_admission_in_flight",
         Unit::One,
-        "Paid calls inside the engine, whoever still listens.",
+        "Paid calls admitted to the engine.",
     )
     .is(figures.in_flight as u64);
     page.gauge(
         "purser_admission_limit",
         Unit::One,
-        "Paid calls that may be inside at once.",
+        "Maximum number of admitted paid calls.",
     )
     .is(figures.max_in_flight as u64);
     page.gauge(
         "purser_admission_payers_in_flight",
         Unit::One,
-        "Payers with a paid call inside the engine.",
+        "Payers with an admitted paid call.",
     )
     .is(figures.payers as u64);
     let refused = OverloadReason::ALL
@@ -308,7 +307,7 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
         .zip(figures.rejected);
     page.counter(
         "purser_admission_rejected_total",
-        "Paid calls that found no room, by reason.",
+        "Paid calls rejected by admission control.",
     )
     .each("reason", refused);
 }
@@ -318,12 +317,12 @@ fn lines(page: &mut Exposition, figures: &EngineStats) {
     let mut open = page.gauge(
         "purser_lines",
         Unit::One,
-        "1 for how each line of products stands: open, failing (its provider is down), or closed by an operator.",
+        "1 for the status of each product line: open, failing (its provider is down), or closed by an operator.",
     );
-    for stands in lines() {
+    for line in lines() {
         for status in [Status::Open, Status::Failing, Status::Closed] {
-            let labels = [("line", stands.line.name()), ("status", status.name())];
-            open = open.with(&labels, u64::from(stands.status == status));
+            let labels = [("line", line.line.name()), ("status", status.name())];
+            open = open.with(&labels, u64::from(line.status == status));
         }
     }
     page.gauge(
@@ -333,44 +332,41 @@ fn lines(page: &mut Exposition, figures: &EngineStats) {
     )
     .each(
         "line",
-        lines().map(|stands| (stands.line.name(), u64::from(stands.failures))),
+        lines().map(|status| (status.line.name(), u64::from(status.failures))),
     );
 }
 
-fn reconciliation(page: &mut Exposition, stands: &ReconciliationStatus) {
+fn reconciliation(page: &mut Exposition, status: &ReconciliationStatus) {
     let open = DiscrepancyKind::ALL
         .map(DiscrepancyKind::name)
         .into_iter()
-        .zip(stands.open);
+        .zip(status.open);
     page.gauge(
         "purser_reconciliation_discrepancies",
         Unit::One,
-        "What our books and others' lists do not agree about now, by kind.",
+        "Open discrepancies by kind.",
     )
     .each("kind", open);
     page.gauge(
         "purser_reconciliation_last_completed_timestamp_seconds",
         Unit::Millis,
-        "When the last walk ended that read every list, Unix time; 0 before the first.",
+        "Unix time of the last complete reconciliation run; 0 before the first.",
     )
-    .is(stands.run.completed_at.map_or(0, |at| at.0));
-    page.counter(
-        "purser_reconciliation_entries_compared_total",
-        "Entries of lists and of our books that were compared.",
-    )
-    .is(stands.compared);
+    .is(status.run.completed_at.map_or(0, |at| at.0));
+    page.counter("purser_reconciliation_entries_compared_total", "Entries compared.")
+        .is(status.compared);
     page.counter(
         "purser_reconciliation_restarts_total",
-        "Times that reconciliation died and was started again by its supervisor.",
+        "Restarts of the reconciliation worker.",
     )
-    .is(stands.restarts);
+    .is(status.restarts);
 }
 
 fn incoming_transfers(page: &mut Exposition, [found, waiting]: [u64; 2], restarts: u64) {
     page.gauge(
         "purser_incoming_transfers",
         Unit::One,
-        "Transfers to the treasury that no payment claims and nobody has decided about, by state.",
+        "Transfers to the treasury that no payment claims and no operator has decided, by status.",
     )
     .each("state", [("found", found), ("waiting", waiting)]);
     page.counter(

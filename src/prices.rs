@@ -88,7 +88,7 @@ impl Stored for PriceVersions {
 #[derive(Clone, Copy, Debug)]
 pub struct PriceQuery<'a> {
     pub line: ProductLine,
-    /// Without fees.
+    /// Amount without fees.
     pub amount: Cents,
     pub currency: Currency,
     /// Fee rates of the individual product, today's first. For lines whose products have their own rates.
@@ -98,9 +98,9 @@ pub struct PriceQuery<'a> {
 /// A price in US dollars and its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// Fees included.
+    /// Total with fees.
     pub total: Cents,
-    /// Without fees.
+    /// Value without fees.
     pub worth: Cents,
     pub fee: FeeRule,
     /// `None` for US dollars.
@@ -131,7 +131,7 @@ pub struct QuoteLifetimes {
 pub struct PriceBook {
     store: Arc<dyn Store>,
     versions: RwLock<Arc<Vec<PriceVersion>>>,
-    /// Serializes changes.
+    /// Lock that serializes changes.
     changing: Mutex<()>,
     /// Product-specific rates, by product.
     product_rates: parking_lot::Mutex<HashMap<String, product_rates::ProductRates>>,
@@ -355,12 +355,12 @@ fn rules(products: &ProductsConfig) -> FeeRules {
 }
 
 impl RateTableRecord {
-    fn of(told: &RateTable) -> Self {
+    fn of(rates: &RateTable) -> Self {
         let text = |(currency, rate): (&String, &Decimal)| (currency.clone(), rate.normalize().to_string());
         Self {
-            rates: told.usd_per_unit.iter().map(text).collect(),
-            source: told.source.clone(),
-            as_of: told.as_of,
+            rates: rates.usd_per_unit.iter().map(text).collect(),
+            source: rates.source.clone(),
+            as_of: rates.as_of,
         }
     }
 }

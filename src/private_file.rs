@@ -122,12 +122,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_makers_one_makes_the_file_and_all_find_it_whole() {
+    fn concurrent_creation_makes_one_complete_file() {
         // Checks: no reader sees a partial file, no file is overwritten by another, and no temporary file is left.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wallet.json");
         let made: Vec<bool> = std::thread::scope(|scope| {
-            let makers: Vec<_> = (b'a'..b'i')
+            let creators: Vec<_> = (b'a'..b'i')
                 .map(|letter| {
                     let path = &path;
                     scope.spawn(move || {
@@ -139,7 +139,7 @@ mod tests {
                     })
                 })
                 .collect();
-            makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+            creators.into_iter().map(|creator| creator.join().unwrap()).collect()
         });
         assert_eq!(made.iter().filter(|made| **made).count(), 1);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_is_swept_and_nothing_else() {
+    fn only_leftovers_of_dead_processes_are_removed() {
         // Checks: a temporary file of this file is removed, and no other file with a similar name.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vault.keys");

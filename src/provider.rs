@@ -1,5 +1,5 @@
-//! Companies that make what is sold: card issuers first. Card numbers live here in plain only inside a `Secret`,
-//! and leave towards the engine sealed.
+//! Providers: card issuers, catalogs, payout rails, banks and others. Card numbers are readable here only inside a
+//! `Secret`, and reach the engine sealed.
 
 pub mod banking;
 pub mod callback;
@@ -36,114 +36,101 @@ use self::reloadable_cards::ReloadableCardApi;
 use crate::secret::Secret;
 use crate::vault::{CardNumberRecord, Vault};
 
-/// What an issuer says of an order, the number still readable.
+/// Result of an order, with a readable card number.
 #[derive(Debug)]
 pub enum PlainIssueResult {
     /// The card exists.
     Ready(PlainCard),
-    /// Accepted; ask again with the same key after this time.
-    Pending {
-        /// In milliseconds.
-        retry_after_ms: u64,
-    },
-    /// Definitely refused: no card exists and none will.
+    /// Accepted; query again with the same key after this time.
+    Pending { retry_after_ms: u64 },
+    /// Declined: no card exists, and none ever will.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: ExternalText,
     },
 }
 
-/// A card as its issuer delivers it.
+/// A card with a readable number.
 #[derive(Debug)]
 pub struct PlainCard {
-    /// The issuer's name of the card.
+    /// The issuer's reference of the card.
     pub issuer_ref: String,
     /// 12 to 19 digits.
     pub number: Secret<String>,
     /// 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Expiry year, four digits.
     pub exp_year: u16,
 }
 
-/// An issuer of cards, in plain.
+/// A card issuer, with unsealed data.
 pub trait CardIssuerApi: Send + Sync {
-    /// Orders a card or asks after an order; the key makes them the same call.
+    /// Orders a card or queries an order: with the same key both are the same call.
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>>;
 
-    /// The CVV, fetched through and never kept. `Permanent` for a card that is not this issuer's.
+    /// The CVV, passed through and never stored. `Permanent` for a card that this issuer does not have.
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>>;
 
-    /// What can still be spent with the card. `Permanent` for a card that is not this issuer's.
+    /// Amount that can still be spent with the card. `Permanent` for a card that this issuer does not have.
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 
-    /// See [`CardIssuer::card_snapshot`].
+    /// Same contract as [`CardIssuer::card_snapshot`].
     fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// See [`CardIssuer::apply_action`].
+    /// Same contract as [`CardIssuer::apply_action`].
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// See [`CardIssuer::events_after`].
+    /// Same contract as [`CardIssuer::events_after`].
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
     /// The billing address of this issuer's cards.
     fn billing_address(&self) -> BillingAddress;
 }
 
-/// The balances that holders have at an issuer, for whoever shows them.
+/// Reads card balances at an issuer.
 pub trait CardBalanceReader: Send + Sync {
-    /// What there is now behind a deposit address.
+    /// Current balance of a deposit address.
     fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>>;
 }
 
-/// Everybody who makes what is sold, in plain: in this process or elsewhere.
+/// All providers with unsealed data, local or remote.
 #[derive(Clone)]
 pub struct Providers {
-    /// Makes cards.
     pub issuer: Arc<dyn CardIssuerApi>,
-    /// Sells gift cards.
     pub gift_cards: Arc<dyn GiftCardApi>,
-    /// Pays out.
     pub payouts: Arc<dyn PayoutApi>,
-    /// Knows who people are.
     pub identity_check: Arc<dyn IdentityCheck>,
-    /// Opens holders' accounts at the issuer.
     pub accounts: Arc<dyn IssuerAccounts>,
-    /// Watches what is deposited to them.
+    /// Observes deposits to issuer accounts.
     pub deposits: Arc<dyn CardBalances>,
-    /// Says what they hold.
     pub balances: Arc<dyn CardBalanceReader>,
-    /// Keeps reloadable cards, and takes from what they hold.
+    /// Opens reloadable cards and takes the money from those balances.
     pub reloadable_cards: Arc<dyn ReloadableCardApi>,
-    /// Keeps their bank accounts.
     pub bank: Arc<dyn BankApi>,
-    /// Carries USDC from Solana to Base.
+    /// Moves USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
-    /// Says what currencies cost.
     pub rates: Arc<dyn RateSource>,
-    /// Says who takes cards.
     pub merchants: Arc<dyn MerchantDirectory>,
-    /// What each writes down of its orders, for reconciliation.
     pub lists: ProviderLists,
 }
 
-/// Providers' lists, by whose they are.
+/// Reconciliation lists by source.
 pub type ProviderLists = BTreeMap<ReconciliationSource, Arc<dyn ProviderList>>;
 
-/// An issuer as the engine may see it: what comes out is sealed.
+/// Implements [`CardIssuer`] for the engine: seals the card data that the issuer returns.
 pub struct SealingIssuer<I: ?Sized> {
     issuer: Arc<I>,
     vault: Arc<Vault>,
 }
 
 impl<I: CardIssuerApi + ?Sized> SealingIssuer<I> {
-    /// Seals what `issuer` delivers with the vault's active key.
+    /// Seals card data of `issuer` with the vault's active key.
     pub const fn new(issuer: Arc<I>, vault: Arc<Vault>) -> Self {
         Self { issuer, vault }
     }
 }
 
-/// Sealing fails only before anything is told to the engine; the order itself is safe at the issuer under its key.
+/// If sealing fails, the engine has received nothing yet; the order is safe at the issuer under its key.
 fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, PortError> {
     let refused = |message: String| PortError {
         kind: ErrorKind::Temporary,

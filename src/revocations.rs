@@ -60,13 +60,13 @@ pub enum Entry {
     /// SHA-256 of an operator token.
     OperatorToken(String),
     Frozen {
-        /// Exact address.
+        /// Exact address of the account.
         account: String,
         /// Message shown to the account owner.
         message: String,
     },
     Unfrozen {
-        /// Exact address.
+        /// Exact address of the account.
         account: String,
     },
 }
@@ -283,7 +283,7 @@ impl RevocationLog {
             return;
         }
         if let Err(error) = self.write(entries) {
-            tracing::error!(file = %self.path.display(), %error, "a revocation could not be written down; the process ends");
+            tracing::error!(file = %self.path.display(), %error, "a revocation could not be recorded; the process ends");
             std::process::abort();
         }
     }
@@ -321,7 +321,7 @@ mod tests {
     // Checks: a log contains each of its earlier end positions and returns the entries after it. It contains no
     // position of a longer file, or of one that diverged after the same beginning.
     #[test]
-    fn case_81_a_log_goes_through_its_own_places_alone() {
+    fn case_81_log_continues_only_at_its_own_positions() {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("revocations.log"), folder.path().join("other.log"));
         let log = RevocationLog::open(&path, &read(&path).unwrap(), "a", 5).unwrap();
@@ -344,16 +344,16 @@ mod tests {
         RevocationLog::open(&other, &older, "a", 9)
             .unwrap()
             .record(&[entry(4), entry(5)]);
-        let elsewhere = read(&other).unwrap();
-        assert_eq!(elsewhere.entries_after(places[2]), Some(&[entry(4), entry(5)][..]));
-        assert_eq!(elsewhere.entries_after(places[3]), None);
+        let other_log = read(&other).unwrap();
+        assert_eq!(other_log.entries_after(places[2]), Some(&[entry(4), entry(5)][..]));
+        assert_eq!(other_log.entries_after(places[3]), None);
         assert_eq!(LogPosition::from_bytes(&[0; 15]), None);
     }
 
     // Checks: entries are read back in order after a restart, and an incomplete line is cut off and overwritten. A
     // changed byte or a missing line in the middle is reported as corruption with its line number.
     #[test]
-    fn case_81_a_log_is_whole_or_says_where_it_is_not() {
+    fn case_81_corrupt_log_is_reported_with_its_position() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("revocations.log");
         let begun = read(&path).unwrap();

@@ -48,9 +48,8 @@ pub struct SearchName {
     parts: Vec<Spelling>,
     /// All words as one, with "and".
     joined: String,
-    /// Without "and".
+    /// Spelling without "and".
     bare: Spelling,
-    /// Phonetic form.
     sound: Spelling,
 }
 
@@ -174,8 +173,8 @@ fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     // A different word split counts as one more error. Otherwise "wall art" would be a shop.
     let split = u32::from(wanted.words != name.words);
     let written = edit_cost(&wanted.bare, &name.bare, split);
-    let spoken = edit_cost(&wanted.sound, &name.sound, split);
-    let fewest = written.into_iter().chain(spoken).min();
+    let by_sound = edit_cost(&wanted.sound, &name.sound, split);
+    let fewest = written.into_iter().chain(by_sound).min();
     fewest.map_or(0, |slips| MISSPELLED.saturating_sub(10 * slips))
 }
 

@@ -187,7 +187,7 @@ impl Service {
         let serving = Arc::new(AtomicBool::new(true));
         let (calling, chains) = (world.paid_http_client.clone(), world.real.clone());
         let health = health::HealthCheck::of(&engine, &serving, &store, chains.clone());
-        let house = routes::AppState {
+        let state = routes::AppState {
             config: config.clone(),
             data,
             store: as_store,
@@ -202,7 +202,7 @@ impl Service {
         let routes::Fronts {
             public,
             operator: watch,
-        } = routes::build(house, health).await?;
+        } = routes::build(state, health).await?;
         let public = Arc::new(public);
         calling.set_local_service(&public);
         let operator = watched.as_ref().map(|(_, address)| *address);

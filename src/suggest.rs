@@ -41,7 +41,7 @@ mod tests {
 
     // Checks: a typing error finds its name, an unrelated word finds none.
     #[test]
-    fn a_slip_finds_its_name() {
+    fn typo_finds_the_intended_name() {
         let known = || ["amount", "format", "card_id", "expectedPayTo"].into_iter();
         for (typed, expected) in [
             ("amuont", Some("amount")),

@@ -119,7 +119,7 @@ impl CardNumberRecord {
         self.exp_month
     }
 
-    /// Four digits.
+    /// Expiry year, four digits.
     pub const fn exp_year(&self) -> u16 {
         self.exp_year
     }

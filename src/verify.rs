@@ -74,7 +74,7 @@ pub struct VerifyReport {
     pub entities: BTreeMap<&'static str, usize>,
     /// Payments by status.
     pub payments: BTreeMap<String, usize>,
-    /// Events folded.
+    /// Number of folded events.
     pub events: usize,
     /// Ledger transactions summed.
     pub transactions: usize,
@@ -118,7 +118,6 @@ pub struct ChainList {
 /// A transfer as the chain itself lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTransfer {
-    /// Transaction id.
     pub transaction: String,
     /// Index of the transfer in its transaction: see [`purser_actors::port::ChainMovement::index`].
     pub index: u32,

@@ -51,9 +51,8 @@ const USED_OR_EXPIRED: &str = "was used or has expired";
 
 #[tokio::test]
 async fn case_47_the_link_opens_the_account_once() {
-    // Aim: a preview of the link uses nothing up; the person who opens it is let in and the code leaves the address
-    // bar; whoever opens it afterwards, in this browser or another, sees the refusal (without a session) or the
-    // account that is open anyway (with one).
+    // Checks: a link preview does not use the link up. The person who opens it is signed in, and the code leaves the
+    // address bar. A second visit, in any browser, shows the error without a session, or the account of the session.
     let Some(mut chromium) = Chromium::start() else { return };
     let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let bought = buy(&purser, folder.path(), "5");
@@ -88,7 +87,7 @@ async fn case_47_the_link_opens_the_account_once() {
 
 #[tokio::test]
 async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
-    // Aim: without scripts the page waits for a person's click, and the click signs the browser in.
+    // Checks: without scripts the page waits for a click, and the click signs the browser in.
     let Some(mut chromium) = Chromium::start() else { return };
     let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let bought = buy(&purser, folder.path(), "5");
@@ -105,8 +104,8 @@ async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
 }
 
 #[tokio::test]
-async fn a_made_up_code_opens_nothing() {
-    // Aim: no session without a code that was given out; without any code the page says where links come from.
+async fn unknown_login_code_opens_nothing() {
+    // Checks: an unknown code creates no session. Without a code the page explains where links come from.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start();
     for path in [
@@ -121,9 +120,9 @@ async fn a_made_up_code_opens_nothing() {
 }
 
 #[tokio::test]
-async fn the_account_changes_before_the_eyes() {
-    // Aim: without a reload the open page shows a card that is bought, its readiness, the events, and the balance that
-    // a declined card becomes. With PURSER_PICTURE set it also makes the picture of the documentation.
+async fn account_page_updates_live() {
+    // Checks: the open page shows a new card, its readiness, the events, and the credit of a declined card without a
+    // reload. With PURSER_PICTURE it also takes the documentation's picture.
     let Some(mut chromium) = Chromium::start() else { return };
     let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     buy(&purser, folder.path(), "25");
@@ -147,9 +146,9 @@ async fn the_account_changes_before_the_eyes() {
 }
 
 #[tokio::test]
-async fn cards_of_every_kind_are_seen_as_they_change() {
-    // Aim: gift cards and international orders, with what they are worth in their own currency: those from before the page
-    // was opened, and those that are bought and change before the eyes.
+async fn account_page_shows_changes_of_every_card_kind() {
+    // Checks: gift cards and international orders appear with their value in their own currency, both old ones and
+    // those that are bought and change while the page is open.
     let Some(mut chromium) = Chromium::start() else { return };
     let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let gift = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
@@ -208,14 +207,14 @@ fn identify(chromium: &mut Chromium, family_name: &str) {
         chromium.run_command(json!({"do": "fill", "selector": format!("[name={field}]"), "text": value}));
     }
     chromium.run_command(json!({"do": "press", "selector": "button"}));
-    chromium.wait("main", "The check is under way");
+    chromium.wait("main", "The check is in progress");
     chromium.run_command(json!({"do": "press", "selector": "main a"}));
 }
 
 #[tokio::test]
 async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
-    // Aim: with scripts: each form does what it says, the verdict appears before the eyes, a refused form says why and
-    // leads back, and nothing of it can be done by whoever has a payment's token.
+    // Checks: with scripts, each form works and its result appears on the page. A rejected form shows the reason and
+    // leads back. A payment's token can use none of the forms.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "1000")]);
     chromium.open(&owners_link(&purser).await);
@@ -255,8 +254,8 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
 }
 
 #[tokio::test]
-async fn the_owners_forms_need_no_script() {
-    // Aim: without scripts the whole way: the link's button, the check, the issuer, each with a person's clicks alone.
+async fn account_forms_work_without_scripts() {
+    // Checks: without scripts, the link's button, the identity check and the issuer link all work with clicks alone.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "0")]);
     chromium.run_command(json!({"do": "scripts", "on": false}));
@@ -265,7 +264,7 @@ async fn the_owners_forms_need_no_script() {
     chromium.wait("#owner", "Scripts are off");
     chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
     identify(&mut chromium, "Lovelace");
-    // Nobody tells this page when the verdict comes.
+    // The page is not notified of the verdict.
     while !chromium.text("#identity").contains("Identity: verified") {
         chromium.open(&purser.url("/login"));
     }

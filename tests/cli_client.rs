@@ -28,8 +28,9 @@ fn pay_args(folder: &Path, url: &str, more: &[&str]) -> pay::Args {
 
 #[tokio::test]
 async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
-    // Aim: after 202 the client follows the status and sends the very same payment again; it keeps the tokens in a
-    // private file and reads the card with them, without signing in; its number only for --show, since its owner is told of that.
+    // Checks: after 202 the client polls the status and sends the same payment again. It stores the tokens in a private
+    // file and reads the card with them, without signing in. It reads the number only for --show, because the owner is
+    // notified of that.
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     pay::run(pay_args(
@@ -68,8 +69,8 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
 }
 
 #[tokio::test]
-async fn with_mpp_the_other_challenge_is_answered() {
-    // Aim: one credential for the MPP challenge, sent once; the maximum holds there too, and Solana has no MPP.
+async fn mpp_flag_answers_the_mpp_challenge() {
+    // Checks: one credential answers the MPP challenge, once. The maximum price applies too, and Solana has no MPP.
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     let url = server.url("/get-card?amount=5");
@@ -82,7 +83,10 @@ async fn with_mpp_the_other_challenge_is_answered() {
     assert!(matches!(refused, Err(CliError::TooExpensive { .. })), "{refused:?}");
     assert_eq!(server.requests.lock().unwrap().len(), 3);
     match run(&["--mpp", "--network", "solana"]).await {
-        Err(CliError::Usage(said)) => assert!(said.contains("Base only") && said.contains("without --mpp"), "{said}"),
+        Err(CliError::Usage(message)) => assert!(
+            message.contains("Base only") && message.contains("without --mpp"),
+            "{message}"
+        ),
         other => panic!("{other:?}"),
     }
     run(&["--json", "--mpp", "--network", "base"]).await.unwrap();
@@ -100,17 +104,17 @@ async fn with_mpp_the_other_challenge_is_answered() {
 }
 
 #[tokio::test]
-async fn a_card_that_failed_is_a_failure_of_the_command() {
-    // Aim: the purchase is printed, and then the command ends with an error that says where the money is.
+async fn failed_card_fails_the_command() {
+    // Checks: the command prints the purchase and ends with an error that says where the money is.
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     let args = pay_args(folder.path(), &server.url("/get-card?fails"), &["--json", "--wait"]);
     match pay::run(args).await {
         Err(error @ CliError::NotDelivered(_)) => {
-            let said = error.to_string();
+            let message = error.to_string();
             assert!(
-                said.contains("card_failed") && said.contains("account's balance"),
-                "{said}"
+                message.contains("card_failed") && message.contains("account's balance"),
+                "{message}"
             );
             assert_eq!(error.exit_status(), 1);
         }
@@ -119,9 +123,9 @@ async fn a_card_that_failed_is_a_failure_of_the_command() {
 }
 
 #[tokio::test]
-async fn a_card_is_waited_for_while_the_server_is_away() {
-    // Aim: looks that break off or are told "not now" are made again, with the very same purchase; an answer that is a refusal ends the
-    // waiting, and the command fails.
+async fn command_waits_for_a_card_across_server_outages() {
+    // Checks: polls that fail or return "not now" are repeated with the same purchase. An error response ends the wait,
+    // and the command fails.
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     let run = |query: &str| pay::run(pay_args(folder.path(), &server.url(query), &["--json", "--wait"]));
@@ -131,7 +135,11 @@ async fn a_card_is_waited_for_while_the_server_is_away() {
     assert_eq!(looks, 3, "{seen:?}");
     match run("/get-card?gone").await {
         Err(error @ CliError::NotObserved(_)) => {
-            assert_eq!(error.exit_status(), 3, "whoever pays again on 1 would buy a second one");
+            assert_eq!(
+                error.exit_status(),
+                3,
+                "a retry after exit status 1 would buy a second card"
+            );
             assert!(
                 error.to_string().contains("bought") && error.to_string().contains("404"),
                 "{error}"
@@ -142,8 +150,9 @@ async fn a_card_is_waited_for_while_the_server_is_away() {
 }
 
 #[tokio::test]
-async fn nothing_is_signed_above_the_maximum() {
-    // Aim: one cent below the price the client stops after the challenge; bad arguments stop before it.
+async fn nothing_is_signed_above_the_maximum_price() {
+    // Checks: with a maximum one cent below the price the client stops after the challenge. Bad arguments stop it
+    // before.
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     let url = server.url("/get-card?amount=5");
@@ -173,8 +182,8 @@ async fn nothing_is_signed_above_the_maximum() {
 
 #[tokio::test]
 async fn listening_signs_in_and_resumes_at_its_cursor() {
-    // Aim: the token is in the upgrade, the subscription is the first message; after a refusal that passes and a lost connection the
-    // subscription begins after the last event.
+    // Checks: the upgrade carries the token, and the first message is the subscription. After a temporary rejection and
+    // a lost connection the subscription starts after the last event.
     #[derive(clap::Parser)]
     struct ListenCommand {
         #[command(flatten)]
@@ -218,7 +227,7 @@ async fn listening_signs_in_and_resumes_at_its_cursor() {
 
 #[test]
 fn each_new_wallet_is_its_own_account() {
-    // Aim: the wallet the client makes is a real account on both chains, different each time.
+    // Checks: each created wallet is a valid, different account on both chains.
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str| {
         let wallet = folder.path().join(name);

@@ -1,10 +1,10 @@
-//! Everything that a stranger or a damaged disk can hand to a parser, mutated: what is accepted means what it meant, and
-//! the rest is refused. `storage/tests/store/mutation.rs` does the same for the journal's files.
+//! Mutated input for every parser that reads data from strangers or from a corrupt disk. Accepted input keeps its
+//! meaning, and the rest is rejected. `storage/tests/store/mutation.rs` does the same for the journal's files.
 //!
-//! bolero draws the inputs; each target reads them as dice (`fuzz/dice.rs`) that say which valid example is changed and
-//! how, so that the changes reach behind the first check. A run is short; longer:
-//! `BOLERO_RANDOM_ITERATIONS=1000000 cargo test --test fuzz <name>`. A failure prints the seed that repeats it. What was
-//! found once is kept under `fuzz/__fuzz__/<target>/corpus` and tried first.
+//! bolero draws the inputs. Each target reads them as choices (`fuzz/input.rs`) of a valid example and its change, so
+//! that changes pass the first checks. A run is short. For a longer one use `BOLERO_RANDOM_ITERATIONS=1000000 cargo
+//! test --test fuzz <name>`. A failure prints its seed. Earlier findings are stored in `fuzz/__fuzz__/<target>/corpus`
+//! and run first.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "fuzz/authorizations.rs"]

@@ -1,5 +1,5 @@
 //! The edge from outside, over real sockets: what is true of every answer, and the stream. The engine is not here;
-//! routes of the test stand in for it.
+//! routes of the test replace it.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 #[path = "http_front/common_errors.rs"]

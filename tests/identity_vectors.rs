@@ -1,5 +1,5 @@
-//! Sign-in proofs recorded from stock wallets' libraries: the message we rebuild is theirs to the byte, and their
-//! signatures hold. Their nonces are not ours, so the full check must stop exactly there.
+//! Sign-in proofs recorded from stock wallet libraries: our rebuilt message equals theirs byte for byte, and their
+//! signatures are valid. Their nonces are foreign, so the full check must stop exactly there.
 #![allow(clippy::unwrap_used)]
 
 use purser::identity::nonce::Nonces;
@@ -32,9 +32,9 @@ fn each_case(mut test: impl FnMut(&Value, &str, &Value)) {
     assert_eq!(seen, 4, "two chains, each with and without a statement");
 }
 
-/// Aim: for both chains, with and without a statement, the rebuilt text is the signed one.
+/// Checks: both chains, with and without a statement.
 #[test]
-fn the_rebuilt_message_is_the_signed_one() {
+fn rebuilt_message_equals_the_signed_one() {
     each_case(|_, name, output| {
         let proof = SignInProof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
         let message = proof.message(proof.network().unwrap());
@@ -43,7 +43,6 @@ fn the_rebuilt_message_is_the_signed_one() {
     });
 }
 
-/// Aim: the recorded signatures prove the recorded wallets.
 #[test]
 fn the_recorded_signature_proves_the_wallet() {
     each_case(|recording, name, output| {
@@ -59,7 +58,6 @@ fn the_recorded_signature_proves_the_wallet() {
     });
 }
 
-/// Aim: a change of any signed field breaks the signature.
 #[test]
 fn a_changed_field_breaks_the_signature() {
     each_case(|_, name, output| {
@@ -84,9 +82,9 @@ fn a_changed_field_breaks_the_signature() {
     });
 }
 
-/// Aim: everything of a recorded proof passes but its nonce, which another server issued.
+/// Checks: a recorded proof passes every check except the nonce, which another server issued.
 #[test]
-fn case_42_a_genuine_proof_with_another_servers_nonce_is_refused_for_the_nonce() {
+fn case_42_genuine_proof_with_a_foreign_nonce_is_rejected() {
     let origin = Origin::parse("https://api.example.com").unwrap();
     let checker = ProofVerifier::new(origin.clone(), Nonces::new(&Key32::new([1; 32]), &origin));
     each_case(|recording, name, output| {

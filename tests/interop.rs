@@ -1,6 +1,6 @@
 //! Unmodified clients from the npm registry against the real binary: `@x402/fetch` with `@x402/evm` and `@x402/svm`,
-//! the sign-in helpers of `@x402/extensions`, and `mppx` with both of its protocols and its validator; and a seller of the
-//! published server packages in front of a managed wallet.
+//! the sign-in helpers of `@x402/extensions`, and `mppx` with both of its protocols and its validator; and a seller of
+//! the published server packages in front of a managed wallet.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 #[path = "interop/allowed_differences.rs"]
@@ -98,18 +98,18 @@ async fn a_card_is_bought_and_read(chain: &str, network: &str) {
     let (bought, payer) = (&call["body"], text(&call["wallet"]));
     assert_eq!(bought["status"], "pending");
     assert_eq!(text(&bought["user_id"]), payer.to_lowercase());
-    let told = receipt(&call["headers"]);
+    let receipt = receipt(&call["headers"]);
     assert_eq!(
-        (&told["success"], &told["network"]),
+        (&receipt["success"], &receipt["network"]),
         (&json!(true), &json!(network)),
-        "{told}"
+        "{receipt}"
     );
 
     let moved = purser.transfers(chain).await;
     assert_eq!(moved.len(), 1, "{moved:?}");
     assert_eq!(
         (&moved[0]["amount"], &moved[0]["id"]),
-        (&json!(5_000_000), &told["transaction"])
+        (&json!(5_000_000), &receipt["transaction"])
     );
     assert!(text(&moved[0]["from"]).eq_ignore_ascii_case(payer));
 
@@ -141,20 +141,19 @@ async fn a_card_is_bought_and_read(chain: &str, network: &str) {
 
 #[tokio::test]
 async fn stock_x402_buys_a_card_on_base() {
-    // Aim: one 402, one payment, one transfer on the chain, a card that its tokens can read; a replay buys nothing.
+    // Checks: one 402, one payment, one transfer on chain, and a card that its tokens can read. A replay buys nothing.
     a_card_is_bought_and_read(NETWORKS[0].0, NETWORKS[0].1).await;
 }
 
 #[tokio::test]
 async fn stock_x402_buys_a_card_on_solana() {
-    // Aim: the same on Solana.
     a_card_is_bought_and_read(NETWORKS[1].0, NETWORKS[1].1).await;
 }
 
 #[tokio::test]
 async fn stock_x402_pays_on_solana_with_and_without_the_blockhash_hint() {
-    // Aim: with the hint the client asks the chain for no blockhash; without it the sandbox's chain answers, and what
-    // was signed over that answer is accepted too.
+    // Checks: with the hint the client does not fetch a blockhash. Without it the sandbox's chain returns one, and the
+    // payment is accepted too.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     let mut options = buyer(&purser, "solana");
@@ -173,8 +172,8 @@ async fn stock_x402_pays_on_solana_with_and_without_the_blockhash_hint() {
 
 #[tokio::test]
 async fn mppx_buys_a_card_by_its_own_protocol() {
-    // Aim: with both offers before it, mppx answers the MPP challenge, once; it reads the receipt; the same credential
-    // again gets the same card and moves nothing, and its tokens read the card.
+    // Checks: with both offers, mppx answers the MPP challenge once and parses the receipt. The same credential returns
+    // the same card without a transfer, and its tokens read the card.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY});
@@ -206,7 +205,7 @@ async fn mppx_buys_a_card_by_its_own_protocol() {
 
 #[tokio::test]
 async fn mppx_still_pays_the_x402_offer_where_it_is_alone() {
-    // Aim: where somebody between us drops `WWW-Authenticate`, mppx finds the offer on Base among the x402 offers.
+    // Checks: without `WWW-Authenticate`, dropped by a proxy, mppx finds the offer on Base among the x402 offers.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY, "withoutMpp": true});
@@ -219,8 +218,8 @@ async fn mppx_still_pays_the_x402_offer_where_it_is_alone() {
 
 #[tokio::test]
 async fn mppx_validate_passes_on_every_paid_route() {
-    // Aim: the protocol's own conformance run finds nothing wrong with any route that the document lists as paid, asked
-    // with the examples of its required parameters.
+    // Checks: the protocol's own conformance run passes for every documented paid route, with the examples of its
+    // required parameters.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     let (_, _, document) = purser.get("/openapi.json", &[]).await;
@@ -258,9 +257,9 @@ async fn mppx_validate_passes_on_every_paid_route() {
 }
 
 #[tokio::test]
-async fn a_wallet_that_cannot_pay_is_told_once() {
-    // Aim: the contract's failure without a challenge, so that no client signs again by itself; the wallet keeps what
-    // it has. mppx would sign up to three payments if it saw a challenge.
+async fn wallet_that_cannot_pay_gets_one_error() {
+    // Checks: the error has no challenge, so that no client signs again automatically, and the wallet keeps its money.
+    // With a challenge, mppx would sign up to three payments.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__INITIAL_BALANCE_USDC", "4")]);
     let mppx = json!({"client": "mppx", "chain": "base", "key": KEY});
@@ -283,9 +282,9 @@ async fn a_wallet_that_cannot_pay_is_told_once() {
 }
 
 #[tokio::test]
-async fn the_clients_own_limit_stops_it_before_it_signs() {
-    // Aim: as shipped, @x402/fetch refuses to pay more than one dollar. That is not a failure of ours, and nothing of
-    // it reaches us: one request without a payment. Owners raise `maxAmountPerPayment`.
+async fn client_limit_stops_the_purchase_before_signing() {
+    // Checks: with its defaults, @x402/fetch does not pay more than one dollar. This is not our failure: the server
+    // sees one request without a payment. Owners raise `maxAmountPerPayment`.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     for (chain, _) in NETWORKS {
@@ -300,8 +299,8 @@ async fn the_clients_own_limit_stops_it_before_it_signs() {
 
 #[tokio::test]
 async fn both_stock_sign_in_helpers_work_on_both_chains() {
-    // Aim: every entry point of @x402/extensions gets tokens of its wallet's account, free of charge, and a proof is
-    // good once: sent again it is answered with a fresh challenge.
+    // Checks: every entry point of @x402/extensions gets tokens for its wallet's account without a payment. A proof is
+    // valid once: a second use gets a fresh challenge.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     for (chain, _) in NETWORKS {
@@ -329,7 +328,7 @@ async fn both_stock_sign_in_helpers_work_on_both_chains() {
 
 #[tokio::test]
 async fn signing_in_reaches_the_cards_that_the_wallet_bought() {
-    // Aim: an agent that lost its tokens signs in with the wallet that paid and reads the card; another wallet cannot.
+    // Checks: an agent without its tokens signs in with the wallet that paid and reads the card. Another wallet cannot.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     for (chain, _) in NETWORKS {

@@ -51,8 +51,8 @@ fn accept(vector: &Value, header: &str) -> Authorization {
 }
 
 #[test]
-fn the_challenge_is_the_reference_servers_byte_for_byte() {
-    // Aim: the header our server writes is the one the vectors' clients were given.
+fn challenge_equals_the_reference_servers_byte_for_byte() {
+    // Checks: our server's header equals the one that the vectors' clients received.
     let vector = vector("x402-v2-evm");
     let parts = ChallengeInput {
         resource: Resource {
@@ -93,7 +93,7 @@ fn the_challenge_is_the_reference_servers_byte_for_byte() {
 
 #[test]
 fn evm_payments_of_every_stock_client_are_accepted() {
-    // Aim: x402 v2, x402 v1 and mppx payments verify, name their payer, and hash to the digest viem computed.
+    // Checks: x402 v2, x402 v1 and mppx payments verify, name their payer, and hash to the digest from viem.
     for name in ["x402-v2-evm", "x402-v1-evm", "x402-v2-evm-from-mppx"] {
         let vector = vector(name);
         let authorization = accept(&vector, vector["output"]["headerValue"].as_str().unwrap());
@@ -114,7 +114,7 @@ fn evm_payments_of_every_stock_client_are_accepted() {
 
 #[test]
 fn solana_payments_of_the_stock_client_are_accepted() {
-    // Aim: the transaction verifies with and without the server's blockhash hint, which is no part of the terms.
+    // Checks: the transaction verifies with and without the server's blockhash hint, which is not part of the terms.
     let vector = vector("x402-v2-svm");
     let hinted = &vector["withServerBlockhashHint"];
     for header in [&vector["output"]["headerValue"], &hinted["headerValue"]] {
@@ -136,7 +136,7 @@ fn solana_payments_of_the_stock_client_are_accepted() {
 
 #[test]
 fn the_co_signed_transaction_is_the_same_payment() {
-    // Aim: filling the fee payer's slot changes neither the verdict nor what the payment is claimed by.
+    // Checks: adding the fee payer's signature changes neither the verdict nor the claim key.
     use purser::payment::solana::{SolanaRequirements, verify};
     let vector = vector("x402-v2-svm");
     let offers = offers();
@@ -167,8 +167,9 @@ fn parameter<'a>(field: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn the_mpp_challenge_is_the_reference_servers_byte_for_byte() {
-    // Aim: request in canonical JSON, id by HMAC and header equal those of the mppx server, with and without `opaque`.
+fn mpp_challenge_equals_the_reference_servers_byte_for_byte() {
+    // Checks: the canonical JSON request, the HMAC id and the header equal the mppx server's, with and without
+    // `opaque`.
     let vector = vector("mpp-evm-charge");
     let (key, _) = mpp_server(&vector);
     let Payee::Base(payee) = &offers()[0].payee else {
@@ -199,8 +200,8 @@ fn the_mpp_challenge_is_the_reference_servers_byte_for_byte() {
 
 #[test]
 fn mpp_credentials_of_the_stock_client_are_accepted() {
-    // Aim: our own code knows the mppx server's challenge by its id, refuses it only for the request that it is not bound
-    // to, and finds the payment inside good and its payer the expected one.
+    // Checks: our code recognises the mppx server's challenge by its id and rejects it only for its missing request
+    // binding. The payment inside is valid and has the expected payer.
     let vector = vector("mpp-evm-charge");
     let (_, server) = mpp_server(&vector);
     let Payee::Base(payee) = &offers()[0].payee else {
@@ -254,7 +255,7 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
 
 #[test]
 fn the_mpp_problem_and_receipt_have_the_reference_servers_members() {
-    // Aim: type, title and status are those of the mppx server; of the receipt, every member that it writes.
+    // Checks: type, title and status equal the mppx server's, and so does every receipt member that it writes.
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let vector = vector("mpp-evm-charge");
     for (problem, reference) in [

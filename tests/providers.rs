@@ -1,6 +1,6 @@
-//! One suite of behaviour for whoever makes what is sold: the sandbox in this process, the sandbox over HTTP
-//! (`purser serve-providers`), and a stub written in Python from the protocol's document alone. Then what the client makes of
-//! answers that are none.
+//! One behaviour suite for every provider: the sandbox in this process, the sandbox over HTTP (`purser
+//! serve-providers`), and a Python stub written from the protocol document alone. Then how the client treats malformed
+//! responses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -25,36 +25,34 @@ mod suite;
 
 use processes::{PythonStub, SandboxOverHttp, in_process};
 
-// Aim: the sandbox keeps the rules of every port.
 #[tokio::test]
 async fn the_sandbox_in_this_process_keeps_the_rules() {
     let folder = tempfile::tempdir().unwrap();
     suite::check_all_rules(&in_process(folder.path())).await;
 }
 
-// Aim: over HTTP it keeps the same rules, so that nothing of them is lost on the wire.
+// Checks: the HTTP protocol carries everything that the rules need.
 #[tokio::test]
 async fn the_sandbox_over_http_keeps_the_rules() {
     let served = SandboxOverHttp::start(&[]).await;
     suite::check_all_rules(&served.with_control().await).await;
 }
 
-// Aim: the document says enough to build a provider from: one that somebody else wrote, in another language, keeps the
-// rules too.
+// Checks: the document suffices to build a provider: an independent one in another language keeps the rules too.
 #[tokio::test]
-async fn a_stub_written_from_the_document_keeps_the_rules() {
+async fn stub_written_from_the_document_keeps_the_rules() {
     let Some(stub) = PythonStub::start().await else { return };
     suite::check_all_rules(&stub.with_control().await).await;
 }
 
-// Aim: the document in the repository is the one that the routes and types make.
+// Checks: the committed document equals the one generated from routes and types.
 #[test]
-fn the_document_is_what_is_served() {
+fn served_document_matches_the_committed_one() {
     let made = format!("{:#}\n", purser::provider::server::document().unwrap());
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/providers.openapi.json");
-    let kept = std::fs::read_to_string(file).unwrap();
+    let stored = std::fs::read_to_string(file).unwrap();
     assert!(
-        kept == made,
+        stored == made,
         "docs/providers.openapi.json is old: purser serve-providers --openapi > docs/providers.openapi.json"
     );
 }

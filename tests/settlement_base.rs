@@ -1,5 +1,5 @@
-//! The settlement port for Base against a real EVM: anvil, with a token that has the interface of USDC. `settlement/suite.rs` is
-//! what every settlement port must do; the rest is of Base.
+//! The settlement port for Base against a real EVM: anvil, with a token that has the interface of USDC.
+//! `settlement/suite.rs` is what every settlement port must do; the rest is of Base.
 
 #![allow(
     clippy::unwrap_used,

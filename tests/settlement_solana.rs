@@ -1,7 +1,7 @@
 //! The settlement port for Solana against a real runtime: Agave inside surfpool.
 //!
-//! Without Node.js or the runtime's package each test is skipped and prints a line; with CI=true it fails. The two endpoints
-//! are two addresses of one process; faults are put between them and the port.
+//! Without Node.js or the runtime's package each test is skipped and prints a line; with CI=true it fails. The two
+//! endpoints are two addresses of one process; faults are put between them and the port.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 #[path = "settlement_solana/calls.rs"]

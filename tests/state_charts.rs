@@ -1,5 +1,5 @@
-//! The state charts of ARCHITECTURE.md are the code's own: a table there that differs from `MOVES` fails here, with the
-//! text that belongs in its place.
+//! The state charts of docs/states.md are the code's: a table that differs from `TRANSITIONS` fails here, with the
+//! correct text.
 
 #![allow(clippy::expect_used, reason = "a test")]
 
@@ -36,7 +36,7 @@ use purser_actors::webhook::WebhookEndpoint;
 use purser_actors::webhook_delivery::WebhookDelivery;
 use purser_actors::withdrawal::Withdrawal;
 
-/// The chart as a Markdown table. A state that nothing leaves is final and stands in bold.
+/// The chart as a Markdown table. A state without transitions is final and bold.
 fn table<E: Entity>() -> String {
     let is_final = |state: &str| E::TRANSITIONS.iter().all(|(from, _, _)| *from != state);
     let mut text = String::from("| from | what moves it | to |\n| --- | --- | --- |\n");
@@ -61,10 +61,10 @@ fn check<E: Entity>(document: &str, wrong: &mut String) {
     }
 }
 
-// Aim: whoever reads the document reads the code's state charts.
+// Checks: the document has the code's state charts.
 #[test]
-fn the_documents_charts_are_the_codes() {
-    let document = include_str!("../ARCHITECTURE.md");
+fn documented_state_charts_match_the_code() {
+    let document = include_str!("../docs/states.md");
     let mut wrong = String::new();
     check::<Account>(document, &mut wrong);
     check::<Payment>(document, &mut wrong);
@@ -95,5 +95,5 @@ fn the_documents_charts_are_the_codes() {
     check::<WebhookDelivery>(document, &mut wrong);
     check::<Refund>(document, &mut wrong);
     check::<Incoming>(document, &mut wrong);
-    assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
+    assert!(wrong.is_empty(), "docs/states.md should say:\n{wrong}");
 }

@@ -1,4 +1,4 @@
-//! The habits of the house, held by a test: dependencies, sizes, names, and words that have no place here.
+//! Conventions of the project, held by tests: dependencies, sizes, names, and words that must not be used.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -8,6 +8,8 @@ mod cases;
 mod contract;
 #[path = "tidy/documents.rs"]
 mod documents;
+#[path = "tidy/generated.rs"]
+mod generated;
 #[path = "tidy/precedence.rs"]
 mod precedence;
 #[path = "tidy/response_coverage.rs"]
@@ -16,6 +18,8 @@ mod response_coverage;
 mod schema_numbers;
 #[path = "tidy/source_files.rs"]
 mod source_files;
+#[path = "tidy/words.rs"]
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +28,7 @@ use std::process::Command;
 
 use source_files::{ROOT, files, lines_with, none};
 
-// Aim: the arrows between the crates point one way, and the engine knows no web and no chain.
+// Checks: crate dependencies point one way, and the engine has no web or chain dependency.
 #[test]
 fn dependencies_run_one_way() {
     let output = Command::new(env!("CARGO"))
@@ -37,7 +41,7 @@ fn dependencies_run_one_way() {
     let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in metadata["packages"].as_array().unwrap() {
         let dependencies = package["dependencies"].as_array().unwrap();
-        // Development dependencies count too: a test that reaches up the tree would tie the knot again.
+        // Development dependencies count too: a test dependency on a higher crate would create a cycle.
         let names = dependencies.iter().map(|d| d["name"].as_str().unwrap().to_owned());
         needs.insert(package["name"].as_str().unwrap().to_owned(), names.collect());
     }
@@ -46,7 +50,7 @@ fn dependencies_run_one_way() {
     let (actors, storage) = (&needs["purser-actors"], &needs["purser-storage"]);
     assert!(actors.contains("purser-storage") && !actors.contains("purser"));
     assert!(!storage.contains("purser") && !storage.contains("purser-actors"));
-    // What is spoken with chains knows none of ours, and the engine none of it.
+    // The chain crate depends on none of the other crates, and the engine does not depend on it.
     let ours = |needs: &BTreeSet<String>| needs.iter().any(|name| name.starts_with("purser"));
     assert!(!ours(&needs["purser-chains"]) && !actors.contains("purser-chains"));
     let outside = [
@@ -75,7 +79,7 @@ fn dependencies_run_one_way() {
     );
 }
 
-// Aim: every crate takes the workspace's lints, and those forbid what they should.
+// Checks: every crate uses the lints of the workspace, and those forbid what they should.
 #[test]
 fn every_crate_takes_the_lints() {
     for manifest in [
@@ -105,7 +109,7 @@ fn every_crate_takes_the_lints() {
     assert!(root.contains("unsafe_code = \"deny\""));
 }
 
-// Aim: no shipped line opens an Option or Result without looking: the lint is silenced in tests only.
+// Checks: shipped code does not unwrap an Option or Result: the lint is silenced in tests only.
 #[test]
 fn only_tests_unwrap() {
     let lints = ["clippy::unwrap_used", "clippy::expect_used", "clippy::panic"];
@@ -118,9 +122,9 @@ fn only_tests_unwrap() {
     none(&found, "a lint is silenced outside tests");
 }
 
-// Aim: a file's name says what is in it, and every module is `x.rs` beside `x/`.
+// Checks: a file name says what the file contains, and every module is `x.rs` beside `x/`.
 #[test]
-fn names_say_something() {
+fn module_names_are_descriptive() {
     let empty = ["utils", "util", "common", "helpers", "helper", "misc"];
     let mut found = Vec::new();
     for file in files() {
@@ -131,9 +135,8 @@ fn names_say_something() {
     none(&found, "names that say nothing");
 }
 
-// Aim: nothing unfinished is called done.
 #[test]
-fn nothing_is_left_undone() {
+fn source_has_no_unfinished_code() {
     let words = [
         concat!("to", "do!"),
         concat!("d", "bg!"),
@@ -152,9 +155,9 @@ fn nothing_is_left_undone() {
     none(&found, "unfinished");
 }
 
-// Aim: only the command line speaks to the terminal; everything else logs.
+// Checks: only the command line prints to the terminal; everything else logs.
 #[test]
-fn only_the_terminal_prints() {
+fn only_the_command_line_prints() {
     let words = ["println!", "eprintln!", "print!", "eprint!", "io::stdout", "io::stderr"];
     let allowed = ["src/cli/terminal.rs", "src/cli/serve.rs"];
     let mut found = Vec::new();
@@ -169,7 +172,7 @@ fn only_the_terminal_prints() {
     none(&found, "printing");
 }
 
-// Aim: no float is near money. The pricing schema alone names the type, for documents that know no other number.
+// Checks: no code uses floats near money. Only the pricing schema names the type, because OpenAPI has no other number.
 #[test]
 fn no_float_is_near_money() {
     let mut found = Vec::new();
@@ -183,9 +186,9 @@ fn no_float_is_near_money() {
     none(&found, "floats");
 }
 
-// Aim: time and chance come in through ports; one file asks the machine for them.
+// Checks: time and randomness come in through ports, and one file reads them from the system.
 #[test]
-fn one_file_asks_the_machine_for_time_and_chance() {
+fn only_one_file_reads_system_time_and_randomness() {
     let words = [
         "SystemTime::now",
         "Instant::now",
@@ -194,7 +197,8 @@ fn one_file_asks_the_machine_for_time_and_chance() {
         "OsRng",
         "rand",
     ];
-    // Pauses, not decisions: when to ping a stream, how long the snapshots were applied for, how fast an endpoint is asked.
+    // Intervals, not decisions: the ping interval of a stream, the time to apply snapshots, the speed of an RPC
+    // endpoint.
     let pauses = [
         "src/chains/rpc/clock.rs",
         "src/stream/socket.rs",
@@ -204,7 +208,7 @@ fn one_file_asks_the_machine_for_time_and_chance() {
     for file in files().iter().filter(|f| f.is_product() && f.name != "src/system.rs") {
         for (n, line) in lines_with(file.code(), &words) {
             let pause = pauses.contains(&file.name.as_str()) && line.contains("Instant::now");
-            // The journal's salts: the disk is a port too, and a simulated one draws them from its seed.
+            // The salts of the journal: the disk is a port too, and a simulated disk draws them from its seed.
             let salt = file.name == "storage/src/disk.rs" && line.starts_with("getrandom::fill");
             if !pause && !salt && !line.starts_with("//") {
                 found.push(format!("{}:{n}: {line}", file.name));
@@ -214,7 +218,7 @@ fn one_file_asks_the_machine_for_time_and_chance() {
     none(&found, "time or chance outside its port");
 }
 
-// Aim: nothing committed names the machine it was written on.
+// Checks: no committed file names a path of the machine it was written on.
 #[test]
 fn no_path_of_a_developers_machine() {
     let paths = [

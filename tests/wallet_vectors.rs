@@ -52,7 +52,7 @@ fn text(value: &Value) -> &str {
 
 #[test]
 fn a_payment_on_base_is_the_stock_clients_byte_for_byte() {
-    // Aim: v2 and v1 headers equal those of @x402/fetch; so EIP-712, RFC 6979, member order and base64 agree.
+    // Checks: v2 and v1 headers equal those of @x402/fetch, so EIP-712, RFC 6979, member order and base64 agree.
     let (v2, v1) = (vector("x402-v2-evm"), vector("x402-v1-evm"));
     let required = PaymentRequired::from_header(text(&v2["input"]["paymentRequiredHeader"]).as_bytes()).unwrap();
     let offer = required.choose(None).unwrap();
@@ -89,7 +89,7 @@ fn a_payment_on_base_is_the_stock_clients_byte_for_byte() {
 
 #[test]
 fn a_payment_on_solana_is_the_stock_clients_byte_for_byte() {
-    // Aim: instructions, account order, signature and header equal those of @x402/svm.
+    // Checks: instructions, account order, signature and header equal those of @x402/svm.
     let vector = vector("x402-v2-svm");
     let required = PaymentRequired::from_header(text(&vector["input"]["paymentRequiredHeader"]).as_bytes()).unwrap();
     let offer = required.choose(Some(Network::Solana)).unwrap();
@@ -107,7 +107,7 @@ fn a_payment_on_solana_is_the_stock_clients_byte_for_byte() {
 
 #[test]
 fn a_sign_in_is_the_stock_clients_byte_for_byte() {
-    // Aim: message text and proof equal those of @x402/extensions on both chains, with and without a statement.
+    // Checks: message and proof equal those of @x402/extensions on both chains, with and without a statement.
     for (name, network) in [("siwx-evm", Network::Base), ("siwx-solana", Network::Solana)] {
         let vector = vector(name);
         for case in ["full", "noStatement"] {
@@ -129,7 +129,7 @@ type Spoil = fn(&mut SiwxInfo);
 
 #[test]
 fn the_wallet_signs_in_to_the_called_site_only() {
-    // Aim: a challenge relayed from elsewhere, or one that smuggles lines into the message, is not signed.
+    // Checks: a challenge relayed from another origin, or one that smuggles lines into the message, is not signed.
     let vector = vector("siwx-evm");
     let header = text(&vector["cases"]["full"]["input"]["challengeHeader"]);
     let honest = PaymentRequired::from_header(header.as_bytes())
@@ -156,7 +156,8 @@ fn the_wallet_signs_in_to_the_called_site_only() {
 
 #[test]
 fn a_wallet_file_is_private_and_opens_again() {
-    // Aim: the file is made once with mode 0600, gives the same keys again, and is refused once others may read it.
+    // Checks: the file is created once with mode 0600, yields the same keys again, and is rejected if others can read
+    // it.
     struct Counter(Mutex<u128>);
     impl Entropy for Counter {
         fn random(&self) -> u128 {
@@ -189,8 +190,8 @@ fn a_wallet_file_is_private_and_opens_again() {
 
 #[test]
 fn an_mpp_credential_is_the_stock_clients_byte_for_byte() {
-    // Aim: parsing of the challenge, nonce, typed data, member order and base64url agree with mppx. Only `opaque`, which
-    // the client adds behind the others, stands in its alphabetical place here.
+    // Checks: parsing of the challenge, nonce, typed data, member order and base64url agree with mppx. Only `opaque`,
+    // which the client appends, is at its alphabetical position here.
     let vector = vector("mpp-evm-charge");
     let answer = |challenge: &Value| {
         let offer = MppOffer::from_header(text(challenge)).unwrap();

@@ -190,7 +190,7 @@ pub enum Command {
         job: JobId,
         /// Payment that the command is about.
         payment: PaymentId,
-        /// Held amount.
+        /// Amount of the hold, in USDC.
         amount: Usdc,
         /// Whether the payment is final; otherwise the credit is removed from the balance.
         is_final: bool,
@@ -355,7 +355,7 @@ pub enum Rejection {
     MayHaveBought,
     /// The available balance is too low.
     Insufficient {
-        /// Available balance.
+        /// Balance less holds, in USDC.
         available: Usdc,
     },
     /// The code, hold or account does not exist.

@@ -35,7 +35,7 @@ pub struct AgentWallet {
     pub addresses: WalletAddresses,
     /// Caps set by the owner.
     pub caps: WalletCaps,
-    /// Creation time.
+    /// Time at which the agent created the wallet.
     pub created_at: Timestamp,
     /// Reservations of pending wallet payments, oldest first.
     pub holds: Vec<WalletHold>,
@@ -144,7 +144,7 @@ pub enum Event {
     Created {
         /// Addresses on both chains.
         addresses: WalletAddresses,
-        /// Initial caps.
+        /// Caps that apply until the account owner sets others.
         caps: WalletCaps,
         /// Time of the event.
         at: Timestamp,
@@ -180,7 +180,7 @@ pub enum Rejection {
     },
     /// The balance on that network less reservations is too low.
     Insufficient {
-        /// Available amount.
+        /// Balance that is not held for other wallet payments.
         available: Usdc,
     },
     /// [`AgentWallet::MAX_PENDING`] wallet payments are pending.

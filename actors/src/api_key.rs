@@ -27,7 +27,7 @@ pub struct ApiKey {
     pub name: String,
     /// Slot of the owner that the key uses while it is active.
     slot: u8,
-    /// Creation time.
+    /// Time at which the key was issued.
     pub created_at: Timestamp,
     /// Time of the last exchange for tokens.
     pub used_at: Option<Timestamp>,
@@ -136,10 +136,10 @@ impl ApiKey {
 impl Entity for ApiKey {
     const KIND: EntityKind = EntityKind::ApiKey;
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "its owner says yes to a signup, or makes it", "issued"),
+        ("-", "signup approval or creation by the account owner", "issued"),
         ("issued", "first exchange for tokens", "active"),
-        ("issued", "owner revokes it", "revoked"),
-        ("active", "owner revokes it", "revoked"),
+        ("issued", "revocation by the account owner", "revoked"),
+        ("active", "revocation by the account owner", "revoked"),
     ];
     const CREATED_BY_COMMAND: bool = true;
     const EVENT_NAMES: &'static [&'static str] = &["issued", "active", "revoked"];

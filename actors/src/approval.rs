@@ -38,7 +38,7 @@ impl ApprovalLimits {
 pub enum ApprovableAction {
     /// Credit the price of a dead-lettered job.
     CreditJob {
-        /// Dead-lettered job.
+        /// Dead-lettered job that the action resolves or credits.
         job: JobId,
         /// Evidence that the job was not executed.
         evidence: String,
@@ -47,7 +47,7 @@ pub enum ApprovableAction {
     },
     /// Record an operator's outcome of a dead-lettered job, if that credits the account owner.
     ResolveJob {
-        /// Dead-lettered job.
+        /// Dead-lettered job that the action resolves or credits.
         job: JobId,
         /// Whether the job was executed.
         done: bool,
@@ -87,7 +87,7 @@ pub enum ApprovableAction {
     },
     /// Post an outgoing treasury transfer as a loss.
     AttributeLoss {
-        /// Outgoing transfer.
+        /// Name of the untracked outgoing transfer.
         transaction: String,
         /// The operator's evidence, as entered.
         evidence: String,
@@ -115,7 +115,7 @@ pub enum ApprovableAction {
     },
     /// Post an outgoing treasury transfer as an outlay.
     AttributeOutlay {
-        /// Outgoing transfer.
+        /// Name of the untracked outgoing transfer.
         transaction: String,
         /// Purpose of the transfer.
         outlay: Outlay,
@@ -265,8 +265,8 @@ impl ApprovableAction {
                 evidence,
                 ..
             } => match done {
-                true => format!("done, {reference}: {evidence}"),
-                false => format!("not done, {reference}: {evidence}"),
+                true => format!("completed, {reference}: {evidence}"),
+                false => format!("not completed, {reference}: {evidence}"),
             },
             Self::RejectIntlOrder { reason, .. } => reason.clone(),
             Self::PayCardWithdrawal { transaction, .. } => transaction.clone(),

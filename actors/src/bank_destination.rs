@@ -115,7 +115,7 @@ impl Stored for Event {
 impl Entity for BankDestination {
     const KIND: EntityKind = EntityKind::BankDestination;
     const EVENT_NAMES: &'static [&'static str] = &["registered", "removed", "renamed"];
-    const TRANSITIONS: &'static [Transition] = &[("-", "registered", "active"), ("active", "removed", "removed")];
+    const TRANSITIONS: &'static [Transition] = &[("-", "registration", "active"), ("active", "removal", "removed")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = BankDestinationId;

@@ -42,7 +42,7 @@ pub struct Card {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status, with the card details once the issuer has created the card.
     pub status: Status,
     /// Times of the owner's refresh requests that still count, oldest first; at most [`MAX_REFRESHES_PER_DAY`].
     pub refreshes: Vec<Timestamp>,
@@ -66,7 +66,7 @@ pub enum Status {
         /// Reason given by the issuer.
         reason: ExternalText,
     },
-    /// Closed permanently.
+    /// Closed permanently; it cannot be resumed.
     Closed(CardDetails),
     /// Past its last month.
     Expired(CardDetails),

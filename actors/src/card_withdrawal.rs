@@ -50,7 +50,7 @@ pub struct CardWithdrawal {
     pub lease: u64,
     /// Whether the issuer has ended the hold.
     pub settled: bool,
-    /// Current status.
+    /// Status, from the hold at the issuer to the payment.
     pub status: Status,
 }
 

@@ -57,7 +57,7 @@ pub struct Discrepancy {
     pub opened_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Whether the discrepancy still exists.
     pub status: Status,
 }
 
@@ -122,9 +122,9 @@ impl DiscrepancyId {
 impl Entity for Discrepancy {
     const KIND: EntityKind = EntityKind::Discrepancy;
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "reconciliation finds it", "open"),
-        ("open", "both lists agree", "resolved"),
-        ("resolved", "reconciliation finds it again", "open"),
+        ("-", "detection by reconciliation", "open"),
+        ("open", "agreement of both lists", "resolved"),
+        ("resolved", "repeated detection by reconciliation", "open"),
     ];
     const EVENT_NAMES: &'static [&'static str] = &["opened", "updated", "resolved"];
     const CREATED_BY_COMMAND: bool = true;

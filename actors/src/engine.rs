@@ -90,7 +90,7 @@ const MAX_CONFLICT_RETRIES: usize = 8;
 /// Why the engine can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Storage failed.
+    /// Storage could not be opened or read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A stored META value is corrupt.
@@ -192,7 +192,7 @@ impl Engine {
         let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.wallet_signer)).await?;
         let settlement = ports.settlement.clone();
         let lists = reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default();
-        let departures =
+        let outgoing_guard =
             OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
             registries: Registries::start(&ground, &root).await.map_err(actors)?,
@@ -218,7 +218,7 @@ impl Engine {
             webhooks: webhooks::WebhookService::new(&settings.webhooks, &entropy),
             lines: Arc::new(lines::LineBreakers::new(settings.breaker, settings.not_offered)),
             lists,
-            outgoing_guard: Arc::new(departures),
+            outgoing_guard: Arc::new(outgoing_guard),
             lost_history: lost,
             incoming: IncomingTracker::load(&*store).await?,
             suspended: suspension::SuspensionTime::load(&*store).await?,

@@ -51,7 +51,7 @@ pub struct GiftCard {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status, with the code once the catalog has issued the card.
     pub status: Status,
 }
 
@@ -167,9 +167,9 @@ impl Entity for GiftCard {
     const KIND: EntityKind = EntityKind::GiftCard;
     const EVENT_NAMES: &'static [&'static str] = &["processing", "completed", "failed", "details_viewed"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "payment settled", "processing"),
-        ("processing", "catalog made it", "completed"),
-        ("processing", "catalog definitely refused; charge credited", "failed"),
+        ("-", "settlement of the payment", "processing"),
+        ("processing", "issue by the catalog", "completed"),
+        ("processing", "decline by the catalog; charge credited", "failed"),
     ];
 
     type Id = CardId;

@@ -326,7 +326,7 @@ impl Wallet {
         }
     }
 
-    /// Reverses [`Wallet::key`].
+    /// Decodes the bytes of [`Wallet::key`]; `None` if they are malformed.
     pub fn from_key(key: &[u8]) -> Option<Self> {
         match key.split_first()? {
             (1, rest) => rest.try_into().ok().map(Self::Evm),

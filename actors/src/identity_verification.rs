@@ -29,7 +29,7 @@ pub struct IdentityVerification {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status of the latest check.
     pub status: Status,
 }
 
@@ -180,10 +180,10 @@ impl Entity for IdentityVerification {
     const KIND: EntityKind = EntityKind::Identity;
     const EVENT_NAMES: &'static [&'static str] = &["in-review", "verified", "rejected"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "owner asks on the account page", "in-review"),
-        ("in-review", "provider says yes", "verified"),
-        ("in-review", "provider says no", "rejected"),
-        ("rejected", "owner asks again", "in-review"),
+        ("-", "request on the account page", "in-review"),
+        ("in-review", "approval by the provider", "verified"),
+        ("in-review", "rejection by the provider", "rejected"),
+        ("rejected", "new request by the account owner", "in-review"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

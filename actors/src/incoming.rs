@@ -94,7 +94,7 @@ pub struct Incoming {
     pub updated_at: Timestamp,
     /// What a provider has under the key of the possible purchase, if it could not be adopted.
     pub provider_report: Option<ExternalText>,
-    /// Current status.
+    /// Status, from the detection to the credit, return or attribution.
     pub status: Status,
 }
 

@@ -61,7 +61,7 @@ pub struct IntlOrder {
     pub lifecycle: CardLifecycle,
     /// Time of the first action request that no operator has answered yet.
     pub action_requested_at: Option<Timestamp>,
-    /// Current status.
+    /// Status, from the queue to the end of the card.
     pub status: Status,
 }
 

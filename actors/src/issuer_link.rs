@@ -26,7 +26,7 @@ pub struct IssuerLink {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Whether an issuer account is linked.
     pub status: Status,
 }
 
@@ -138,9 +138,9 @@ impl Entity for IssuerLink {
     const KIND: EntityKind = EntityKind::IssuerLink;
     const EVENT_NAMES: &'static [&'static str] = &["requested", "linked", "declined", "unlinked"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "owner asks on the account page", "unlinked"),
-        ("unlinked", "issuer opened the account", "linked"),
-        ("linked", "owner unlinks it", "unlinked"),
+        ("-", "request on the account page", "unlinked"),
+        ("unlinked", "account opening at the issuer", "linked"),
+        ("linked", "unlinking by the account owner", "unlinked"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

@@ -35,7 +35,7 @@ pub struct LateReturn {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Whether the return is credited, received or retained.
     pub status: Status,
 }
 
@@ -128,17 +128,13 @@ impl Entity for LateReturn {
     const KIND: EntityKind = EntityKind::LateReturn;
     const EVENT_NAMES: &'static [&'static str] = &["received", "credited", "kept"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "rail gives back a payout's money after its window", "received"),
+        ("-", "payout returned after its return window", "received"),
         (
             "received",
-            "the balance holds it, less the rail's return fee",
+            "credit to the balance, less the rail's return fee",
             "credited",
         ),
-        (
-            "received",
-            "an operator ends its withheld credit without giving it",
-            "kept",
-        ),
+        ("received", "retention of the withheld credit by an operator", "kept"),
     ];
 
     type Id = LateReturnId;

@@ -100,7 +100,7 @@ impl<'a> Leases<'a> {
 pub enum LeaseEvent {
     /// A claim began it.
     Claimed(LeaseHolder, Timestamp),
-    /// It expired.
+    /// The lease expired at this time.
     Expired(Timestamp),
     /// The operator released it.
     Released(Timestamp),
@@ -186,9 +186,9 @@ mod tests {
     // Checks: who may act while a lease is current, at the moment it expires, and after that; by operator name and
     // lease number. `yes`, `held` (with the holder) or `old` (with the last number).
     #[test]
-    fn every_question_about_every_lease_is_answered_as_the_table_says() {
+    fn lease_checks_match_the_table() {
         const TABLE: &str = "
-                     running  ended  nobody
+                     running  ended  none
             next       held     yes    yes
             next_ben   held     yes    yes
             next_chief held     yes    yes
@@ -213,7 +213,7 @@ mod tests {
         for line in lines.by_ref() {
             let cells: Vec<&str> = line.split_whitespace().collect();
             for (leases, expected) in states.iter().zip(&cells[1..]) {
-                let told = match cells[0] {
+                let result = match cells[0] {
                     "next" => leases.next(&ana, 60, NOW).map(drop),
                     "next_ben" => leases.next(&ben, 60, NOW).map(drop),
                     "next_chief" => leases.next(&chief, 60, NOW).map(drop),
@@ -225,7 +225,7 @@ mod tests {
                     "own_ben" => leases.check_held_by(&ben, LAST, NOW),
                     _ => leases.check_held_by(&chief, LAST, NOW),
                 };
-                let seen = match told {
+                let seen = match result {
                     Ok(()) => "yes",
                     Err(LeaseError::HeldByOther(by)) if by == running => "held",
                     Err(LeaseError::Stale(LAST)) => "old",
@@ -240,7 +240,7 @@ mod tests {
 
     // Checks: a claim's number is higher than the last, and the lease has the requested duration.
     #[test]
-    fn a_claim_begins_the_next_lease() {
+    fn claim_starts_the_next_lease() {
         for last in [0, 7] {
             let leases = Leases { last, holder: None };
             let begun = leases.next(&act("ana", Role::Operator), 60, NOW);

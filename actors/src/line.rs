@@ -87,7 +87,7 @@ pub enum Command {
 pub enum Event {
     /// Closed automatically; the provider's last error.
     Failed(String, Timestamp),
-    /// Opened automatically.
+    /// Opened automatically after its provider delivered again.
     Recovered(Timestamp),
     /// Closed by an operator; the note and the operator.
     Closed(String, String, Timestamp),
@@ -147,13 +147,13 @@ impl LookupId for ProductLine {
 impl Entity for LineState {
     const KIND: EntityKind = EntityKind::Line;
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "its provider fails several times in a row", "failing"),
-        ("-", "an operator closes it", "closed"),
-        ("open", "its provider fails several times in a row", "failing"),
-        ("open", "an operator closes it", "closed"),
-        ("failing", "its provider delivers, or an operator opens it", "open"),
-        ("failing", "an operator closes it", "closed"),
-        ("closed", "an operator opens it", "open"),
+        ("-", "several provider failures in a row", "failing"),
+        ("-", "close by an operator", "closed"),
+        ("open", "several provider failures in a row", "failing"),
+        ("open", "close by an operator", "closed"),
+        ("failing", "provider success, or opening by an operator", "open"),
+        ("failing", "close by an operator", "closed"),
+        ("closed", "opening by an operator", "open"),
     ];
     const EVENT_NAMES: &'static [&'static str] = &["closed", "opened"];
     const CREATED_BY_COMMAND: bool = true;

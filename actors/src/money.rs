@@ -27,7 +27,7 @@ pub enum AmountError {
 const ATOMIC_PER_CENT: u64 = 10_000;
 
 impl Usdc {
-    /// Zero USDC.
+    /// Amount of zero USDC.
     pub const ZERO: Self = Self(0);
 
     /// From atomic units.
@@ -96,10 +96,10 @@ impl Usdc {
 }
 
 impl Cents {
-    /// Zero dollars.
+    /// Amount of zero US dollars.
     pub const ZERO: Self = Self(0);
 
-    /// From cents.
+    /// Amount of a number of US cents.
     pub const fn new(cents: u64) -> Self {
         Self(cents)
     }

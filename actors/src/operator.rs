@@ -19,14 +19,14 @@ pub enum Role {
     Operator,
     /// Reads everything and can freeze accounts.
     Support,
-    /// Reads everything.
+    /// Reads everything and changes nothing.
     ReadOnly,
 }
 
 /// Permission that an operator route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// Read data.
+    /// Read any data without changing it.
     Read,
     /// Freeze an account.
     FreezeAccounts,
@@ -182,7 +182,7 @@ pub struct OperatorToken {
     pub name: String,
     /// Role of the token.
     pub role: Role,
-    /// Creation time.
+    /// Time at which the token was issued.
     pub created_at: Timestamp,
     /// Whether the token is revoked.
     pub revoked: bool,

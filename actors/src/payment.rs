@@ -107,7 +107,7 @@ pub struct Payment {
     pub claim: Claim,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status, from the claim to the delivery, credit or reversal.
     pub status: Status,
 }
 
@@ -322,7 +322,7 @@ pub enum Outcome {
     },
     /// Paid, not bought, and credited.
     Credited {
-        /// Credited amount.
+        /// Amount credited to the account, in USDC.
         amount: Usdc,
         /// Transaction id on its chain.
         transaction: String,

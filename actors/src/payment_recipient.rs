@@ -43,7 +43,7 @@ pub struct PaymentRecipient {
     pub created_at: Timestamp,
     /// Time of the last payment.
     pub paid_at: Timestamp,
-    /// Current status.
+    /// Whether the recipient is active, archived or deleted.
     pub status: Status,
 }
 
@@ -172,12 +172,12 @@ impl Entity for PaymentRecipient {
         "deleted",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "first paid", "active"),
-        ("active", "owner archives", "archived"),
-        ("archived", "owner restores", "active"),
-        ("active", "owner deletes", "deleted"),
-        ("archived", "owner deletes", "deleted"),
-        ("deleted", "paid again", "active"),
+        ("-", "first payment", "active"),
+        ("active", "archiving by the account owner", "archived"),
+        ("archived", "restoring by the account owner", "active"),
+        ("active", "deletion by the account owner", "deleted"),
+        ("archived", "deletion by the account owner", "deleted"),
+        ("deleted", "another payment", "active"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

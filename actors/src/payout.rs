@@ -109,7 +109,7 @@ pub struct Payout {
     pub recalling: bool,
     /// Whether the money returned after the return window: see [`crate::late_return`].
     pub returned_late: bool,
-    /// Current status.
+    /// Status, from the order to the end of the payout.
     pub status: Status,
 }
 

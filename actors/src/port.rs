@@ -158,7 +158,7 @@ pub struct EvmAuthorization {
     pub from: [u8; 20],
     /// Address of the payee.
     pub to: [u8; 20],
-    /// Amount authorized.
+    /// Amount that the signature authorizes, in USDC.
     pub value: Usdc,
     /// Not valid at or before this second.
     pub valid_after: u64,
@@ -179,7 +179,7 @@ pub struct SolanaTransfer {
     pub message_hash: [u8; 32],
     /// Authority of the token transfer.
     pub payer: [u8; 32],
-    /// Amount authorized.
+    /// Amount that the signature authorizes, in USDC.
     pub value: Usdc,
     /// The transaction can only execute while this blockhash is recent.
     pub blockhash: [u8; 32],
@@ -194,7 +194,7 @@ impl Authorization {
         }
     }
 
-    /// Amount authorized.
+    /// Amount that the signature authorizes, in USDC.
     pub const fn value(&self) -> Usdc {
         match self {
             Self::Evm(a) => a.value,
@@ -269,7 +269,7 @@ pub struct IssuedCard {
     pub last4: String,
     /// 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Expiry year with four digits.
     pub exp_year: u16,
     /// Number and expiry, sealed by the vault.
     pub sealed: Vec<u8>,
@@ -281,7 +281,7 @@ pub trait KeyShredder: Send + Sync {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
 }
 
-/// Issues cards.
+/// Card issuer of prepaid cards. Orders are idempotent by their key.
 pub trait CardIssuer: Send + Sync {
     /// Orders a card, or queries an order that has the same key.
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>>;

@@ -225,7 +225,7 @@ pub enum EntryStatus {
     NotSubmitted,
     /// The outcome is not known yet.
     Pending,
-    /// The other side has the money and has not delivered yet: on hold, or between two chains.
+    /// The counterparty has the money and has not delivered yet: on hold, or between two chains.
     Held,
     /// Executed, paid or settled, and not reversed.
     Completed,

@@ -64,7 +64,7 @@ pub struct Refund {
     pub updated_at: Timestamp,
     /// Operator who approved or rejected it; `None` for a refund that needs no approval.
     pub decided_by: Option<String>,
-    /// Current status.
+    /// Status, from the request to the credit.
     pub status: Status,
 }
 
@@ -223,17 +223,17 @@ impl Entity for Refund {
     const KIND: EntityKind = EntityKind::Refund;
     const EVENT_NAMES: &'static [&'static str] = &["approved", "credited"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "an operator asks for it", "requested"),
+        ("-", "request by an operator", "requested"),
         (
             "requested",
-            "another operator approves, or it is small enough",
+            "approval by another operator, or amount within the limit",
             "approved",
         ),
-        ("requested", "an operator rejects it", "rejected"),
-        ("requested", "nobody approved it in time", "expired"),
-        ("rejected", "an operator asks for it again", "requested"),
-        ("expired", "an operator asks for it again", "requested"),
-        ("approved", "the balance holds it", "credited"),
+        ("requested", "rejection by an operator", "rejected"),
+        ("requested", "end of the approval period", "expired"),
+        ("rejected", "new request by an operator", "requested"),
+        ("expired", "new request by an operator", "requested"),
+        ("approved", "credit to the balance", "credited"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

@@ -53,7 +53,7 @@ pub struct ReloadableCard {
     pub activity: CardActivity,
     /// Card history, oldest first; at most [`MAX_HISTORY`] entries.
     pub history: Vec<(CardHistoryEntry, Timestamp)>,
-    /// Current status.
+    /// Status, with the card details once the issuer has opened the card.
     pub status: Status,
 }
 

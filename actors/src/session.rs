@@ -66,7 +66,7 @@ pub struct Session {
     pub owner: Wallet,
     /// Authentication method of the session.
     pub amr: AuthMethod,
-    /// Creation time.
+    /// Time at which the session was opened.
     pub created_at: Timestamp,
     /// Expiry, unless a refresh extends it.
     pub expires_at: Timestamp,
@@ -225,7 +225,11 @@ impl Entity for Session {
     const EVENT_NAMES: &'static [&'static str] = &["revoked", "agent_announced"];
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "sign-in, payment, login link or API key", "active"),
-        ("active", "reuse of a replaced token, or the owner", "revoked"),
+        (
+            "active",
+            "reuse of a replaced token, or revocation by the account owner",
+            "revoked",
+        ),
     ];
 
     type Id = SessionId;

@@ -62,7 +62,7 @@ pub struct TopUp {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status, with the transfers of the current leg.
     pub status: Status,
 }
 
@@ -125,7 +125,7 @@ pub enum Status {
     Credited,
     /// Not delivered; the charge is credited.
     Failed {
-        /// Failure code.
+        /// Stable code of the failure.
         reason: ExternalText,
     },
 }
@@ -215,7 +215,7 @@ pub enum Command {
     Fail {
         /// Job that proved it.
         job: JobId,
-        /// Failure code.
+        /// Stable code of the failure.
         reason: ExternalText,
     },
 }

@@ -41,7 +41,7 @@ pub struct WalletPayment {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status, from the hold to the settlement.
     pub status: Status,
 }
 
@@ -54,7 +54,7 @@ pub struct WalletPaymentOrder {
     pub amount: Usdc,
     /// Note by the agent, at most 200 characters.
     pub note: Option<String>,
-    /// Payment method.
+    /// Whether it is a transfer or a paid call.
     pub method: PaymentMethod,
 }
 
@@ -208,7 +208,7 @@ pub enum Command {
         job: JobId,
         /// Response of the route.
         response: ServerResponse,
-        /// [`HttpRecordPart::Response`].
+        /// Body of the response, stored as [`HttpRecordPart::Response`].
         body: Vec<u8>,
     },
     /// The chain shows the payment.

@@ -41,7 +41,7 @@ pub struct WebhookEndpoint {
     pub secrets: Vec<SecretRef>,
     /// Health by the last attempt.
     pub health: EndpointHealth,
-    /// Current status.
+    /// Whether the endpoint receives events.
     pub status: Status,
 }
 
@@ -108,7 +108,7 @@ pub enum Status {
     Active,
     /// No events are posted until its URL is registered again.
     Disabled(DisabledReason),
-    /// Deleted permanently.
+    /// Deleted permanently; a new registration creates another endpoint.
     Deleted,
 }
 

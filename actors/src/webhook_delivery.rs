@@ -37,7 +37,7 @@ pub struct WebhookDelivery {
     pub attempt_count: u32,
     /// Latest attempts, oldest first; at most [`WebhookDelivery::MAX_STORED_ATTEMPTS`].
     pub attempts: Vec<DeliveryAttempt>,
-    /// Current status.
+    /// Whether the message has been delivered.
     pub status: Status,
 }
 
@@ -48,7 +48,7 @@ pub struct WebhookMessage {
     pub endpoint: WebhookId,
     /// Id of the event.
     pub event: EventId,
-    /// Event type.
+    /// Type of the delivered event.
     pub kind: String,
     /// Sequence number in the account's event stream; a cursor of the store.
     pub seq: u64,
@@ -59,7 +59,7 @@ pub struct WebhookMessage {
 /// One POST to the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct DeliveryAttempt {
-    /// Start time.
+    /// Time at which the attempt started.
     pub at: Timestamp,
     /// Duration in milliseconds.
     pub took_ms: u64,

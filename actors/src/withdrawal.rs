@@ -34,7 +34,7 @@ pub struct Withdrawal {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Status, with the signed transfer once it is stored.
     pub status: Status,
 }
 
@@ -204,12 +204,16 @@ impl Entity for Withdrawal {
     const KIND: EntityKind = EntityKind::Withdrawal;
     const EVENT_NAMES: &'static [&'static str] = &["pending", "sent", "complete", "failed"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "the account holds its amount", "pending"),
-        ("pending", "the bytes to send are durable", "sent"),
-        ("pending", "operator names its transfer, after a restore", "complete"),
-        ("pending", "it could not be signed; hold released", "failed"),
-        ("sent", "chain shows it", "complete"),
-        ("sent", "it can never land; hold released", "failed"),
+        ("-", "hold on the account's balance", "pending"),
+        ("pending", "durable storage of the signed bytes", "sent"),
+        (
+            "pending",
+            "attribution of its transfer by an operator after a restore",
+            "complete",
+        ),
+        ("pending", "failure before signing; hold released", "failed"),
+        ("sent", "transfer found on chain", "complete"),
+        ("sent", "proof that it cannot settle; hold released", "failed"),
     ];
 
     type Id = WithdrawalId;
@@ -258,7 +262,7 @@ impl Entity for Withdrawal {
                 let decided = decided
                     .audit(
                         &act,
-                        "departure.book",
+                        "transfer.attribute",
                         format!("{transaction} {id}"),
                         Some(evidence),
                         context,

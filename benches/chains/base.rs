@@ -274,7 +274,7 @@ impl Port {
         self.port.endpoints().iter().map(|endpoint| endpoint.calls).sum()
     }
 
-    /// See [`port::pay`].
+    /// Calls [`port::pay`] on this chain.
     pub(super) async fn pay(&self, payment: &Authorization) -> Result<u32, Fault> {
         port::pay(&*self.port, payment).await
     }

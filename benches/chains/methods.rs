@@ -60,7 +60,7 @@ impl Transport for CountedTransport {
     }
 }
 
-/// Calls of so many seconds beyond those that are made at rest, for each payment: the methods with the most of them first.
+/// Calls per payment within this number of seconds, less those made at rest; the most frequent methods first.
 pub(super) fn print(methods: &Methods, at_rest: &Methods, (seconds, rest_seconds): (f64, f64), payments: usize) {
     let own = |(method, calls): (&String, &u64)| {
         let rest = at_rest.get(method).copied().unwrap_or_default() as f64 * seconds / rest_seconds;

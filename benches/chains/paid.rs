@@ -22,7 +22,7 @@ use crate::{Fault, Plan, host_info};
 
 /// International cards, which need no provider.
 const ORDER: &str = "/order-intl-card?amount=100";
-/// Connections of the service's callers, each with one call under way.
+/// Connections of the service's callers, each with one call in progress.
 const CONNECTIONS: usize = 512;
 /// Of the seller's: more bring it no more.
 const STOCK_CONNECTIONS: usize = 16;

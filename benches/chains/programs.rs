@@ -25,24 +25,20 @@ impl Script {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let mut told = String::new();
+        let mut first_line = String::new();
         if let Some(stdout) = child.stdout.take() {
             let mut stdout = BufReader::new(stdout);
-            stdout.read_line(&mut told)?;
+            stdout.read_line(&mut first_line)?;
             // Whatever it says later must not stop it.
             std::thread::spawn(move || stdout.lines().count());
         }
-        if told.is_empty() {
+        if first_line.is_empty() {
             return Err(format!("{script} did not start").into());
         }
-        let told = told.trim().to_owned();
-        Ok(Self {
-            child,
-            first_line: told,
-        })
+        let first_line = first_line.trim().to_owned();
+        Ok(Self { child, first_line })
     }
 
-    /// Its process.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }

@@ -28,12 +28,12 @@ use super::programs::Script;
 use crate::report::Sample;
 use crate::{Fault, Plan, host_info};
 
-/// Of mainnet.
+/// Slot time of mainnet.
 pub(super) const SLOT_MS: &str = "400";
 /// What stock clients set.
 const UNITS: u32 = 20_000;
 const PAYERS: usize = 64;
-/// Payments that are under way at once: what seven blocks take.
+/// Payments in progress at once: what seven blocks take.
 const MAX_CONCURRENT_PAYMENTS: usize = 2_048;
 /// Requests of the raw sender at once.
 const CONNECTIONS: usize = 32;
@@ -319,13 +319,13 @@ pub(super) async fn run_calls(plan: Plan) -> Result<(), Fault> {
         println!("  {load:>14}{own:>22.2}, without {per_second:.1} a second at rest");
         methods::print(&methods, &at_rest, (seconds, rest_seconds), count);
     }
-    let port = Arc::into_inner(port).ok_or("a payment is under way")?;
+    let port = Arc::into_inner(port).ok_or("a payment is in progress")?;
     port.workers.stop().await;
     Ok(())
 }
 
 impl Port {
-    /// What so many payments a second have called until they are final, and in how many seconds.
+    /// Calls caused by this number of payments per second until they are final, and the duration in seconds.
     async fn pace(self: &Arc<Self>, chain: &Chain, load: u32, count: usize) -> Result<(Methods, f64), Fault> {
         let payments = chain.sign(&self.treasury, &self.fee_payer, count).await?;
         self.transport.take_counts();

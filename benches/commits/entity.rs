@@ -33,7 +33,6 @@ impl EntityId for CounterId {
     }
 }
 
-/// Counts.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(crate) struct Tally {
     total: u64,
@@ -41,7 +40,6 @@ pub(crate) struct Tally {
     ballast: Vec<u8>,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(crate) struct Counted {
     by: u64,

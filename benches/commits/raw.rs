@@ -55,7 +55,7 @@ impl RawLog {
         })
     }
 
-    /// Queues bytes; the receiver is told when they are durable.
+    /// Queues bytes; the receiver resolves when they are durable.
     pub(crate) fn append(&self, bytes: Vec<u8>) -> oneshot::Receiver<()> {
         let (done, durable) = oneshot::channel();
         self.shared.queue.lock().waiting.push((bytes, done));

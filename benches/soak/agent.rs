@@ -1,5 +1,5 @@
-//! An agent that asks for a price, pays, reads its balance and sometimes sends its payment again, and goes on with the
-//! same payment whatever dies on the other side; and a subscriber to its account.
+//! An agent that requests a price, pays, reads its balance and sometimes sends its payment again. It continues with the
+//! same payment whatever fails on the server's side. Also a subscriber to its account.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::Fault;
 use crate::web::clients::{TARGET, request, required, sign_on};
 use crate::web::driver::{Connection, Response};
 
-/// Between two tries while the service is away or has no room.
+/// Pause between attempts while the service is down or overloaded.
 const PAUSE: Duration = Duration::from_millis(50);
-/// A call that is not answered for so long is lost.
+/// A call without a response within this time is lost.
 const CALL_TIMEOUT: Duration = Duration::from_secs(90);
-/// Every so many visits the payment is presented once more.
+/// After this number of visits the payment is presented again.
 const REPLAY_INTERVAL_VISITS: u64 = 10;
 
 pub(crate) struct SoakAgent {
@@ -124,7 +124,8 @@ impl SoakAgent {
         Ok(())
     }
 
-    /// Sends a request until it is answered so. Not yet, no room and no service are waited out; any other answer is wrong.
+    /// Sends a request until it gets this status. Retries while the result is pending or the service is overloaded or
+    /// down; any other response is an error.
     async fn insist(&mut self, request: &[u8], status: u16) -> Result<Response, Fault> {
         let begun = Instant::now();
         while begun.elapsed() < CALL_TIMEOUT {
@@ -151,7 +152,7 @@ impl SoakAgent {
                     let body = String::from_utf8_lossy(&answer.body);
                     return Err(format!("{} instead of {status}: {body}", answer.status).into());
                 }
-                // Killed under way: the same request again.
+                // The service was killed in between: send the same request again.
                 Err(_) => {}
             }
         }

@@ -21,10 +21,9 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::Fault;
 
-/// Who comes.
+/// Subscribers to connect.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SubscriberSetup {
-    /// Where to.
     pub(crate) address: SocketAddr,
     /// How often some came before, from other addresses.
     pub(crate) generation: usize,
@@ -41,9 +40,7 @@ pub(crate) struct ReceivedEvents {
     pub(crate) events: u64,
     /// From an event's `created_at` to its receipt.
     pub(crate) p50_ms: u64,
-    /// The same.
     pub(crate) p99_ms: u64,
-    /// The same.
     pub(crate) max_ms: u64,
 }
 
@@ -92,7 +89,7 @@ impl SubscriberProcess {
         } = self;
         drop(ask);
         let left = child.wait()?;
-        assert!(left.success(), "nobody was thrown out");
+        assert!(left.success(), "no subscriber was disconnected");
         Ok(())
     }
 }

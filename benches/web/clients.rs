@@ -23,12 +23,12 @@ pub(crate) const TARGET: &str = "/get-card?amount=5";
 /// A measurement that waits longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How much the subscribers have been told.
+/// Numbers of events that the subscribers have received.
 #[derive(Clone, Copy)]
 pub(crate) struct DeliveredCounts {
-    /// `payment.settled`.
+    /// Events of type `payment.settled`.
     pub(crate) settled: u64,
-    /// `card.ready`.
+    /// Events of type `card.ready`.
     pub(crate) ready: u64,
 }
 
@@ -127,7 +127,7 @@ impl ClientPool {
         connection.call(&self.balance_request(customer)).await
     }
 
-    /// How much the subscribers have been told by now.
+    /// Numbers of events received so far.
     pub(crate) fn delivered(&self) -> DeliveredCounts {
         DeliveredCounts {
             settled: self.counters.settled.load(Ordering::Relaxed),
@@ -135,12 +135,12 @@ impl ClientPool {
         }
     }
 
-    /// Waits until the subscribers were told enough.
+    /// Waits until the subscribers have received enough events.
     pub(crate) async fn until(&self, enough: impl Fn(DeliveredCounts) -> bool) -> Result<(), Fault> {
         let begun = Instant::now();
         while !enough(self.delivered()) {
             if begun.elapsed() > TIMEOUT {
-                return Err("the subscribers were not told of everything".into());
+                return Err("the subscribers have not received everything".into());
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -14,7 +14,7 @@ use crate::callers::Calls;
 pub(crate) enum Workload {
     /// The same, for as long.
     Same(Vec<u8>, Duration),
-    /// Each once.
+    /// Sends each request once.
     Each(Vec<Vec<u8>>),
     /// Each once, and one every so often; a late one at once.
     Paced(Vec<Vec<u8>>, Duration),
@@ -55,7 +55,6 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects.
     pub(crate) async fn open(address: SocketAddr) -> Result<Self, Fault> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;

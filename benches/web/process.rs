@@ -81,7 +81,6 @@ impl Service {
         Ok(Self { child, address })
     }
 
-    /// Its process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -152,7 +151,6 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
-    /// Starts one.
     pub(crate) fn start(answer: &Constant) -> Result<Self, Fault> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["part", "stub"])
@@ -170,7 +168,6 @@ impl Stub {
         Ok(Self { child, address })
     }
 
-    /// Its process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

@@ -70,8 +70,8 @@ fn router(spec: &Constant) -> Result<Router, Fault> {
         body: Bytes::from(spec.body.clone()),
     };
     Ok(if spec.paid {
-        let till = StubState::new(page, &spec.body)?;
-        Router::new().route(&spec.path, get(paid)).with_state(Arc::new(till))
+        let stub = StubState::new(page, &spec.body)?;
+        Router::new().route(&spec.path, get(paid)).with_state(Arc::new(stub))
     } else {
         Router::new()
             .route(&spec.path, get(constant))
@@ -127,12 +127,12 @@ impl StubState {
     }
 }
 
-async fn paid(State(till): State<Arc<StubState>>, headers: HeaderMap) -> Response {
+async fn paid(State(stub): State<Arc<StubState>>, headers: HeaderMap) -> Response {
     let verified = payment_header(&headers).ok().flatten().and_then(|header| {
         let payment = decode(header).ok()?;
         verify(
             &payment,
-            &till.terms,
+            &stub.terms,
             &[],
             SystemClock.now(),
             SignatureRecovery::Libsecp256k1,
@@ -144,11 +144,11 @@ async fn paid(State(till): State<Arc<StubState>>, headers: HeaderMap) -> Respons
         *refused.status_mut() = StatusCode::PAYMENT_REQUIRED;
         return refused;
     };
-    let session = till.credentials.new_session();
+    let session = stub.credentials.new_session();
     let payer = verified.authorization.payer();
-    let auth = till
+    let auth = stub
         .credentials
         .issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);
-    let body = format!("{{\"auth\":{}{}", auth.to_json(), till.body_after_credentials);
-    till.challenge.response(Bytes::from(body))
+    let body = format!("{{\"auth\":{}{}", auth.to_json(), stub.body_after_credentials);
+    stub.challenge.response(Bytes::from(body))
 }

@@ -106,7 +106,7 @@ mod tests {
     // Checks: bearer members are removed at any depth and in any spelling, and everything else is preserved exactly.
     // Text without any is not rewritten.
     #[test]
-    fn what_lets_somebody_in_is_not_stored() {
+    fn access_credentials_are_not_stored() {
         let json =
             br#"{"auth": {"id_token": "a"}, "n": 1.50, "list": [{"refreshToken": "b", "x": "y"}], "pin_code": null}"#;
         let cleared = without_bearer(json).unwrap();

@@ -233,7 +233,7 @@ mod tests {
             with(base("5"), "/amount", json!("0005")),
             with(solana("5"), "/amount", json!("00")),
             with(base("5"), "/amount", json!("")),
-            with(base("5"), "/payTo", json!("nobody")),
+            with(base("5"), "/payTo", json!("not-an-address")),
             with(base("5"), "/payTo", json!("0x0000000000000000000000000000000000000000")),
             with(base("5"), "/payTo", json!(checksummed(&BASE_USDC))),
             with(solana("5"), "/payTo", json!(base58(&SOLANA_USDC))),
@@ -304,7 +304,7 @@ mod tests {
 
     // Checks: an offer that pays this service at any of its addresses is rejected; another one beside it is accepted.
     #[test]
-    fn our_own_terms_are_nobody_elses() {
+    fn own_terms_match_only_the_own_service() {
         let none = PaymentPins::default();
         let account = associated_token_account(&[4; 32], &SOLANA_USDC).unwrap();
         let to = |mut offer: Value, wallet: Wallet| {

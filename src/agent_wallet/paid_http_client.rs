@@ -187,8 +187,8 @@ fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
 
 /// Why a paid call failed, judged by the server's response. The response proves nothing about the money.
 fn failure(answered: &OutboundResponse) -> Option<CallFailure> {
-    let told = answered.headers.get(PAYMENT_RESPONSE).map(HeaderValue::as_bytes);
-    let unpaid = told.is_some_and(receipt::reports_unpaid);
+    let receipt_header = answered.headers.get(PAYMENT_RESPONSE).map(HeaderValue::as_bytes);
+    let unpaid = receipt_header.is_some_and(receipt::reports_unpaid);
     match answered.status {
         402 => Some(CallFailure::Unsettled),
         200..300 if unpaid => Some(CallFailure::Unsettled),

@@ -141,7 +141,6 @@ impl RpcError {
 /// One call of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// JSON-RPC method.
     pub method: &'static str,
     /// Parameters: an array or an object.
     pub params: Value,

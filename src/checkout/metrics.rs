@@ -37,7 +37,7 @@ impl PaidCallResult {
         (Self::Challenged, "challenged"),
         (Self::Invalid, "invalid"),
         (Self::RateLimited, "rate_limited"),
-        (Self::Rejected, "refused"),
+        (Self::Rejected, "rejected"),
         (Self::Overloaded, "overloaded"),
         (Self::Unavailable, "unavailable"),
         (Self::Declined, "declined"),

@@ -11,6 +11,7 @@ use purser_actors::quote::ExchangeRate;
 use rust_decimal::Decimal;
 
 use super::PaidCall;
+use crate::http::error::ErrorCode;
 use crate::payment::mpp::problem::MppProblem;
 use crate::payment::mpp::{CredentialError, VerifiedCredential};
 use crate::payment::{PaymentHeaderError, VerificationError, mpp_credential, payment_header};
@@ -99,7 +100,7 @@ pub(super) fn exchange_rate_member(exchange: &ExchangeRate, currency: Currency) 
 }
 
 pub(super) struct ChallengeReason {
-    pub(super) code: &'static str,
+    pub(super) code: ErrorCode,
     pub(super) error: &'static str,
     pub(super) problem: MppProblem,
     pub(super) detail: Cow<'static, str>,
@@ -110,7 +111,7 @@ pub(super) struct ChallengeReason {
 impl ChallengeReason {
     pub(super) const fn required() -> Self {
         Self {
-            code: "payment_required",
+            code: ErrorCode::PaymentRequired,
             error: MppProblem::PaymentRequired.reason(),
             problem: MppProblem::PaymentRequired,
             detail: Cow::Borrowed("This costs money. Pay one of the offers."),
@@ -127,7 +128,7 @@ impl ChallengeReason {
 
     pub(super) fn mpp(rejection: CredentialError) -> Self {
         Self {
-            code: "payment_invalid",
+            code: ErrorCode::PaymentInvalid,
             error: rejection.reason,
             problem: rejection.problem,
             detail: rejection.detail,

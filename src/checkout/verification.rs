@@ -32,8 +32,8 @@ impl Checkout {
         call: &PaidCall<'_>,
         terms: &[Terms],
     ) -> Result<PresentedPayment, PaymentRejected> {
-        let told = |refusal| PaymentRejected::Challenge(ChallengeReason::x402(refusal));
-        let payment = decode(header).map_err(told)?;
+        let to_reason = |refusal| PaymentRejected::Challenge(ChallengeReason::x402(refusal));
+        let payment = decode(header).map_err(to_reason)?;
         let identifier = identifier::read(payment.extensions.as_ref());
         let identifier = identifier.map_err(|error| PaymentRejected::Error(errors::identifier_invalid(&error)))?;
         let refusal = match verify_against(&payment, terms, &[], self.wallet_clock.now(), self.recovery) {
@@ -50,10 +50,10 @@ impl Checkout {
         };
         let payees = self.payees();
         let Some(judged) = verify_offline_for_replay(&payment, &payees, self.recovery) else {
-            return Err(told(refusal));
+            return Err(to_reason(refusal));
         };
         let Some(authorization) = self.joinable(judged).await else {
-            return Err(told(refusal));
+            return Err(to_reason(refusal));
         };
         if self.pending_payment(&authorization).await.is_some() {
             return Ok(PresentedPayment::x402(authorization, None));
@@ -66,7 +66,7 @@ impl Checkout {
                     ..known
                 })
             }
-            _ => Err(told(refusal)),
+            _ => Err(to_reason(refusal)),
         }
     }
 
@@ -77,8 +77,8 @@ impl Checkout {
         call: &PaidCall<'_>,
         terms: &[Terms],
     ) -> Result<PresentedPayment, PaymentRejected> {
-        let told = |rejection| PaymentRejected::Challenge(ChallengeReason::mpp(rejection));
-        let credential = mpp::credential::decode(credential).map_err(told)?;
+        let to_reason = |rejection| PaymentRejected::Challenge(ChallengeReason::mpp(rejection));
+        let credential = mpp::credential::decode(credential).map_err(to_reason)?;
         let request = request_fingerprint(call.route, &call.purchase);
         let bound = BoundRequest {
             route: call.route,
@@ -100,14 +100,14 @@ impl Checkout {
             Err(rejection) => rejection,
         };
         let Some(judged) = mpp::verify_offline_for_replay(credential, &self.base, self.recovery) else {
-            return Err(told(rejection));
+            return Err(to_reason(rejection));
         };
         let (OfflineVerification::Proven(answered) | OfflineVerification::Unproven(answered, _)) = judged.clone();
         match self.joinable(judged.map(|answered| answered.authorization)).await {
             Some(authorization) if self.pending_payment(&authorization).await.is_some() => {
                 Ok(PresentedPayment::mpp(answered))
             }
-            _ => Err(told(rejection)),
+            _ => Err(to_reason(rejection)),
         }
     }
 
@@ -127,7 +127,7 @@ impl Checkout {
                 };
                 (*known, asked(joins).await)
             }
-            told => (request.authorization, told),
+            result => (request.authorization, result),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `purser admin`: what an operator does, over the API at the operator's own address.
+//! `purser admin`: operator commands, over the API at the operator address.
 
 mod approvals;
 mod card_withdrawals;
@@ -40,22 +40,22 @@ use crate::config::Config;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The operator's address. Default: where the service of the data directory listened last, else operator.listen
+    /// Operator address. Default: where the service of the data directory listened last, else operator.listen
     #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
     pub url: Option<String>,
-    /// A file with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
+    /// File with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
     #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub token_file: Option<PathBuf>,
-    /// Settings of the service
+    /// Config file of the service
     #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub config: Option<PathBuf>,
-    /// The service's data directory
+    /// Data directory of the service
     #[arg(long, value_name = "DIR", global = true, help_heading = COMMON)]
     pub data: Option<PathBuf>,
-    /// Which servers it trusts
+    /// Certificates to trust
     #[command(flatten, next_help_heading = COMMON)]
     pub tls: TlsArgs,
-    /// What to do
+    /// The operator command
     #[command(subcommand)]
     pub act: AdminCommand,
 }
@@ -68,20 +68,20 @@ Examples:
   purser admin untracked-transfers attribute 0x8d4d… --withdrawal wd_… --evidence 'Its recipient has it'
   purser admin approvals approve apr_… --amount 40";
 
-/// The heading of the options that every command of the operator has.
+/// Help heading of the options that all operator commands share.
 const COMMON: &str = "Options of every command";
 
-/// What an operator does.
+/// Commands for operators.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum AdminCommand {
     /// Search by wallet, user_id, any id, last four card digits or Request-Id; exits 1 if nothing matches
     Customers {
-        /// What they quote
+        /// Text that the customer quotes
         query: String,
-        /// With four digits or a user_id: `next_after` of the call before
+        /// For four digits or a user_id: `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
-        /// How many of each kind are shown, the newest first: 1 to 100. `not_shown` says how many more there are
+        /// Results per kind, newest first (1 to 100); `not_shown` is the number of further results
         #[arg(long, value_name = "N", default_value_t = 5)]
         limit: u8,
     },
@@ -91,24 +91,24 @@ pub enum AdminCommand {
     Openapi,
     /// Control the sandbox
     Sandbox {
-        /// The service itself. Default: where the service of the data directory listened last, else server.listen
+        /// Address of the service. Default: where the service of the data directory listened last, else server.listen
         #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
         service: Option<String>,
-        /// What is to happen
+        /// The sandbox command
         #[command(subcommand)]
         act: SandboxCommand,
     },
     /// Freeze an account: block purchases and reads
     Freeze {
-        /// The exact address
+        /// Exact wallet address
         wallet: String,
-        /// What its holder is told
+        /// Message for the account owner
         #[arg(long)]
         message: String,
     },
     /// Unfreeze an account
     Unfreeze {
-        /// The exact address
+        /// Exact wallet address
         wallet: String,
     },
     /// International card orders: list, claim, release, fulfil, reject
@@ -122,7 +122,7 @@ pub enum AdminCommand {
     Webhooks(WebhookCommand),
     /// List dead-lettered jobs and payments with an unknown outcome
     DeadLetters {
-        /// Only this job
+        /// Show only this job
         job_id: Option<String>,
     },
     /// Dead-lettered jobs: retry, resolve, credit, keep
@@ -134,55 +134,55 @@ pub enum AdminCommand {
     /// Refunds: list, show, request, approve, reject
     #[command(subcommand)]
     Refunds(RefundCommand),
-    /// Acts that give money above an operator's limit: another operator approves or rejects them
+    /// Approvals of credits above an operator's limit: list, approve, reject
     #[command(subcommand)]
     Approvals(ApprovalCommand),
-    /// Lines of products: what is sold now
+    /// Product lines: list, close, open
     #[command(subcommand)]
     Lines(ProductLineCommand),
-    /// The chains, where they have replaced what was final
+    /// Chain replacements after finality: accept
     #[command(subcommand)]
     Chains(ChainCommand),
     /// List discrepancies, oldest first
     Reconciliation {
-        /// `next_after` of the page before
+        /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
-        /// Have the service compare now, and print the number of that comparison
+        /// Run a reconciliation now and print its number
         #[arg(long, conflicts_with = "after")]
         now: bool,
     },
     /// List system events, oldest first
     Events {
-        /// `next_after` of the page before
+        /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
     },
     /// List returns after the return window, oldest first
     LateReturns {
-        /// `next_after` of the page before
+        /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
     },
     /// Outgoing transfers that are missing from the ledger after a restore
     #[command(subcommand)]
     UntrackedTransfers(UntrackedTransferCommand),
-    /// After a restore without the log of revocations: say what of before it is good
+    /// Confirm access from before a restore that lacks the revocation log
     #[command(group = clap::ArgGroup::new("good").required(true))]
     Confirm {
-        /// This API key
+        /// API key to confirm
         #[arg(long, value_name = "ID", group = "good")]
         api_key: Option<String>,
-        /// The operator's token of this name
+        /// Name of the operator token to confirm
         #[arg(long, value_name = "NAME", group = "good")]
         token: Option<String>,
-        /// Every session, API key and operator's token: nothing was revoked since the backup
+        /// Confirm all sessions, API keys and operator tokens: nothing was revoked since the backup
         #[arg(long, group = "good")]
         everything: bool,
     },
     /// Print the audit log, oldest first
     Audit {
-        /// `next_after` of the page before
+        /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
     },
@@ -194,7 +194,7 @@ pub enum AdminCommand {
 /// Runs `purser admin`.
 ///
 /// # Errors
-/// When the service refuses or cannot be reached.
+/// When the service returns an error or cannot be reached.
 pub async fn run(args: Args) -> Result<(), CliError> {
     if let AdminCommand::Tokens(TokenCommand::Generate { name, role }) = &args.act {
         return tokens::generate_token(name, role);
@@ -202,47 +202,47 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     if let AdminCommand::Sandbox { service, act } = &args.act {
         return describe_error(&sandbox::run(&args.settings()?, &args.tls, service.as_deref(), act).await?);
     }
-    let desk = AdminClient::of(&args)?;
+    let admin = AdminClient::of(&args)?;
     let answer = match args.act {
         AdminCommand::Customers {
             query: quoted,
             after,
             limit,
-        } => desk.search_customers(&quoted, after.as_deref(), limit).await?,
-        AdminCommand::System => desk.get("/admin/system").await?,
-        AdminCommand::Openapi | AdminCommand::Sandbox { .. } => desk.get("/admin/openapi.json").await?, // The sandbox is answered above.
+        } => admin.search_customers(&quoted, after.as_deref(), limit).await?,
+        AdminCommand::System => admin.get("/admin/system").await?,
+        AdminCommand::Openapi | AdminCommand::Sandbox { .. } => admin.get("/admin/openapi.json").await?, // The sandbox is answered above.
         AdminCommand::Freeze { wallet, message } => {
             let body = json!({"wallet": wallet, "message": message});
-            desk.post("/admin/freeze", body).await?
+            admin.post("/admin/freeze", body).await?
         }
-        AdminCommand::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
-        AdminCommand::IntlOrders(act) => intl_orders::run(&desk, act).await?,
-        AdminCommand::CardWithdrawals(act) => card_withdrawals::run(&desk, act).await?,
-        AdminCommand::Webhooks(act) => webhooks::run(&desk, act).await?,
-        AdminCommand::DeadLetters { job_id } => jobs::list(&desk, job_id).await?,
-        AdminCommand::Jobs(act) => jobs::run(&desk, act).await?,
-        AdminCommand::Incoming(act) => incoming::run(&desk, act).await?,
-        AdminCommand::Refunds(act) => refunds::run(&desk, act).await?,
-        AdminCommand::Approvals(act) => approvals::run(&desk, act).await?,
-        AdminCommand::Lines(act) => lines::run(&desk, act).await?,
-        AdminCommand::Chains(act) => chains::run(&desk, act).await?,
-        AdminCommand::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
-        AdminCommand::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
-        AdminCommand::Events { after } => desk.page("/admin/events", after).await?,
-        AdminCommand::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
-        AdminCommand::UntrackedTransfers(act) => untracked_transfers::run(&desk, act).await?,
+        AdminCommand::Unfreeze { wallet } => admin.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
+        AdminCommand::IntlOrders(act) => intl_orders::run(&admin, act).await?,
+        AdminCommand::CardWithdrawals(act) => card_withdrawals::run(&admin, act).await?,
+        AdminCommand::Webhooks(act) => webhooks::run(&admin, act).await?,
+        AdminCommand::DeadLetters { job_id } => jobs::list(&admin, job_id).await?,
+        AdminCommand::Jobs(act) => jobs::run(&admin, act).await?,
+        AdminCommand::Incoming(act) => incoming::run(&admin, act).await?,
+        AdminCommand::Refunds(act) => refunds::run(&admin, act).await?,
+        AdminCommand::Approvals(act) => approvals::run(&admin, act).await?,
+        AdminCommand::Lines(act) => lines::run(&admin, act).await?,
+        AdminCommand::Chains(act) => chains::run(&admin, act).await?,
+        AdminCommand::Reconciliation { now: true, .. } => admin.post("/admin/reconciliation/run", json!({})).await?,
+        AdminCommand::Reconciliation { after, .. } => admin.page("/admin/reconciliation", after).await?,
+        AdminCommand::Events { after } => admin.page("/admin/events", after).await?,
+        AdminCommand::LateReturns { after } => admin.page("/admin/late-returns", after).await?,
+        AdminCommand::UntrackedTransfers(act) => untracked_transfers::run(&admin, act).await?,
         AdminCommand::Confirm {
             api_key,
             token,
             everything,
         } => {
             let body = json!({"api_key_id": api_key, "token": token, "everything": everything});
-            desk.post("/admin/suspended/confirm", body).await?
+            admin.post("/admin/suspended/confirm", body).await?
         }
-        AdminCommand::Audit { after } => desk.page("/admin/audit", after).await?,
-        AdminCommand::Tokens(act) => tokens::run(&desk, act).await?,
+        AdminCommand::Audit { after } => admin.page("/admin/audit", after).await?,
+        AdminCommand::Tokens(act) => tokens::run(&admin, act).await?,
     };
-    desk.check(&answer)
+    admin.check(&answer)
 }
 
 fn describe_error(answer: &HttpResponse) -> Result<(), CliError> {

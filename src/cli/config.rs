@@ -1,4 +1,4 @@
-//! `purser config`: settings, without a service.
+//! `purser config`: checks settings without a service.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::service::chains;
 use crate::system::SystemEntropy;
 use crate::vault::Vault;
 
-/// Look at settings without starting anything
+/// Check settings without starting the service
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// What to do
+    /// The config command
     #[command(subcommand)]
     pub act: ConfigCommand,
 }
 
-/// What is done with settings.
+/// Commands for settings.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum ConfigCommand {
-    /// Load the settings as `purser serve` would, read the chains' keys, and list all that is missing or wrong, a line each, with its name; exit
-    /// status 2 if anything is
+    /// Load the settings as `purser serve` would, read the chains' keys, and list every missing or invalid setting by
+    /// name, one per line; exits 2 if there is any
     Check(serve::Args),
 }
 
-/// The key files that the settings name are there and can be read.
+/// Checks that the key files of the settings exist and can be read.
 fn key_files(config: &Config) -> Result<(), CliError> {
     let wrong = |key: &str, why: &dyn std::fmt::Display| CliError::Usage(format!("`{key}`: {why}"));
     let identity = &config.identity;
@@ -43,7 +43,7 @@ fn key_files(config: &Config) -> Result<(), CliError> {
 /// Runs the command.
 ///
 /// # Errors
-/// [`CliError::Usage`] with everything that is wrong.
+/// [`CliError::Usage`] with all problems.
 pub fn run(args: &Args) -> Result<(), CliError> {
     let ConfigCommand::Check(sources) = &args.act;
     let config = sources.settings()?;

@@ -1,4 +1,4 @@
-//! One server, over HTTP, or HTTPS where its address says so.
+//! HTTP client for one server, with TLS for https URLs.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -12,18 +12,18 @@ use zeroize::Zeroizing;
 use super::{CliError, TlsArgs};
 use crate::service::DataDir;
 
-/// No answer of the service comes near it.
+/// Far above the size of any response of the service.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Settling can take half a minute; the server then answers 202.
+/// Settlement can take half a minute; after that the server answers 202.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// An HTTP client that follows no redirect: a signed payment goes where it was meant to go.
+/// An HTTP client that follows no redirects: a signed payment is sent only to the server it is for.
 pub(super) struct HttpClient {
     client: Client,
 }
 
-/// An answer, read whole.
+/// A complete response.
 #[derive(Debug)]
 pub(super) struct HttpResponse {
     pub(super) status: u16,
@@ -46,7 +46,7 @@ impl HttpResponse {
         Duration::from_secs(seconds.unwrap_or(2u64).clamp(1, 60))
     }
 
-    /// The refusal, in the server's words.
+    /// The server's error.
     pub(super) fn to_error(&self) -> CliError {
         let text = |field: &str| self.body.get(field).and_then(Value::as_str);
         let reason = text("errorReason").or_else(|| text("code")).unwrap_or("no code");
@@ -57,7 +57,7 @@ impl HttpResponse {
         let hint = text("x_service_guidance")
             .or_else(|| text("hint"))
             .map(|hint| format!(" ({hint})"));
-        // What the operator wants said to the owner of a frozen account.
+        // The operator's message for the owner of a frozen account.
         let frozen = text("frozen_message").map(|message| format!(" \"{message}\""));
         let what = format!(
             "{reason}: {message}{}{}",
@@ -71,7 +71,7 @@ impl HttpResponse {
     }
 }
 
-/// What an upgrade was refused with.
+/// The response that rejected a WebSocket upgrade.
 impl From<http::Response<Option<Vec<u8>>>> for HttpResponse {
     fn from(response: http::Response<Option<Vec<u8>>>) -> Self {
         let (parts, body) = response.into_parts();
@@ -84,7 +84,7 @@ impl From<http::Response<Option<Vec<u8>>>> for HttpResponse {
 }
 
 impl HttpClient {
-    /// For servers like this one: TLS is made ready where it is spoken.
+    /// Client for this server. TLS is set up only for https URLs.
     pub(super) fn new(tls: &TlsArgs, server: &Url) -> Result<Self, CliError> {
         let client = client(tls, server)?
             .timeout(TIMEOUT)
@@ -102,7 +102,7 @@ impl HttpClient {
         self.send(Method::POST, url, &[], Some(body)).await
     }
 
-    /// With a token; what is asked for changes something.
+    /// A POST with a token.
     pub(super) async fn post_as(&self, token: &str, url: &Url, body: &Value) -> Result<HttpResponse, CliError> {
         let bearer = Zeroizing::new(format!("Bearer {token}"));
         self.send(Method::POST, url, &[("authorization", &bearer)], Some(body))
@@ -116,7 +116,7 @@ impl HttpClient {
         headers: &[(&'static str, &str)],
         body: Option<&Value>,
     ) -> Result<HttpResponse, CliError> {
-        // Without path and query, which could hold what is nobody's business.
+        // Without path and query, which may contain private data.
         let failed = |error: reqwest::Error| {
             let what = match error.is_connect() {
                 true => "cannot be reached; is the service running?",
@@ -146,7 +146,7 @@ impl HttpClient {
     }
 }
 
-/// What a client for this address is built from.
+/// Builder of a client for this address.
 pub(super) fn client(tls: &TlsArgs, server: &Url) -> Result<ClientBuilder, CliError> {
     let client = crate::outbound::client();
     match is_tls(server) {
@@ -155,12 +155,12 @@ pub(super) fn client(tls: &TlsArgs, server: &Url) -> Result<ClientBuilder, CliEr
     }
 }
 
-/// Whether TLS is spoken with it.
+/// Whether the URL uses TLS.
 pub(super) fn is_tls(url: &Url) -> bool {
     matches!(url.scheme(), "https" | "wss")
 }
 
-/// An error with its causes, which reqwest keeps to itself.
+/// An error with its causes, which reqwest's `Display` omits.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -171,7 +171,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Reads an address of a server.
+/// Parses the address of a server.
 pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
     let url = Url::parse(text)
         .map_err(|error| CliError::Usage(format!("{text} is not a URL, such as http://127.0.0.1:8402: {error}")))?;
@@ -183,7 +183,7 @@ pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
     }
 }
 
-/// As this machine reaches it: the unspecified address is the loopback one.
+/// Address as reached from this machine: the unspecified address becomes the loopback address.
 pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
     match (listen.ip().is_unspecified(), listen.is_ipv4()) {
         (true, true) => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -193,16 +193,16 @@ pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
     listen
 }
 
-/// Where a client finds its server when it is given no address.
+/// How a client finds its server without a URL.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ServerArgs {
-    /// Data directory of the service to use when no address is given
+    /// Data directory of the service to use without a URL
     #[arg(long, value_name = "DIR", env = "PURSER_DATA_DIR", default_value = "data")]
     pub data: PathBuf,
 }
 
 impl ServerArgs {
-    /// The address that was given, else where the service of the data directory listened last, else the default one.
+    /// The given URL, else the address where the service of the data directory listened last, else the default.
     pub(super) fn server(&self, given: Option<&str>) -> Result<Url, CliError> {
         let listened = || DataDir::at(&self.data).server_address();
         match given {
@@ -222,7 +222,7 @@ pub(super) fn authority(url: &Url) -> String {
         .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// An address of the same server.
+/// A URL on the same server.
 pub(super) fn at(url: &Url, path_and_query: &str) -> Result<Url, CliError> {
     let joined = url
         .join(path_and_query)
@@ -240,7 +240,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: whoever meets nobody is told at which address, without path and query, and what to look at.
+    // Checks: a connection error names the address without path and query, and suggests what to check.
     #[tokio::test]
     async fn a_server_that_is_not_there_is_named() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

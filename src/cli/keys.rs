@@ -1,4 +1,4 @@
-//! `purser keys`: makes the keys that `mode = "production"` needs, and shows their addresses.
+//! `purser keys`: creates the keys for `mode = "production"` and prints their addresses.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use crate::settlement::settings::parse_evm_key;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::Vault;
 
-/// Make the keys that production needs
+/// Create the keys that production needs
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// What to do
+    /// The keys command
     #[command(subcommand)]
     pub act: KeysCommand,
 }
 
-/// What is done with keys.
+/// Commands for keys.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum KeysCommand {
-    /// Make a treasury key and a key that pays fees for each chain, the keys of tokens and of the vault, and an administrator's
-    /// token, each in a file of mode 0600; a file that is there is kept. Prints addresses, and settings that name the files
+    /// Create a treasury key and a fee-paying key for each chain, the token and vault keys, and an administrator token,
+    /// each in a file of mode 0600; existing files are kept. Print the addresses and the settings that name the files
     Create(CreateArgs),
 }
 
-/// Of `purser keys create`.
+/// Arguments of `purser keys create`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CreateArgs {
-    /// Directory of the files; made if there is none
+    /// Directory of the files; created if missing
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -47,7 +47,8 @@ pub struct CreateArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// [`CliError::Io`] when a file cannot be made or read, [`CliError::Usage`] for a file that is there and is not such a key.
+/// [`CliError::Io`] when a file cannot be created or read, [`CliError::Usage`] for an existing file that is not such a
+/// key.
 pub fn run(args: &Args) -> Result<(), CliError> {
     let KeysCommand::Create(args) = &args.act;
     let keys = ProductionKeys::create(&args.directory, &SystemEntropy)?;
@@ -57,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     keys.settings().lines().try_for_each(terminal::result)
 }
 
-/// The files, and the addresses of those that have one.
+/// The files, with the addresses of keys that have one.
 struct ProductionKeys {
     directory: PathBuf,
     base: [Wallet; 2],
@@ -69,7 +70,7 @@ struct ProductionKeys {
 const IDENTITY: &str = "identity.keys";
 const VAULT: &str = "vault.keys";
 const OPERATOR: &str = "operator.token";
-/// The treasury's key, and the one that pays fees.
+/// The treasury key and the gas key.
 const BASE: [&str; 2] = ["base-treasury.key", "base-gas.key"];
 const SOLANA: [&str; 2] = ["solana-treasury.json", "solana-fee-payer.json"];
 
@@ -174,7 +175,7 @@ fn random(entropy: &dyn Entropy) -> Zeroizing<[u8; 32]> {
     seed
 }
 
-/// Hexadecimal. A random number that is no key of secp256k1 (one in 2^128) is found when it is read back.
+/// Hexadecimal. A random number that is no valid secp256k1 key (one in 2^128) is rejected when it is read back.
 fn evm_text(entropy: &dyn Entropy) -> Zeroizing<String> {
     Zeroizing::new(hex::encode(random(entropy).as_slice()))
 }
@@ -197,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    // Aim: production starts with what is printed; a second call changes no key.
+    // Checks: production starts with the printed settings; a second call changes no key.
     #[test]
     fn keys_are_made_once_and_named_by_settings() {
         let folder = tempfile::tempdir().unwrap();
@@ -220,7 +221,7 @@ mod tests {
         );
         assert_ne!(first.base[0], first.base[1]);
         assert_ne!(first.solana[0], first.solana[1]);
-        // A file that is something else is not replaced.
+        // An existing file with other content is not replaced.
         std::fs::write(directory.join(BASE[1]), "not a key").unwrap();
         assert!(ProductionKeys::create(&directory, &SystemEntropy).is_err());
         assert_eq!(std::fs::read_to_string(directory.join(BASE[1])).unwrap(), "not a key");

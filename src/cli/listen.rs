@@ -1,4 +1,4 @@
-//! `purser listen`: tails the account's events, and goes on where it stopped when the connection is lost.
+//! `purser listen`: prints the account's events and resumes after a lost connection.
 
 mod forward;
 
@@ -27,30 +27,30 @@ use crate::wallet::TestWallet;
 /// Print the account's events as they happen
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
     pub url: Option<String>,
-    /// Which server, without a URL
+    /// Service to use without a URL
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Begin after this event. Default: with the next one
+    /// Start after this event. Default: with the next one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
-    /// Only these types, separated by commas, for example card.ready,payout.*
+    /// Only these event types, separated by commas, for example card.ready,payout.*
     #[arg(long, value_delimiter = ',')]
     pub types: Vec<String>,
-    /// Whose events: the wallet's account on this network
+    /// Network of the wallet's account
     #[arg(long, value_enum, default_value = "base")]
     pub network: NetworkArg,
-    /// Whose events: this wallet's
+    /// Wallet to sign in with
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Which servers it trusts
+    /// Certificates to trust
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Post each event to this URL as well, signed as webhooks are
+    /// Also post each event to this URL, signed like a webhook
     #[arg(long, value_name = "URL")]
     pub forward_to: Option<String>,
-    /// What signs them: whsec_ and base64 of 32 bytes. Default: a new one, which is printed
+    /// Secret for the signatures: whsec_ and base64 of 32 bytes. Default: a new one, which is printed
     #[arg(long, value_name = "SECRET", env = "PURSER_WEBHOOK_SECRET", hide_env_values = true)]
     pub secret: Option<String>,
     /// Print each event as one line of JSON
@@ -58,16 +58,16 @@ pub struct Args {
     pub json: bool,
 }
 
-/// The token has expired.
+/// Close code: the token has expired.
 const CLOSE_EXPIRED: u16 = 4001;
-/// The account is frozen.
+/// Close code: the account is frozen.
 const CLOSE_FROZEN: u16 = 4003;
-/// Events after our place are no longer kept.
+/// Close code: the events after our cursor are no longer stored.
 const CLOSE_CURSOR_EXPIRED: u16 = 4010;
-/// We read too slowly.
+/// Close code: we read too slowly.
 const CLOSE_SLOW: u16 = 4008;
 
-/// The server pings; a connection that is silent for longer is dead.
+/// The server sends pings; a connection that is silent for longer is lost.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
@@ -75,32 +75,32 @@ const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Why a connection ended.
 #[derive(Debug, PartialEq, Eq)]
 enum ConnectionEnd {
-    /// The token was not taken.
+    /// The token was rejected.
     Unauthorized,
-    /// The token was good and has ended.
+    /// The token was valid and has expired.
     Expired,
-    /// Connect again at once: we were too slow, or it worked for a while.
+    /// Reconnect at once: we were too slow, or the connection worked for a while.
     Reconnect(String),
-    /// Could not connect, or was told off at once.
+    /// The connection failed, or was closed at once.
     Failed(String),
 }
 
-/// Where the stream is.
+/// Position in the stream.
 struct StreamCursor {
     after: Option<u64>,
     types: Vec<String>,
     as_json: bool,
-    /// Whether the last message was an event that was not seen before.
+    /// Whether the last message was a new event.
     is_new: bool,
 }
 
 /// Runs until interrupted.
 ///
 /// # Errors
-/// [`CliError`] when signing in fails or the server refuses the token twice in a row. A lost connection is no error.
+/// [`CliError`] when the sign-in fails or the server rejects the token twice in a row. A lost connection is no error.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let mut server = args.server.server(args.url.as_deref())?;
-    // Signing in goes over HTTP, whichever way the address was given. All are special schemes, so this cannot fail.
+    // The sign-in uses HTTP, whatever scheme the address has. All are special schemes, so this cannot fail.
     let scheme = if is_tls(&server) { "https" } else { "http" };
     let _ = server.set_scheme(scheme);
     let path = args.file.path()?;
@@ -123,7 +123,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
 }
 
-/// Connects again and again, with growing pauses while it does not work.
+/// Reconnects until interrupted, with growing pauses after failures.
 async fn follow(
     server: &Url,
     tls: &TlsArgs,
@@ -141,7 +141,7 @@ async fn follow(
     loop {
         let token = match session.id_token(&remote, server).await {
             Ok(token) => token,
-            // An account that is frozen is thawed one day, and whoever follows it wants to hear of that.
+            // A frozen account may be unfrozen later, and the client should receive the events from then on.
             Err(error) if error.is_transient() || error.is_frozen() => {
                 pause = backoff(pause, &error.to_string()).await;
                 continue;
@@ -173,14 +173,14 @@ async fn follow(
     }
 }
 
-/// Says why, waits, and gives the next pause.
+/// Prints the reason, waits, and returns the next pause.
 async fn backoff(pause: Duration, why: &str) -> Duration {
     terminal::progress(&format!("{why}; reconnecting in {} s", pause.as_secs()));
     tokio::time::sleep(pause).await;
     (pause * 2).min(MAX_BACKOFF)
 }
 
-/// The upgrade, with the token in its header: what is refused is refused in words of HTTP.
+/// The upgrade request, with the token in its header: a rejection is then an HTTP response.
 fn stream_request(address: &Url, token: &str) -> Result<Request, CliError> {
     let no_request = |error: Error| CliError::Connection(format!("no request: {error}"));
     let mut request = address.as_str().into_client_request().map_err(no_request)?;
@@ -191,7 +191,7 @@ fn stream_request(address: &Url, token: &str) -> Result<Request, CliError> {
     Ok(request)
 }
 
-/// One connection: subscribe, print until it ends.
+/// One connection: subscribes and prints until it ends.
 async fn connect(
     (server, connector): (&Url, &Connector),
     token: &str,
@@ -249,7 +249,8 @@ async fn connect(
                 return Ok(match code {
                     CLOSE_EXPIRED if worked => ConnectionEnd::Expired,
                     CLOSE_EXPIRED => ConnectionEnd::Unauthorized,
-                    // The token stays good: the next try is refused with the operator's words, until the account is thawed.
+                    // The token stays valid. The next attempt gets the operator's message until the account is
+                    // unfrozen.
                     CLOSE_FROZEN => ConnectionEnd::Failed("the account is frozen".to_owned()),
                     CLOSE_CURSOR_EXPIRED => cursor.skip(&why),
                     CLOSE_SLOW => ConnectionEnd::Reconnect("too slow for the stream".to_owned()),
@@ -275,7 +276,7 @@ impl StreamCursor {
         message
     }
 
-    /// Goes on with the oldest event that is kept: the ones in between are lost, and asking for them again is in vain.
+    /// Continues with the oldest stored event. The events before it are lost, and requesting them again would fail.
     fn skip(&mut self, reason: &str) -> ConnectionEnd {
         let oldest = serde_json::from_str::<Value>(reason)
             .ok()
@@ -289,7 +290,7 @@ impl StreamCursor {
         }
     }
 
-    /// Prints an event once and moves on. Kinds of messages we do not know are passed over.
+    /// Prints an event once and advances the cursor. Unknown kinds of messages are ignored.
     fn handle_message(&mut self, text: &str) -> Result<Option<ConnectionEnd>, CliError> {
         let Ok(mut message) = serde_json::from_str::<Value>(text) else {
             return Ok(Some(ConnectionEnd::Failed(
@@ -309,12 +310,12 @@ impl StreamCursor {
                 self.is_new = true;
                 Ok(None)
             }
-            // Up to there nothing is missing: the place to resume, even if nothing has happened or passed the filter.
+            // Everything up to this position was received. Resume here, even without an event that passed the filter.
             Some("ping") => {
                 self.after = self.after.max(message["cursor"].as_u64());
                 Ok(None)
             }
-            // To ask again for the same would be in vain.
+            // The same request would fail again.
             Some("error") => {
                 let text = |field: &str| message[field].as_str().unwrap_or_default();
                 Err(CliError::Usage(format!(

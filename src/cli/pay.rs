@@ -1,7 +1,7 @@
-//! `purser pay URL`: buys something, from the challenge to the product.
+//! `purser pay URL`: a purchase, from the challenge to the product.
 //!
-//! One signed payment a call. Whatever happens after it was sent (a lost answer, 202, 503), the same payment is sent
-//! again, which never buys twice; a second one is never signed.
+//! Each call signs one payment. Whatever happens after it was sent (a lost response, 202, 503), the same payment is
+//! sent again, which never buys twice. A second payment is never signed.
 
 mod outcome;
 mod output;
@@ -28,21 +28,21 @@ use crate::wallet::payment::SigningContext;
 /// Pay for a route with the test wallet
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// What to buy, for example http://127.0.0.1:8402/get-card?amount=5
+    /// URL to pay for, for example http://127.0.0.1:8402/get-card?amount=5
     pub url: String,
-    /// Pay on this network only. Default: the first that the server offers
+    /// Pay only on this network. Default: the first that the server offers
     #[arg(long, value_enum)]
     pub network: Option<NetworkArg>,
-    /// Pay by the Machine Payments Protocol (on Base) instead of x402
+    /// Pay with the Machine Payments Protocol (on Base) instead of x402
     #[arg(long)]
     pub mpp: bool,
     /// x402 payment identifier: makes the purchase idempotent for 24 hours
     #[arg(long, conflicts_with = "mpp", value_name = "NAME", allow_hyphen_values = true)]
     pub payment_identifier: Option<String>,
-    /// Which wallet pays
+    /// Wallet that pays
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Which servers it trusts
+    /// Certificates to trust
     #[command(flatten)]
     pub tls: TlsArgs,
     /// Maximum amount to sign for
@@ -59,19 +59,19 @@ pub struct Args {
     pub show_details: bool,
 }
 
-/// How often the same payment is sent again while its outcome is open.
+/// Maximum number of sends of the same payment while its outcome is unknown.
 const MAX_SENDS: u32 = 10;
 
-/// How long `--wait` waits for a card.
+/// Timeout of `--wait`.
 const CARD_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Between two looks at a card; the contract asks for 2 to 3 seconds.
+/// Interval between queries of a card; the contract requires 2 to 3 seconds.
 const CARD_POLL: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 ///
 /// # Errors
-/// See [`CliError`]; after [`CliError::OutcomeUnknown`] the money may have moved, after [`CliError::NotDelivered`] and
+/// See [`CliError`]. After [`CliError::OutcomeUnknown`] the money may have moved; after [`CliError::NotDelivered`] and
 /// [`CliError::NotObserved`] it has.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
@@ -98,7 +98,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     } else {
         terminal::progress("no tokens came with this answer; `purser token` signs the wallet in");
     }
-    // They are as good as a password, and output ends up in scrollback and logs.
+    // The tokens are as powerful as a password, and output ends up in scrollback and logs.
     if let Some(body) = body.as_object_mut() {
         body.remove("auth");
     }
@@ -107,7 +107,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         match wait_for_card(&remote, &url, &session, &body, args.show_details).await {
             Ok(Some(card)) => current_status(&mut body, masked(card, args.show_details)),
             Ok(None) => {}
-            // The purchase stands; its result is printed whatever became of the waiting.
+            // The purchase is complete; its result is printed whatever the result of the wait.
             Err(error) => waited = Err(CliError::NotObserved(error.to_string())),
         }
     }
@@ -122,7 +122,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
 }
 
-/// What cannot be had is said before a wallet is made or a server asked.
+/// Reports impossible options before a wallet is created or a server is called.
 fn check_options(args: &Args) -> Result<(), CliError> {
     if let Some(id) = args.payment_identifier.as_deref().filter(|id| !is_identifier(id)) {
         return Err(CliError::Usage(format!(
@@ -144,7 +144,7 @@ struct SignedHeader {
     network: Network,
 }
 
-/// Chooses the offer, checks its price, signs.
+/// Chooses the offer, checks its price and signs.
 fn sign(challenge: &HttpResponse, args: &Args, wallet: &TestWallet, max: Usdc) -> Result<SignedHeader, CliError> {
     let check = |price: Usdc, network: Network| {
         if price > max {
@@ -190,13 +190,14 @@ fn sign(challenge: &HttpResponse, args: &Args, wallet: &TestWallet, max: Usdc) -
     })
 }
 
-/// The server's word that it has not sent a payment: nothing was charged, and the same payment can be presented again.
+/// Error code for a payment that the server has not sent: nothing was charged, and the same payment can be presented
+/// again.
 const UNSENT: &str = "settlement_unavailable";
 
 /// Sends the payment until its outcome is known.
 async fn settle(remote: &HttpClient, url: &Url, payment: &SignedHeader) -> Result<Value, CliError> {
     let mut open = String::new();
-    // Whether every answer so far said that nothing was charged.
+    // Whether every response so far reported that nothing was charged.
     let mut unsent = true;
     for attempt in 0..MAX_SENDS {
         let pause = match remote.get(url, &[(payment.name, &payment.value)]).await {
@@ -217,7 +218,8 @@ async fn settle(remote: &HttpClient, url: &Url, payment: &SignedHeader) -> Resul
                 unsent &= answer.status == 429 || answer.body["code"] == UNSENT;
                 answer.retry_after()
             }
-            // A refusal of the repeat says nothing of the first one, unless it says that nothing was charged.
+            // An error for the repeated payment reveals nothing about the first one, unless it reports that nothing was
+            // charged.
             Ok(answer) if !open.is_empty() && answer.body["success"] != json!(false) => {
                 return Err(CliError::OutcomeUnknown(format!("{open}; then {}", answer.to_error())));
             }
@@ -244,8 +246,8 @@ async fn settle(remote: &HttpClient, url: &Url, payment: &SignedHeader) -> Resul
     })
 }
 
-/// Follows `status_url` until the payment's state is final, or the server has let go of it unsent: then it gives true. What it bought
-/// is asked for by the payment itself.
+/// Polls `status_url` until the payment's status is final. Returns true if the server has released the payment unsent.
+/// The product is then requested with the payment itself.
 async fn wait_for_settlement(remote: &HttpClient, url: &Url, pending: &HttpResponse) -> Result<bool, CliError> {
     let mut pause = pending.retry_after();
     let Some(status_url) = pending.body.get("status_url").and_then(Value::as_str) else {
@@ -271,7 +273,8 @@ async fn wait_for_settlement(remote: &HttpClient, url: &Url, pending: &HttpRespo
     )))
 }
 
-/// Polls the card that was just bought, if one was, until it is in its last state. A server that is away for a while is waited for.
+/// Polls the card of the purchase, if there is one, until its status is final. Tolerates a server that is down for a
+/// while.
 async fn wait_for_card(
     remote: &HttpClient,
     url: &Url,
@@ -285,7 +288,7 @@ async fn wait_for_card(
     let mut card_url = at(url, "/get-card-data")?;
     card_url.query_pairs_mut().append_pair("card_id", card_id);
     if !details {
-        // The owner is told of every look at a number; nobody looks at this one.
+        // The owner is notified of each view of a card number, so the query must not return the number.
         card_url.query_pairs_mut().append_pair("details", "false");
     }
     terminal::progress(&format!("waiting for {card_id}"));

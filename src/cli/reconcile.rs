@@ -1,5 +1,5 @@
-//! `purser reconcile`: one walk through the books and everybody's lists. Beside a running service, a walk of that service, which
-//! begins after the command. Without one, the command walks itself and writes nothing.
+//! `purser reconcile`: one reconciliation run. Beside a running service the service performs the run, which starts
+//! after the command. Without one, the command performs it and writes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,31 +14,31 @@ use super::store_commands::{self, failed, open_or_connect};
 use super::{CliError, TokenArgs, serve, terminal};
 use crate::service::dependencies;
 
-/// A list that cannot be read, of a chain that was just opened say, is read again this number of times, with this pause.
+/// Attempts to read a list that fails, for example of a chain that was just opened, and the pause between them.
 const ATTEMPTS: u32 = 10;
 const RETRY: Duration = Duration::from_secs(3);
 
 /// Run one reconciliation against chains and providers; exits 1 if there are discrepancies
 ///
-/// A running service compares when this command asks, and the command waits for it. Exit status 1 also if a list could not be read or
-/// the service has not finished in time: then nothing is proved.
+/// A running service performs the run, and the command waits for it. Also exits 1 if a list could not be read or the
+/// service did not finish in time: then nothing is proven.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReconcileArgs {
-    /// Where the data is
+    /// Location of the data
     #[command(flatten)]
     pub serve: serve::Args,
-    /// Whose word it asks a running service by
+    /// Operator token for a running service
     #[command(flatten)]
     pub token: TokenArgs,
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
-    /// How long to wait for a running service to finish, in seconds
+    /// Timeout for a running service, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub timeout: u64,
 }
 
-/// What was compared, and what differs.
+/// Compared entries and discrepancies.
 struct Report {
     compared: u64,
     completed: bool,
@@ -48,7 +48,7 @@ struct Report {
 /// Runs `purser reconcile`.
 ///
 /// # Errors
-/// When the store cannot be opened, a list cannot be read, or anything differs.
+/// When the store cannot be opened, a list cannot be read, or there are discrepancies.
 pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = match open_or_connect(&config, &args.token)? {
@@ -80,7 +80,7 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     conclude(&args, &Report::of(&compared, &found))
 }
 
-/// Prints the report; anything but agreement is an error.
+/// Prints the report. An incomplete run or a discrepancy is an error.
 fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
     if args.json {
         terminal::json(&report.to_json(), true)?;
@@ -95,7 +95,7 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
     }
 }
 
-/// From the first list to the last row. What both sides show is found from both, and is one difference.
+/// Runs from the first list to the last row. A mismatch that is found from both sides counts as one discrepancy.
 async fn run_to_completion(
     reconciler: &mut Reconciler,
     mut walk: ReconciliationCursor,
@@ -130,7 +130,7 @@ impl Report {
         }
     }
 
-    /// As a running service gave it.
+    /// The report of a running service.
     fn from_json(report: Value) -> Self {
         Self {
             compared: report["compared"].as_u64().unwrap_or_default(),

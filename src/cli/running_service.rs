@@ -1,5 +1,5 @@
-//! What `purser backup`, `purser verify` and `purser reconcile` do while a service runs on the data directory: they ask it, at
-//! the operator's address, with a token of the data directory or of the environment.
+//! `purser backup`, `purser verify` and `purser reconcile` while a service runs on the data directory: they call it at
+//! the operator address, with a token of the data directory or of the environment.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -24,22 +24,23 @@ use crate::system::SystemClock;
 use crate::vault::document_backup;
 use crate::verify::{ChainList, ChainTransfer, VerifyReport};
 
-/// A copy of a large store is made before its first byte is sent.
+/// A large store is copied before the first byte is sent.
 const BACKUP_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Before the service is first asked again how far it has compared; each pause is twice the one before, up to [`LOOK_MOST`].
+/// First interval between queries of a run's progress; each one is twice the previous, up to [`MAX_POLL_INTERVAL`].
 const INITIAL_POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The operator's token for a running service.
+/// Operator token for a running service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TokenArgs {
-    /// A file with an operator's token, for a running service. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
+    /// File with an operator token for a running service. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the
+    /// data directory
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }
 
-/// A running service, at the operator's address.
+/// A running service, at the operator address.
 pub(super) struct RunningService {
     client: Client,
     url: Url,
@@ -50,7 +51,7 @@ impl RunningService {
     /// The service that runs on this data directory.
     ///
     /// # Errors
-    /// When it has no operator's address, or there is no token.
+    /// When it has no operator address, or there is no token.
     pub(super) fn of(config: &Config, token: &TokenArgs) -> Result<Self, CliError> {
         let root = &config.data_dir;
         let running = |what: &str| failed(format!("a service runs on {}: {what}", root.display()));
@@ -123,7 +124,7 @@ impl RunningService {
         answer.json().await.map_err(|error| self.connection_error(&error))
     }
 
-    /// A part of the copy, in a file beside `place` that has no name of its own yet. Nothing more than a piece of it is in memory.
+    /// Downloads a part of the copy into an unnamed file beside `place`. Only a piece of it is in memory at a time.
     async fn download_part(&self, part: &str, place: &Path) -> Result<NamedTempFile, CliError> {
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
         let written = |source| CliError::Io {
@@ -139,7 +140,7 @@ impl RunningService {
         Ok(file)
     }
 
-    /// What the chains list, read after the store: whatever the store knows of is on it.
+    /// The chains' list, read after the store: it contains everything that the store has recorded.
     async fn chain(&self, config: &Config) -> Result<ChainList, CliError> {
         let mut all = ChainList::default();
         for network in Network::ALL {
@@ -169,10 +170,10 @@ impl RunningService {
         Ok(all)
     }
 
-    /// Proves the books as of one sequence of the running service.
+    /// Checks the ledger as of one sequence of the running service.
     ///
     /// # Errors
-    /// When the copy cannot be had or read.
+    /// When the copy cannot be downloaded or read.
     pub(super) async fn verify(&self, config: &Config) -> Result<VerifyReport, CliError> {
         let scratch = tempfile::Builder::new()
             .prefix("verify.")
@@ -185,9 +186,9 @@ impl RunningService {
         let data = DataDir::create(&scratch.path().join("data")).map_err(failed)?;
         let mark = JournalStore::restore(rows.path(), &data.store(), SystemClock.now().0).map_err(failed)?;
         let store = dependencies::open_store(config, &data).map_err(failed)?;
-        // By other settings no transfer would be ours.
+        // With other settings none of the transfers would belong to this service.
         chains::belongs(&*store, config).await.map_err(failed)?;
-        // After the store: whatever it knows of is on the list.
+        // Read after the store, so that the list contains everything that the store has recorded.
         let chain = self.chain(config).await?;
         let report = crate::verify::verify(&*store, Some(&chain)).await.map_err(failed);
         store.close();
@@ -198,7 +199,8 @@ impl RunningService {
     /// Writes a backup of the running service.
     ///
     /// # Errors
-    /// When a copy cannot be had, is damaged or cannot be written, or a document is missing; everything else is in the backup then.
+    /// When a copy cannot be downloaded, is corrupt or cannot be written, or a document is missing. In the last case
+    /// the backup contains everything else.
     pub(super) async fn backup(&self, config: &Config, file: &Path) -> Result<(), CliError> {
         let papers = document_backup::documents_path(file);
         let rows = self.download_part("store", file).await?;
@@ -215,7 +217,7 @@ impl RunningService {
         persist(rows, file)?;
         terminal::result(&format!("Backed up to {} (sequence {seq})", file.display()))?;
         if named.is_empty() {
-            // One of an earlier backup would be no part of this one.
+            // A file of an earlier backup does not belong to this one.
             return match std::fs::remove_file(&papers) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
                 _ => Ok(()),
@@ -233,14 +235,13 @@ impl RunningService {
         check_documents(&missing, &DataDir::at(&config.data_dir))
     }
 
-    /// Has the running service compare its books with others' lists once more, waits for it, and returns the report of `purser
-    /// reconcile`.
+    /// Starts a reconciliation run in the running service, waits for it, and returns the report of `purser reconcile`.
     ///
     /// # Errors
-    /// When the service does not answer, ends meanwhile, or has not finished within `patience`.
+    /// When the service does not answer, stops meanwhile, or has not finished within `patience`.
     pub(super) async fn compare(&self, patience: Duration) -> Result<Value, CliError> {
         let mut url = self.url.clone();
-        url.set_path("/admin/reconciliation/walk");
+        url.set_path("/admin/reconciliation/run");
         let answer = self.send(self.client.post(url).json(&json!({}))).await?;
         let begun: Value = answer.json().await.map_err(|error| self.connection_error(&error))?;
         let number = begun["run"]
@@ -257,7 +258,7 @@ impl RunningService {
         Ok(json!({"compared": ended["compared"], "completed": ended["completed"], "discrepancies": differences}))
     }
 
-    /// The first walk of this number or a later one that has ended.
+    /// The first completed run with this number or a later one.
     async fn wait_for_run(&self, number: u64) -> Result<Value, CliError> {
         let (mut last, mut pause) = (0, INITIAL_POLL_INTERVAL);
         loop {
@@ -267,7 +268,7 @@ impl RunningService {
             if at >= number {
                 return Ok(ended);
             }
-            // Numbers begin anew with the process: this one would be waited for in vain.
+            // Run numbers restart with the process, so this number would never be reached.
             if at < last {
                 return Err(failed("the service was started again meanwhile: nothing is proved"));
             }
@@ -277,7 +278,7 @@ impl RunningService {
         }
     }
 
-    /// All that are open, the oldest first.
+    /// All open discrepancies, oldest first.
     async fn open_discrepancies(&self) -> Result<Vec<Value>, CliError> {
         let (mut differences, mut after) = (Vec::new(), None::<String>);
         loop {
@@ -310,7 +311,7 @@ fn transfer(listed: &Value) -> Option<ChainTransfer> {
     })
 }
 
-/// Gives a file that is whole its name, durably.
+/// Gives a complete file its name, durably.
 fn persist(file: NamedTempFile, place: &Path) -> Result<(), CliError> {
     let written = |source| CliError::Io {
         what: format!("cannot write {}", place.display()),

@@ -1,4 +1,4 @@
-//! `purser serve`: the service itself.
+//! `purser serve`: the service.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -15,22 +15,22 @@ use crate::system::raise_open_file_limit;
 /// Start the server (default command)
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
-    /// Settings; only what differs from the defaults. See config.toml
+    /// Config file with the settings that differ from the defaults; see config.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address and port to listen on. Default: 127.0.0.1:8402
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// Where everything durable lives. Default: ./data
+    /// Data directory for everything durable. Default: ./data
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
 impl Args {
-    /// The settings: defaults, file, environment, command line; later wins.
+    /// The settings: defaults, file, environment, command line; later ones win.
     ///
     /// # Errors
-    /// When a layer cannot be read or names what does not exist.
+    /// When a source cannot be read or has an unknown setting.
     pub fn settings(&self) -> Result<Config, CliError> {
         let file = match &self.config {
             None => None,
@@ -59,7 +59,7 @@ impl Args {
         let wrong = |e: InvalidSetting| CliError::Usage(e.to_string());
         let config = Config::load(&sources).map_err(wrong)?;
         if config.settlement.kind == SettlementKind::Chains {
-            // Before anything asks a chain for its name.
+            // Before any chain is queried.
             let in_effect = settings::names(&config).map_err(wrong)?.configure();
             in_effect.map_err(|[base, solana]| CliError::Usage(format!("this process is for {base} and {solana}")))?;
         }
@@ -73,12 +73,12 @@ impl Args {
 /// When the service cannot start.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let config = args.settings()?;
-    // Before anything is made in the data directory.
+    // Before any file is created in the data directory.
     chains::keys(&config).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     log(config.log.format);
     install_panic_hook();
     raise_file_limit(&config);
-    // Listened to before anybody can know that we run: a signal during the start is not lost and kills nothing.
+    // Registered before the service is reachable: a signal during the start is not lost and kills nothing.
     let stop = StopSignals::new()?;
     let sandbox = config.is_sandbox();
     let data = config.data_dir.display().to_string();
@@ -96,15 +96,15 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Files that are open beside the connections: the store's, the sandbox's, calls to others.
+/// Open files besides connections: the store, the sandbox, outgoing calls.
 const OTHER_FILES: u64 = 512;
 
-/// Says so when fewer connections can be open than the settings allow.
+/// Warns if the system allows fewer open connections than the settings.
 fn raise_file_limit(config: &Config) {
     let streams = u64::try_from(config.stream.max_connections).unwrap_or(u64::MAX);
     let wanted = streams.saturating_add(u64::from(config.server.max_connections) + OTHER_FILES);
     if let Some(open_files) = raise_open_file_limit().filter(|allowed| *allowed < wanted) {
-        // Enough for most. At the limit a connection waits to be accepted, and the log says so.
+        // Enough for most uses. At the limit a connection waits to be accepted, and the log has a warning.
         tracing::info!(
             open_files,
             wanted,
@@ -113,7 +113,7 @@ fn raise_file_limit(config: &Config) {
     }
 }
 
-/// Log lines go to standard error; `RUST_LOG` chooses what.
+/// Log lines go to standard error; `RUST_LOG` filters them.
 pub(super) fn log(format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
@@ -121,18 +121,19 @@ pub(super) fn log(format: LogFormat) {
         .with_env_filter(filter)
         // In a file colours are noise, and each request's span would pay for them.
         .with_ansi(format == LogFormat::Text && std::io::stderr().is_terminal())
-        // A line that cannot be written, to a full disk for example, is lost. The default prints that, which panics.
+        // A line that cannot be written, for example to a full disk, is dropped. The default would print the error,
+        // which panics.
         .log_internal_errors(false)
         .with_writer(std::io::stderr);
     // A second call (tests) keeps the first subscriber.
     let _ = match format {
         LogFormat::Text => lines.try_init(),
-        // The spans name the request; a line's own fields stand at its top.
+        // Spans name the request; fields of the line are at the top level.
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
 }
 
-/// A panic is logged by its place alone: its message may hold what it stumbled over.
+/// A panic is logged only with its location: the message may contain private data.
 fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `purser serve-providers`: the sandbox's providers as a process of their own, asked over HTTP by the protocol of
+//! `purser serve-providers`: the sandbox's providers as a separate process, called over HTTP with the protocol of
 //! docs/providers.md as real ones would be.
 
 use std::net::SocketAddr;
@@ -30,30 +30,31 @@ use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::remote::{ChainRpc, RemoteChains};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// A form must arrive within this.
+/// Timeout for the body of a form.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest body of the desk.
+/// Maximum body size of the sandbox controls.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-/// Words that are read in one go.
+/// Events that are read at once.
 const CALLBACKS: usize = 1_000;
-/// How often words are looked for.
+/// Interval between queries for new events.
 const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// How long a callback may take.
+/// Timeout of a callback.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serve the sandbox providers over HTTP
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Settings of the sandbox (its delays, the rates); see config.toml
+    /// Config file with the sandbox's settings (delays, rates); see config.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8413")]
     pub listen: SocketAddr,
-    /// Where the providers keep their files
+    /// Directory for the providers' files
     #[arg(long, value_name = "DIR", default_value = "provider-data")]
     pub data: PathBuf,
-    /// The secret shared with the service: one line. Default: provider.token in the data directory, made on first use
+    /// File with the secret shared with the service, one line. Default: provider.token in the data directory, created
+    /// on first use
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Service that receives callbacks; without it the service polls
@@ -70,7 +71,7 @@ pub struct Args {
 /// Runs the command until a signal stops it.
 ///
 /// # Errors
-/// When a file cannot be made or read, or the address is taken.
+/// When a file cannot be created or read, or the address is in use.
 pub async fn run(args: Args) -> Result<(), CliError> {
     if args.openapi {
         let document = server::document().map_err(|e| CliError::Usage(e.to_string()))?;
@@ -116,10 +117,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .map_err(io)
 }
 
-/// What the bridge acts on, and where deposits are seen.
+/// Chain used by the bridge, and source of deposits.
 type ChainHandles = (Arc<dyn ChainRpc>, Arc<dyn DepositSource>);
 
-/// A service's chains, or our own.
+/// The chains of a service, or local ones.
 fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainHandles, CliError> {
     if let Some(service) = &args.chain_url {
         let wrong = |e| CliError::Usage(format!("--chain-url: {e}"));
@@ -137,8 +138,8 @@ fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainH
     Ok((chains.clone(), chains))
 }
 
-/// What steers the sandbox here, outside the protocol and without a secret: a person's page of an identity check, money that
-/// is paid into an on-ramp, and what goes wrong.
+/// Sandbox controls outside the protocol, without a secret: the page of an identity check, deposits into an on-ramp,
+/// and faults.
 fn control_routes(sandbox: &SandboxProviders) -> Router {
     let pages = identity::pages(identity::IdentityPages {
         identity: sandbox.identity_check.clone(),
@@ -158,7 +159,7 @@ fn control_routes(sandbox: &SandboxProviders) -> Router {
     pages.merge(bank).merge(program)
 }
 
-/// Whoever has something to tell calls the service from now on.
+/// From now on, providers call the service when they have events.
 fn spawn_callbacks(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey) -> Result<(), CliError> {
     let wrong = |e| CliError::Usage(format!("--callback-url: {e}"));
     let at = |path: &str| service.join(path).map(String::from).map_err(wrong);
@@ -179,7 +180,7 @@ fn spawn_callbacks(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey)
     tokio::spawn(post_callback("cards", cards, at("/card-callback")?, key.clone()));
     let bank = sandbox.bank.clone();
     let deposits = async move |after| {
-        // Not as the service reads it: a fault that the desk ordered is the service's to meet.
+        // Reads the events directly, because faults set by the sandbox controls apply to calls of the service.
         let came_in = bank.state().await.map_or(0, |state| state.deposits);
         (came_in > after).then_some(came_in)
     };
@@ -195,7 +196,7 @@ fn make_directory(directory: &Path) -> Result<(), CliError> {
     })
 }
 
-/// The secret in the file; a new one where there is none and one may be made.
+/// The secret in the file, or a new one if the file is missing and may be created.
 fn shared_token(file: &Path, may_make: bool) -> Result<Secret<String>, CliError> {
     if may_make && !file.exists() {
         let text = zeroize::Zeroizing::new(format!("{:032x}\n", SystemEntropy.random()));
@@ -207,8 +208,8 @@ fn shared_token(file: &Path, may_make: bool) -> Result<Secret<String>, CliError>
     read_token(file).map_err(CliError::Usage)
 }
 
-/// Calls the service whenever there is news behind a number. A call that is not taken is not made again: the service asks by
-/// itself, and the next word calls again.
+/// Calls the service when there are events after a position. A failed callback is not repeated: the service polls, and
+/// the next event triggers another callback.
 async fn post_callback(
     what: &'static str,
     mut news: impl AsyncFnMut(u64) -> Option<u64>,
@@ -219,12 +220,15 @@ async fn post_callback(
     let Ok(client) = outbound::client().no_proxy().timeout(CALLBACK_TIMEOUT).build() else {
         return;
     };
-    let mut told = 0;
+    let mut last_sent = 0;
     loop {
         tokio::time::sleep(EVENT_POLL_INTERVAL).await;
-        let Some(last) = news(told).await else { continue };
-        told = last;
-        let (id, at) = (format!("msg_{what}_{told}"), SystemClock.now().seconds().to_string());
+        let Some(last) = news(last_sent).await else { continue };
+        last_sent = last;
+        let (id, at) = (
+            format!("msg_{what}_{last_sent}"),
+            SystemClock.now().seconds().to_string(),
+        );
         let request = client
             .post(&url)
             .header("content-type", "application/json")

@@ -1,4 +1,5 @@
-//! Tokens: kept beside the wallet in a private file, one set a server, refreshed or made anew by signing in.
+//! Tokens of servers, stored beside the wallet in a private file, one set per server. They are refreshed, or replaced
+//! by signing in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,18 +17,18 @@ use crate::private_file;
 use crate::system::SystemClock;
 use crate::wallet::{MppOffer, PaymentRequired, TestWallet, WalletError};
 
-/// A token this close to its end is not used any more.
+/// A token that expires within this time is not used any more.
 const SPARE_SECONDS: u64 = 30;
 
-/// What one server gave us.
+/// Tokens of one server.
 #[derive(Clone, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 struct StoredTokens {
     id_token: String,
     refresh_token: String,
     user_id: String,
-    /// Unix seconds.
+    /// Expiry in Unix seconds.
     expires_at: u64,
-    /// Whether the wallet signed in for them: they may do what those of a payment may not.
+    /// Whether the wallet signed in for these tokens: they allow more than those of a payment.
     #[serde(default)]
     signed_in: bool,
 }
@@ -36,7 +37,7 @@ struct StoredTokens {
 pub(super) struct Session<'a> {
     path: PathBuf,
     wallet: &'a TestWallet,
-    /// The account to be: a wallet has one on each chain.
+    /// Network of the account: a wallet has one account on each chain.
     network: Network,
 }
 
@@ -49,8 +50,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Keeps the `auth` object of a paid answer, if there is one and the wallet has not signed in: those tokens may do less.
-    /// Says whether there was one.
+    /// Stores the `auth` object of a paid response, unless the wallet has signed in: tokens of a payment allow less.
+    /// Returns whether there was one.
     pub(super) fn persist_tokens(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
         let Some(tokens) = body
             .get("auth")
@@ -65,7 +66,7 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
-    /// A token that is good now and that the wallet signed in for.
+    /// A valid token for which the wallet signed in.
     pub(super) async fn signed_in_token(
         &self,
         remote: &HttpClient,
@@ -78,7 +79,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A token that is good now: the stored one, a refreshed one, or one from signing in.
+    /// A valid token: the stored one, a refreshed one, or one from signing in.
     pub(super) async fn id_token(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
         let stored = self.load()?.remove(&self.key(server));
         if let Some(tokens) = stored {
@@ -99,7 +100,7 @@ impl<'a> Session<'a> {
         self.sign_in(remote, server).await
     }
 
-    /// Forgets a token that the server no longer takes; the refresh token stays.
+    /// Removes a token that the server rejects; the refresh token stays.
     pub(super) fn expire(&self, server: &Url) -> Result<(), CliError> {
         let mut all = self.load()?;
         if let Some(tokens) = all.get_mut(&self.key(server)) {
@@ -143,7 +144,7 @@ impl<'a> Session<'a> {
         Ok(id_token)
     }
 
-    /// A missing or unreadable file is no token: signing in makes a new one.
+    /// A missing or unreadable file means no token: signing in creates a new one.
     fn load(&self) -> Result<BTreeMap<String, StoredTokens>, CliError> {
         match std::fs::read(&self.path) {
             Ok(text) => Ok(serde_json::from_slice(&Zeroizing::new(text)).unwrap_or_default()),
@@ -152,7 +153,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Replaces the file whole, so that a crash leaves the old one or the new one.
+    /// Replaces the whole file, so that a crash leaves the old one or the new one.
     fn save(&self, all: &BTreeMap<String, StoredTokens>) -> Result<(), CliError> {
         let text = Zeroizing::new(serde_json::to_vec(all).map_err(|error| self.failed(error.into()))?);
         private_file::replace(&self.path, &text).map_err(|source| self.failed(source))
@@ -167,7 +168,7 @@ impl<'a> Session<'a> {
 }
 
 impl StoredTokens {
-    /// `expires_in` is text in credentials; a number is taken too.
+    /// `expires_in` is text in credentials; a number is accepted too.
     fn read(auth: &Value, user_id: &Value) -> Option<Self> {
         let text = |field: &str| auth.get(field)?.as_str().map(str::to_owned);
         let expires_in = auth.get("expires_in")?;
@@ -183,7 +184,7 @@ impl StoredTokens {
     }
 }
 
-/// The challenge of a 402; any other answer is a refusal.
+/// The challenge of a 402; any other response is an error.
 pub(super) fn payment_required(answer: &HttpResponse) -> Result<PaymentRequired, CliError> {
     if answer.status != 402 {
         return Err(answer.to_error());

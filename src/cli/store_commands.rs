@@ -1,5 +1,5 @@
-//! `purser verify`, `purser backup`, `purser restore`: the data directory. While a service runs on it, the first two ask the
-//! service (`running.rs`); a restore wants it stopped.
+//! `purser verify`, `purser backup`, `purser restore`: commands for the data directory. While a service runs on it, the
+//! first two call the service (`running_service.rs`); a restore requires that it is stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,14 +23,15 @@ use crate::verify::VerifyReport;
 
 /// Check the ledger, journal and snapshots; exits 1 if there is a problem
 ///
-/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one moment of it.
-/// Balances are in USDC, in JSON in millionths of one; what is owed to us is positive, what we owe or earned is negative.
+/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one
+/// sequence number. Balances are in USDC, in JSON in millionths of one. Positive amounts are owed to the service,
+/// negative ones are owed or earned by it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
-    /// Where the data is
+    /// Location of the data
     #[command(flatten)]
     pub serve: serve::Args,
-    /// Whose word it asks a running service by
+    /// Operator token for a running service
     #[command(flatten)]
     pub token: TokenArgs,
     /// Print the report as JSON
@@ -40,37 +41,38 @@ pub struct VerifyArgs {
 
 /// Write a verified backup of the store and documents; keys are not included
 ///
-/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The service may be running.
+/// Account owners' documents, sealed, go to FILE.documents. Store a copy of *.keys separately. The service may be
+/// running.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {
-    /// Where the data is
+    /// Location of the data
     #[command(flatten)]
     pub serve: serve::Args,
-    /// Whose word it asks a running service by
+    /// Operator token for a running service
     #[command(flatten)]
     pub token: TokenArgs,
-    /// The file to write
+    /// File to write
     pub file: PathBuf,
-    /// Replace a file that is there already
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
 }
 
 /// Create a store from a backup; the data directory must be empty
 ///
-/// FILE.documents is read too if it is there. Prints what the first start does and what nobody can know.
+/// Also reads FILE.documents if it exists. Prints what the first start will do and what only an operator can decide.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// Where the data is to be
+    /// Location of the new data directory
     #[command(flatten)]
     pub serve: serve::Args,
-    /// The backup
+    /// Backup to restore
     pub file: PathBuf,
 }
 
-/// The store of a data directory, or the service that has it.
+/// The store of a data directory, or the service that has it open.
 pub(super) enum StoreAccess {
-    /// No other process has it.
+    /// No other process has it open.
     Store(Arc<JournalStore>, DataDir),
     /// A service runs on it.
     Service(RunningService),
@@ -109,7 +111,7 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
 /// Runs `purser verify`.
 ///
 /// # Errors
-/// When the store cannot be opened, or the books are not right.
+/// When the store cannot be opened, or there are problems.
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let report = match open_or_connect(&config, &args.token)? {
@@ -171,7 +173,8 @@ fn print(report: &VerifyReport) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Atomic USDC, of which a million are one USDC, as a decimal. Positive is what we have or are owed, negative what we owe or earned.
+/// Atomic USDC (a million per USDC) as a decimal. Positive is owned or owed to the service, negative is owed or earned
+/// by it.
 fn dollars(atomic: i128) -> String {
     let sign = if atomic < 0 { "-" } else { "" };
     let atomic = atomic.unsigned_abs();
@@ -182,8 +185,8 @@ fn dollars(atomic: i128) -> String {
 /// Runs `purser backup`.
 ///
 /// # Errors
-/// When a file is there and `--force` is not, the store cannot be opened, a file cannot be written, or a document is missing;
-/// everything else is in the backup then.
+/// When a file exists and `--force` is not set, the store cannot be opened, a file cannot be written, or a document is
+/// missing. In the last case the backup contains everything else.
 pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     let papers = document_backup::documents_path(&args.file);
     let there = [&args.file, &papers]
@@ -207,7 +210,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     let (file, with) = (args.file.display(), papers.display());
     terminal::result(&format!("Backed up to {file} (sequence {seq})"))?;
     if named.is_empty() {
-        // One of an earlier backup would be no part of this one.
+        // A file of an earlier backup does not belong to this one.
         return match std::fs::remove_file(&papers) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
             _ => Ok(()),
@@ -221,8 +224,8 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     check_documents(&missing, &data)
 }
 
-/// Keeps in the store where its log of revocations ends, so that the backup tells which logs go on from it. A log that cannot be read
-/// keeps no backup from being made: then the place of the last start is in it.
+/// Records in the store where its revocation log ends, so that a restore can tell which logs continue it. An unreadable
+/// log does not prevent a backup: the backup then has the position of the last start.
 async fn persist_log_position(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
     let log = data.revocations();
     let found = match revocations::read(&log) {
@@ -238,7 +241,7 @@ async fn persist_log_position(store: &dyn Store, data: &DataDir) -> Result<(), C
     }
 }
 
-/// So many documents, in words.
+/// Formats a number of documents.
 pub(super) fn documents(n: usize) -> String {
     match n {
         1 => "1 document".to_owned(),
@@ -263,8 +266,8 @@ pub(super) fn check_documents(missing: &[DocumentId], data: &DataDir) -> Result<
 /// Runs `purser restore`.
 ///
 /// # Errors
-/// When there is a store already, or the backup is damaged: nothing is restored then. When documents are missing: they are
-/// named, and all else is restored.
+/// When there is a store already, or the backup is corrupt: then nothing is restored. When documents are missing: they
+/// are named, and everything else is restored.
 pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let kept = std::fs::read_dir(config.data_dir.join("store"));
@@ -285,7 +288,7 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
             .map_err(|error| failed(format!("{}: {error}", args.file.display())))
     });
     let mark = mark.inspect_err(|_| {
-        // What was refused leaves no trace: a folder that is not empty is not removed.
+        // A rejected restore leaves no trace; a directory that is not empty is not removed.
         for folder in &made {
             let _ = std::fs::remove_dir(folder);
         }
@@ -308,7 +311,7 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     check_documents(&missing, &data)
 }
 
-/// What a restore brings about at the first start, and what nobody can know after it.
+/// Describes what the first start does after a restore, and what only an operator can decide afterwards.
 fn print_restore_summary(mark: &RestoreMarker, data: &DataDir, known: LogCoverage<'_>) -> Result<(), CliError> {
     let at = |ms: u64| rfc3339(Timestamp(ms));
     let log = data.revocations();
@@ -354,7 +357,7 @@ fn print_restore_summary(mark: &RestoreMarker, data: &DataDir, known: LogCoverag
     Ok(())
 }
 
-/// The folders on the way to these that are not there, the innermost first.
+/// The missing directories on the way to these, innermost first.
 fn ensure_absent(folders: &[PathBuf]) -> Vec<PathBuf> {
     let way = folders.iter().flat_map(|folder| folder.ancestors());
     let absent = way.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
@@ -367,7 +370,7 @@ fn ensure_absent(folders: &[PathBuf]) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    // Aim: every digit of an atomic amount is in its decimal, and none that says nothing.
+    // Checks: every significant digit of an atomic amount is in its decimal, without trailing zeros.
     #[test]
     fn atomic_amounts_are_shown_in_usdc() {
         let shown = [0, 1, -1_360_000, 65_570_000, 1_000_000, -10].map(dollars);

@@ -1,6 +1,6 @@
 //! The terminal: results on standard output, progress on standard error.
 //!
-//! What a server says is printed inert: no control character of its text reaches the terminal.
+//! Text from a server is printed inert: its control characters do not reach the terminal.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -10,7 +10,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::CliError;
 
-/// A line of the result.
+/// Prints a line of the result.
 pub(super) fn result(line: &str) -> Result<(), CliError> {
     written(&inert(line))
 }
@@ -27,14 +27,14 @@ fn written(text: &str) -> Result<(), CliError> {
     })
 }
 
-/// The result as JSON.
+/// Prints the result as JSON.
 pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
     let text = if pretty {
         format!("{value:#}")
     } else {
         value.to_string()
     };
-    // serde_json escapes the controls below U+0020; the others may stand in JSON, but not on a terminal.
+    // serde_json escapes the controls below U+0020; the others are valid in JSON, but unsafe on a terminal.
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -46,19 +46,19 @@ pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
     written(&escaped)
 }
 
-/// A line of progress. A closed standard error is no reason to stop.
+/// Prints a line of progress. A closed standard error does not stop the command.
 pub(super) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", inert(line));
 }
 
 /// Lines of standard input. At a terminal each is prompted for.
 pub(super) struct HiddenInput {
-    /// The terminal's mode before, which shows what is typed.
+    /// The terminal's previous mode, with echo.
     before: Option<Termios>,
 }
 
 impl HiddenInput {
-    /// From now on nothing that is typed shows, until this is dropped or Ctrl-C is pressed. Within a runtime.
+    /// Turns echo off until this is dropped or Ctrl-C is pressed. Requires a runtime.
     pub(super) fn hidden() -> Result<Self, CliError> {
         let stdin = std::io::stdin();
         if !stdin.is_terminal() {
@@ -68,14 +68,14 @@ impl HiddenInput {
         let before = tcgetattr(&stdin).map_err(failed)?;
         let mut hidden = before.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
-        // So that each answer has its own line all the same.
+        // Each answer still gets its own line.
         hidden.local_modes.insert(LocalModes::ECHONL);
         tcsetattr(&stdin, OptionalActions::Now, &hidden).map_err(failed)?;
         let again = before.clone();
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
                 let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &again);
-                // As a shell says that a signal ended it.
+                // The exit status that shells use for a signal.
                 std::process::exit(130);
             }
         });
@@ -110,7 +110,7 @@ fn no_input(source: std::io::Error) -> CliError {
     }
 }
 
-/// The members of an object with their values as text, nested names joined by a point.
+/// The members of an object with their values as text, nested names joined by a dot.
 pub(super) fn fields(value: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     push_fields(&mut fields, "", value);
@@ -139,7 +139,7 @@ fn push_fields(lines: &mut Vec<(String, String)>, name: &str, value: &Value) {
     }
 }
 
-/// Control characters become the replacement character.
+/// Replaces control characters with the replacement character.
 pub(super) fn inert(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn case_72_a_servers_text_cannot_drive_the_terminal() {
-        // Aim: escape sequences, C1 controls and line breaks in a server's text are inert.
+        // Checks: escape sequences, C1 controls and line breaks in a server's text are inert.
         assert_eq!(
             inert("a\u{1b}[2Jb\u{9b}c\nd\u{7f}é"),
             "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}é"

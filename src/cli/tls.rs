@@ -1,4 +1,4 @@
-//! Which certificate authorities a client command trusts: the system's, and those of `--ca`.
+//! Certificate authorities that a client command trusts: the system's, and those of `--ca`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::CliError;
 /// For https:// and wss:// addresses.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct TlsArgs {
-    /// Trust the authorities in this PEM file besides the system's, for an https:// address
+    /// Also trust the authorities in this PEM file, for https:// addresses
     #[arg(long, value_name = "FILE", env = "PURSER_CA", global = true)]
     pub ca: Option<PathBuf>,
 }
 
 impl TlsArgs {
-    /// How TLS is spoken: HTTP/1.1, over ring, with certificates that are checked.
+    /// TLS settings: HTTP/1.1, over ring, with verified certificates.
     pub(super) fn config(&self) -> Result<ClientConfig, CliError> {
         let mut trusted = RootCertStore::empty();
-        // A system without a store, or with a bad entry, is no reason to refuse the authorities of `--ca`.
+        // A system without a store, or with a bad entry, is no reason to reject the authorities of `--ca`.
         trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = &self.ca {
             for certificate in read(path)? {

@@ -12,18 +12,18 @@ use crate::wallet::TestWallet;
 /// Sign in with the test wallet and print an id_token (valid for one hour)
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
     pub url: Option<String>,
-    /// Which server, without a URL
+    /// Service to use without a URL
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Whose token: the wallet's account on this network
+    /// Network of the wallet's account
     #[arg(long, value_enum, default_value = "base")]
     pub network: NetworkArg,
-    /// Whose token: this wallet's
+    /// Wallet to sign in with
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Which servers it trusts
+    /// Certificates to trust
     #[command(flatten)]
     pub tls: TlsArgs,
 }
@@ -31,7 +31,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`CliError`] when the wallet file cannot be used or the server does not let it in.
+/// [`CliError`] when the wallet file cannot be used or the sign-in is rejected.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let server = args.server.server(args.url.as_deref())?;
     let path = args.file.path()?;
@@ -44,7 +44,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .get(&at(&server, "/get-account-balance")?, &[("authorization", &bearer)])
         .await?;
     if read.status == 401 {
-        // Revoked, or by the server's time it is over.
+        // The token is revoked, or expired by the server's clock.
         session.expire(&server)?;
         token = session.signed_in_token(&remote, &server).await?;
     }

@@ -1,4 +1,4 @@
-//! `purser trigger EVENT`: makes an event happen in the sandbox, by what makes it happen for everybody: a purchase, the desk.
+//! `purser trigger EVENT`: triggers an event in the sandbox, by a purchase or through the sandbox controls.
 
 use purser_actors::id::Network;
 use reqwest::Url;
@@ -13,41 +13,40 @@ use crate::wallet::TestWallet;
 /// Trigger a sandbox event for the test wallet's account
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Which event; without it, those that are known
+    /// Event to trigger; without it, the known events are listed
     pub event: Option<String>,
     /// Server address. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// Which server, without --url
+    /// Service to use without --url
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Whose account: the wallet's on this network
+    /// Network of the wallet's account
     #[arg(long, value_enum, default_value = "base")]
     pub network: NetworkArg,
-    /// Whose account: this wallet's
+    /// Wallet of the account
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Which servers it trusts
+    /// Certificates to trust
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Also at a server that is no sandbox, where it spends real money
+    /// Allow a server that is not a sandbox, where it spends real money
     #[arg(long)]
     pub yes: bool,
 }
 
-/// What makes an event happen.
+/// How to trigger an event.
 enum TriggerAction {
-    /// A purchase.
     Purchase(&'static str),
-    /// A bank payout of so many dollars, to a destination that is registered for it.
+    /// A bank payout of this number of dollars, to a registered destination.
     Payout(&'static str),
     /// A link to an account at the card issuer, then a purchase.
     LinkAndPurchase(&'static str),
     /// The same over the bridge, from Solana.
     BridgeTopUp(&'static str),
-    /// A freeze by the desk, which is lifted again.
+    /// An operator freezes and unfreezes the account.
     Freeze,
-    /// What an endpoint was tried with, posted once more.
+    /// A webhook test delivery, sent again.
     WebhookTest,
 }
 
@@ -86,7 +85,7 @@ const MAX_USD: &str = "200";
 /// Runs the command.
 ///
 /// # Errors
-/// [`CliError`]: for an event that is not known, and whatever the service refuses.
+/// [`CliError`] for an unknown event, and for any error of the service.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let Some(event) = &args.event else {
         return EVENTS.iter().try_for_each(|(name, _)| terminal::result(name));
@@ -134,7 +133,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
 }
 
-/// Whether nothing that is bought at a server costs real money.
+/// Whether purchases at a server cost no real money.
 async fn is_sandbox(remote: &HttpClient, server: &Url) -> Result<bool, CliError> {
     let answer = remote.get(&at(server, "/sandbox/catalogs")?, &[]).await?;
     Ok(answer.is_success())

@@ -1,4 +1,4 @@
-//! `purser wallet`: shows the test wallet's addresses, and makes the wallet if there is none.
+//! `purser wallet`: prints the test wallet's addresses, and creates the wallet if it does not exist.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -10,10 +10,10 @@ use crate::wallet::TestWallet;
 /// Show the test wallet's addresses; create it if it does not exist
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Where the wallet is
+    /// Location of the wallet
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -21,8 +21,8 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`CliError::Wallet`] when the file cannot be opened or made.
-// Async like its sisters, so that all commands run the same way.
+/// [`CliError::Wallet`] when the file cannot be opened or created.
+// Async like the other commands, so that all of them run the same way.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;

@@ -56,13 +56,13 @@ pub struct Base {
     pub endpoints: Vec<Endpoint>,
     pub treasury_key: Location,
     pub gas_keys: Vec<Location>,
-    /// In wei.
+    /// Converted to wei.
     #[serde(deserialize_with = "gwei")]
     pub max_fee_gwei: u128,
-    /// In wei.
+    /// Converted to wei.
     #[serde(deserialize_with = "gwei")]
     pub max_priority_fee_gwei: u128,
-    /// In wei.
+    /// Converted to wei.
     #[serde(deserialize_with = "ether")]
     pub gas_floor_eth: u128,
     pub finality: Vec<FinalityStep>,

@@ -15,7 +15,6 @@ use super::text;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Vec<String>")]
 pub enum CountryList {
-    /// Exactly these.
     Listed(Vec<String>),
     /// The countries where the service is available; replaced by [`CountryList::Listed`] at load.
     Default,
@@ -64,10 +63,10 @@ pub struct ProductConfig {
     pub available: bool,
     /// Currencies of `amount`; empty where the product's own currency applies.
     pub currencies: Vec<String>,
-    /// Smallest `amount`.
+    /// Smallest `amount` of a purchase.
     #[serde(deserialize_with = "text::cents")]
     pub min_amount: Cents,
-    /// Largest `amount`.
+    /// Largest `amount` of a purchase.
     #[serde(deserialize_with = "text::cents")]
     pub max_amount: Cents,
     /// Fraction of `amount`.

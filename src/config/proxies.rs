@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 pub enum ForwardedHeader {
     /// Set by most proxies.
     XForwardedFor,
-    /// RFC 7239.
+    /// The header of RFC 7239.
     Forwarded,
 }
 

@@ -19,7 +19,7 @@ fn max_authorization_validity_s(config: &Config) -> u64 {
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     let least = max_authorization_validity_s(config);
     let reason = format!(
-        "must be at least {least}: for so long something that a lost history accepted or signed can land \
+        "must be at least {least}: the time in which a payment that a lost history accepted or signed can settle \
          (payment.quote_ttl_seconds and {MAX_EXTRA_VALIDITY_SECONDS} more, and what is signed here)"
     );
     let quiet = config.engine.restore_pause_seconds;

@@ -154,7 +154,7 @@ pub struct PayTo {
 }
 
 impl PayTo {
-    /// As configured.
+    /// The address as configured.
     pub fn text(&self, network: Network) -> &str {
         match network {
             Network::Base => &self.base,

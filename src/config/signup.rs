@@ -36,7 +36,7 @@ impl Signup {
         found.require(
             (1..=300).contains(&self.long_poll_seconds),
             "signup.long_poll_seconds",
-            "must lie between 1 and 300: an agent's connection waits so long",
+            "must lie between 1 and 300: an agent's connection waits for this time",
         );
     }
 

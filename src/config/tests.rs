@@ -90,7 +90,7 @@ fn the_environment_is_typed_by_the_defaults() {
 
 // Checks: the operator API listens on this machine only unless configured otherwise, and can be disabled.
 #[test]
-fn the_operators_address_is_on_this_machine_unless_said() {
+fn operator_address_is_local_by_default() {
     let listen = |sources: &ConfigSources| Config::load(sources).unwrap().operator.listen;
     assert!(listen(&ConfigSources::default()).unwrap().ip().is_loopback());
     assert_eq!(listen(&env("PURSER_OPERATOR__LISTEN", "")), None);
@@ -177,7 +177,7 @@ fn check_typos_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
         ),
         (
             env("PURSER_STREAM__MESSAGES_PER_MINUTE", "4"),
-            "`stream.messages_per_minute`: must leave room",
+            "`stream.messages_per_minute`: must allow more",
         ),
         (
             env("PURSER_OPERATOR__LISTEN", "localhost"),
@@ -218,7 +218,7 @@ fn a_mistake_is_named() {
 // Checks: all problems are reported together and once, in any layer and of any kind. An unreadable value hides nothing
 // else.
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let mut sources = file(
         "[server]\nlisen = \"x\"\npublic_url = \"ftp://a.example\"\n[caps]\ncard_usd_per_day = \"x\"\ntop_up_usd_per_day = \"y\"\n\
          [versions]\ndeprecated_routes = [{ route = 7 }]\n[rates.usd_per_unit]\nEUR = \"x\"",
@@ -377,9 +377,9 @@ fn case_78_the_quiet_time_covers_the_longest_authorization() {
         (899, 60, false),
         (1_000, 401, false),
     ] {
-        let told = quiet(seconds, timeout);
-        assert_eq!(told.is_ok(), fits, "{seconds} and {timeout}: {told:?}");
-        if let Err(error) = told {
+        let result = quiet(seconds, timeout);
+        assert_eq!(result.is_ok(), fits, "{seconds} and {timeout}: {result:?}");
+        if let Err(error) = result {
             assert!(error.contains("engine.restore_pause_seconds"), "{error}");
         }
     }

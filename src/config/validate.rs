@@ -31,7 +31,7 @@ impl ConfigErrors {
     }
 }
 
-/// See [`Config::load`].
+/// Rules that [`Config::load`] applies.
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     server(config, found);
     operator(config, found);
@@ -169,7 +169,7 @@ fn server(config: &Config, found: &mut ConfigErrors) {
     found.require(
         u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms.max(1)),
         "stream.messages_per_minute",
-        "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
+        "must allow more than the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
     );
 }
 
@@ -179,7 +179,7 @@ fn operator(config: &Config, found: &mut ConfigErrors) {
     found.require(
         listen.ip().to_canonical().is_loopback() || config.operator.allow_remote,
         "operator.listen",
-        "reaches beyond this machine, and /metrics asks nobody who is calling; if a network of yours guards it, \
+        "reaches beyond this machine, and /metrics needs no authentication; if your own network protects it, \
          set operator.allow_remote",
     );
     let tokens = &config.operator.tokens;
@@ -189,7 +189,7 @@ fn operator(config: &Config, found: &mut ConfigErrors) {
     found.require(
         names.len() == tokens.len() && !names.iter().any(|name| name.is_empty() || system::NAMES.contains(name)),
         "operator.tokens",
-        "need a name each, no two the same, and none of the house's: start, reconciliation",
+        "each need a unique name other than the reserved start and reconciliation",
     );
     found.require(
         (1..=86_400).contains(&config.operator.lease_seconds),

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Versions {
-    /// Deprecated routes.
+    /// Routes that are deprecated.
     pub deprecated_routes: Vec<DeprecatedRoute>,
 }
 

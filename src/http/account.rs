@@ -1,5 +1,4 @@
-//! What an account may read of itself: `GET /get-account-balance`, `GET /get-payment`, and for the page behind a login
-//! link `GET /account`.
+//! Account reads: `GET /get-account-balance`, `GET /get-payment`, and `GET /account` for the account page.
 
 use std::sync::Arc;
 
@@ -15,24 +14,20 @@ use purser_actors::payment::Payment;
 use utoipa::OpenApi;
 
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::payments::with_product;
 use super::query::Query;
 use super::schemas;
 
-/// What these routes need.
 pub struct AccountState {
-    /// Reads.
     pub engine: Engine,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_account_balance, get_payment))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(accounts: Arc<AccountState>) -> Router {
     Router::new()
         .route("/get-account-balance", get(get_account_balance))
@@ -40,7 +35,7 @@ pub fn router(accounts: Arc<AccountState>) -> Router {
         .with_state(accounts)
 }
 
-/// The claims of a good bearer token; 401 without.
+/// Extractor: the claims of a valid bearer token. Rejects with 401.
 pub struct BearerClaims(pub AuthClaims);
 
 impl<S: Sync> FromRequestParts<S> for BearerClaims {
@@ -54,7 +49,7 @@ impl<S: Sync> FromRequestParts<S> for BearerClaims {
     }
 }
 
-/// A frozen account reads nothing.
+/// Rejects frozen accounts: they can't read anything.
 ///
 /// # Errors
 /// 403 with the `frozen_message`; 500 when storage fails.
@@ -66,8 +61,8 @@ pub async fn authenticated_account(engine: &Engine, claims: &AuthClaims) -> Resu
     }
 }
 
-/// The account's balance
-#[utoipa::path(get, path = "/get-account-balance", tag = "Account", security(("bearer" = [])),
+/// Read the account balance
+#[utoipa::path(get, path = "/get-account-balance", operation_id = "getAccountBalance", tag = "Account", security(("bearer" = [])),
     responses((status = 200, description = "`user_id`, `balance`, `available`, `held`, `total_deposits` in USD, `created_at`.", body = schemas::AccountBalance),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
@@ -82,7 +77,7 @@ async fn get_account_balance(
         .account(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let account = read.ok_or_else(|| ApiError::not_found("account_not_found", "There is no such account."))?;
+    let account = read.ok_or_else(|| ApiError::new(ErrorCode::AccountNotFound, "There is no such account."))?;
     if let Some(message) = account.frozen {
         return Err(ApiError::frozen(message));
     }
@@ -91,11 +86,11 @@ async fn get_account_balance(
     )))
 }
 
-/// What became of a payment
+/// Read the status of a payment
 ///
-/// Anybody who knows the id learns whether it is over; the payer's token also learns the result. `status` is the payment's own: one that
-/// is `fulfilled` has bought something, and `product_status` says what became of that.
-#[utoipa::path(get, path = "/get-payment", tag = "Account", security((), ("bearer" = [])),
+/// Anyone who knows the id can see whether the payment is over. The payer's token also reads the result. `status` is
+/// the status of the payment: a `fulfilled` payment bought something. `product_status` is the status of that product.
+#[utoipa::path(get, path = "/get-payment", operation_id = "getPayment", tag = "Account", security((), ("bearer" = [])),
     params(("payment_id" = String, Query, description = "From a 202.")),
     responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = schemas::PaymentStatusResponse),
         (status = 400, description = "`payment_id` is missing."), (status = 401, description = "A bad token."),
@@ -107,7 +102,7 @@ async fn get_payment(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payment_id"])?;
-    let unknown = || ApiError::not_found("payment_not_found", "There is no such payment.");
+    let unknown = || ApiError::new(ErrorCode::PaymentNotFound, "There is no such payment.");
     let id: PaymentId = query.required("payment_id")?.parse().map_err(|_| unknown())?;
     let claims = match &bearer {
         BearerAuth::Absent => None,
@@ -122,8 +117,8 @@ async fn get_payment(
     let mut view = progress(&payment);
     if let Some(claims) = claims {
         if claims.wallet != payment.account() {
-            return Err(ApiError::forbidden(
-                "payment_access_denied",
+            return Err(ApiError::new(
+                ErrorCode::PaymentAccessDenied,
                 "This payment belongs to another wallet.",
             ));
         }

@@ -1,4 +1,5 @@
-//! The callable functions of the managed wallet: made once an account, read, limited by a person, spent from by agents.
+//! Callable functions of the managed agent wallet. An account has one wallet. Its owner sets the limits and its agents
+//! spend from it.
 
 mod address_book;
 mod call_target;
@@ -13,7 +14,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::post;
-use http::StatusCode;
 use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletCaps};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Clock, Entropy};
@@ -21,7 +21,7 @@ use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
 use super::callable::CallableState;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::rate_limit::{RateLimitKey, RateLimiter};
 use super::readable::is_readable;
 use super::withdrawals::address;
@@ -30,35 +30,30 @@ use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::agent_wallet::signer::SealedWalletSigner;
 use crate::vault::Vault;
 
-/// What these functions need.
 pub struct AgentWalletState {
-    /// Reads calls, and the engine.
     pub callables: CallableState,
-    /// Makes keys and reads balances.
+    /// Creates wallets, signs and reads balances.
     pub wallets: Arc<SealedWalletSigner>,
-    /// Makes the calls that are paid for.
+    /// Makes the paid calls.
     pub paid_http_client: Arc<AgentWalletClient>,
-    /// Opens what servers answered.
+    /// Decrypts stored server responses.
     pub vault: Arc<Vault>,
-    /// Which day it is.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Of a new wallet.
+    /// Default caps of a new wallet.
     pub limits: WalletCaps,
-    /// How often an account may spend.
+    /// Limits the payments of an account per window.
     pub rate_limiter: RateLimiter,
-    /// Our own addresses, which nothing is transferred to and no other server is paid at.
+    /// Addresses of the service. Transfers to them and payments to them by other servers are rejected.
     pub own_addresses: OwnAddresses,
-    /// Our own origin: what begins with it is a route.
+    /// Public origin of the service. URLs that start with it are routes.
     pub public_url: String,
-    /// How long a call waits for its spend before it answers that it is on its way.
+    /// How long a call waits for its payment before it answers `pending`.
     pub response_timeout: Duration,
 }
 
 type SharedState = axum::extract::State<Arc<AgentWalletState>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     wallet::create_agent_wallet,
@@ -72,8 +67,7 @@ type SharedState = axum::extract::State<Arc<AgentWalletState>>;
 ))]
 pub struct ApiDoc;
 
-/// The routes.
-pub fn router(room: Arc<AgentWalletState>) -> Router {
+pub fn router(state: Arc<AgentWalletState>) -> Router {
     Router::new()
         .route("/createAgentWallet", post(wallet::create_agent_wallet))
         .route("/getAgentWallet", post(wallet::get_agent_wallet))
@@ -83,16 +77,16 @@ pub fn router(room: Arc<AgentWalletState>) -> Router {
         .route("/listAddressBook", post(address_book::list_address_book))
         .route("/saveAddressBookEntry", post(address_book::save_address_book_entry))
         .route("/deleteAddressBookEntry", post(address_book::delete_address_book_entry))
-        .with_state(room)
+        .with_state(state)
 }
 
-/// What functions take that take nothing.
+/// Request without members.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
 impl AgentWalletState {
-    /// The caller's wallet.
+    /// Loads the caller's wallet.
     ///
     /// # Errors
     /// 404 `agent_wallet_not_found`.
@@ -103,7 +97,7 @@ impl AgentWalletState {
 }
 
 impl AgentWalletState {
-    /// Counts a call that spends, once it is known to be a new one.
+    /// Counts a new payment call against the rate limit.
     ///
     /// # Errors
     /// 429 `rate_limited`.
@@ -117,11 +111,11 @@ impl AgentWalletState {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("agent_wallet_not_found", "This account has no managed wallet.")
+    ApiError::new(ErrorCode::AgentWalletNotFound, "This account has no managed wallet.")
         .hint("Make it with createAgentWallet.")
 }
 
-/// The wallet's refusal. What a person's limits forbid is `policy_filtered`, as what the agent's own pins do.
+/// Maps a rejection of the wallet to an error. The owner's limits and the agent's pins are both `policy_filtered`.
 pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
     match rejection {
         Rejection::NotFound => unknown(),
@@ -136,29 +130,25 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
         }
         Rejection::Insufficient { available } => {
             let error = format!("Only {} USDC is available on that network.", available.decimal());
-            ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error)
+            ApiError::new(ErrorCode::InsufficientBalance, error)
                 .hint("Send USDC to the wallet's address, for example with POST /withdraw.")
         }
         Rejection::TooManyPending => ApiError::unavailable(
-            "wallet_payment_limit_reached",
+            ErrorCode::WalletPaymentLimitReached,
             "Too many of its spends are on their way.",
             1,
         ),
-        Rejection::AddressNotFound => ApiError::not_found("address_not_found", "No such address is kept."),
-        Rejection::AddressBookFull => ApiError::new(
-            StatusCode::CONFLICT,
-            "address_limit_reached",
-            "The address book is full.",
-        ),
+        Rejection::AddressNotFound => ApiError::new(ErrorCode::AddressNotFound, "No such address is kept."),
+        Rejection::AddressBookFull => ApiError::new(ErrorCode::AddressLimitReached, "The address book is full."),
     }
 }
 
-/// 403: nothing was signed.
+/// 403 `policy_filtered`: nothing was signed.
 fn policy_filtered(error: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
-    ApiError::forbidden("policy_filtered", error)
+    ApiError::new(ErrorCode::PolicyFiltered, error)
 }
 
-/// `base`, `solana` or a CAIP-2 name.
+/// Parses `base`, `solana` or a CAIP-2 name.
 fn network(name: &'static str, text: &str) -> Result<Network, ApiError> {
     let known = |network: &Network| text == network.name() || text == network.caip2();
     Network::ALL.into_iter().find(known).ok_or_else(|| {
@@ -167,21 +157,21 @@ fn network(name: &'static str, text: &str) -> Result<Network, ApiError> {
             Network::Base.caip2(),
             Network::Solana.caip2()
         );
-        ApiError::parameter("parameter_invalid", name, error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, name, error)
     })
 }
 
-/// Readable text of at most so many characters.
+/// Checks that the text is readable and has at most `most` characters.
 pub(super) fn text(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
     let text = text.trim();
     if !is_readable(text, most) {
         let error = format!("`{name}` must be readable text of 1 to {most} characters.");
-        return Err(ApiError::parameter("parameter_invalid", name, error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error));
     }
     Ok(text.to_owned())
 }
 
-/// Characters of a note.
+/// Limit in characters.
 const MAX_NOTE_LEN: usize = 200;
 
 fn note(note: Option<&str>) -> Result<Option<String>, ApiError> {

@@ -1,9 +1,9 @@
-//! API keys: `createAgentApiKey`, `listAgentApiKeys`, `revokeAgentApiKey`; `agentAuth`, which exchanges one for tokens; and
-//! `announceAgentConnection`, by which whoever holds a token says who it is.
+//! API keys: `createAgentApiKey`, `listAgentApiKeys`, `revokeAgentApiKey`. `agentAuth` exchanges a key for tokens, and
+//! `announceAgentConnection` names the agent that uses a token.
 //!
-//! What a key's tokens may do: read and buy as any token, and spend from the managed wallet, because that is what a person
-//! makes a key for and the caps are the person's. Nothing else that takes the owner: no withdrawal to another wallet, no
-//! bank transfer, no further key, no word about who the owner is. Those have no cap that a person set for an agent.
+//! A key's tokens can read and buy like any token. They can also spend from the managed wallet, because that is what
+//! keys are for and the owner sets its caps. Everything else that needs the owner is rejected: withdrawals to another
+//! wallet, bank transfers, new keys and identity changes. The owner sets no agent caps for those.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, header};
 use purser_actors::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
 use purser_actors::id::ApiKeyId;
@@ -26,28 +26,23 @@ use super::account::BearerClaims;
 use super::agent_wallet::text;
 use super::auth::{AuthClaims, TokenError, bearer_token};
 use super::callable::{CallableState, require_sign_in, result};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::schemas;
 use crate::identity::api_key::ApiKeyCodec;
 use crate::identity::credentials::CredentialIssuer;
 
-/// What these functions need.
 pub struct ApiKeyState {
-    /// Reads calls, and the engine.
     pub callables: CallableState,
-    /// Writes and reads keys.
+    /// Creates and parses keys.
     pub api_keys: ApiKeyCodec,
-    /// Makes tokens.
     pub credentials: Arc<CredentialIssuer>,
-    /// Ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Keys that an account may have at a time.
+    /// Maximum active keys per account.
     pub max_keys: u8,
 }
 
 type SharedState = State<Arc<ApiKeyState>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     create_agent_api_key,
@@ -58,159 +53,159 @@ type SharedState = State<Arc<ApiKeyState>>;
 ))]
 pub struct ApiDoc;
 
-/// The routes.
-pub fn router(room: Arc<ApiKeyState>) -> Router {
+pub fn router(state: Arc<ApiKeyState>) -> Router {
     Router::new()
         .route("/createAgentApiKey", post(create_agent_api_key))
         .route("/listAgentApiKeys", post(list_agent_api_keys))
         .route("/revokeAgentApiKey", post(revoke_agent_api_key))
         .route("/agentAuth", post(agent_auth))
         .route("/announceAgentConnection", post(announce_agent_connection))
-        .with_state(room)
+        .with_state(state)
 }
 
-/// A refusal of the engine's.
+/// Maps a rejection of the engine to an error.
 pub(super) fn map_error(denied: &OperationError<Rejection>) -> ApiError {
     match denied {
         OperationError::Rejected(Rejection::NotFound) => unknown(),
         OperationError::Rejected(Rejection::Revoked) => revoked(),
         OperationError::Rejected(Rejection::Suspended) => {
             let error = "The service was restored from a backup, and it is not known whether this API key was revoked.";
-            ApiError::new(StatusCode::UNAUTHORIZED, "api_key_suspended", error)
+            ApiError::new(ErrorCode::ApiKeySuspended, error)
                 .hint("Make another with POST /createAgentApiKey, or ask the operator to confirm this one.")
         }
         OperationError::Rejected(Rejection::LimitReached) => {
             let error = "The account has as many API keys as it can have.";
-            ApiError::new(StatusCode::CONFLICT, "api_key_limit_reached", error).hint("Revoke one that nobody needs.")
+            ApiError::new(ErrorCode::ApiKeyLimitReached, error).hint("Revoke an unused API key first.")
         }
         OperationError::Specific(never) => match *never {},
         OperationError::Rejected(Rejection::AlreadyClaimed)
         | OperationError::AlreadyUsed
-        | OperationError::Unavailable => {
-            ApiError::unavailable("service_unavailable", "That could not be done now. Try again.", 1)
-        }
+        | OperationError::Unavailable => ApiError::unavailable(
+            ErrorCode::ServiceUnavailable,
+            "That could not be done now. Try again.",
+            1,
+        ),
     }
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("api_key_not_found", "There is no such API key.")
+    ApiError::new(ErrorCode::ApiKeyNotFound, "There is no such API key.")
 }
 
 fn revoked() -> ApiError {
-    ApiError::new(StatusCode::UNAUTHORIZED, "api_key_revoked", "The API key was revoked.")
-        .hint("Ask for a new one with POST /signup.")
+    ApiError::new(ErrorCode::ApiKeyRevoked, "The API key was revoked.").hint("Ask for a new one with POST /signup.")
 }
 
-/// A key as lists show it: what it is called and how it stands, and of its text the beginning and the end.
+/// Renders a key for lists: its name, its status, and the beginning and end of its text.
 pub(super) fn render(api_keys: &ApiKeyCodec, id: ApiKeyId, key: &ApiKey) -> JsonObject {
     let (prefix, last4) = api_keys.hints(id);
     key.view(&id).text("prefix", prefix).text("last4", last4)
 }
 
-/// What `createAgentApiKey` takes.
+/// Request of `createAgentApiKey`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateApiKeyRequest {
-    /// What the key is called: 1 to 80 readable characters.
+    /// Name of the key: 1 to 80 readable characters.
     name: String,
 }
 
-/// Make an API key for an agent
+/// Create an API key for an agent
 ///
-/// Only with the token of a wallet that signed in. `apiKey` is shown this once: if the answer is lost, revoke the key and
-/// make another.
-#[utoipa::path(post, path = "/createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(CreateApiKeyRequest),
+/// Needs the token of a wallet that signed in. `apiKey` is shown only in this response. If the response is lost, revoke
+/// the key and create another.
+#[utoipa::path(post, path = "/createAgentApiKey", operation_id = "createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(CreateApiKeyRequest),
     responses((status = 200, description = "`apiKey`, and `key` as lists show it.", body = schemas::CreateApiKeyResult),
         (status = 400, description = "No name, or one that it cannot have."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment or an API key."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment or an API key."),
         (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now.")))]
 async fn create_agent_api_key(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<CreateApiKeyRequest>(body).await?;
+    let call = state.callables.read::<CreateApiKeyRequest>(body).await?;
     let name = text("name", &call.data.name, MAX_NAME_LEN)?;
-    room.callables.admit(&claims, &call).await?;
+    state.callables.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
-    let id = ApiKeyId(room.entropy.random());
-    let made = room
+    let id = ApiKeyId(state.entropy.random());
+    let made = state
         .callables
         .engine
-        .issue_api_key(id, claims.wallet, &name, room.max_keys)
+        .issue_api_key(id, claims.wallet, &name, state.max_keys)
         .await;
     made.map_err(|denied| map_error(&denied))?;
-    let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
-    let told = JsonObject::new()
-        .text("api_key", room.api_keys.text(id).expose())
-        .object("key", &render(&room.api_keys, id, &key));
-    Ok(result(&told))
+    let key = state.read(id).await?.ok_or_else(ApiError::internal)?;
+    let body = JsonObject::new()
+        .text("api_key", state.api_keys.text(id).expose())
+        .object("key", &render(&state.api_keys, id, &key));
+    Ok(result(&body))
 }
 
-/// What functions take that take nothing.
+/// Request without members.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
-/// The account's API keys
+/// List the API keys of the account
 ///
-/// Those that are not revoked, the oldest first; of their texts the beginning and the last four characters.
-#[utoipa::path(post, path = "/listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
+/// Active keys, oldest first, each with the beginning and the last four characters of its text.
+#[utoipa::path(post, path = "/listAgentApiKeys", operation_id = "listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`keys`.", body = schemas::ListApiKeysResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 async fn list_agent_api_keys(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<EmptyRequest>(body).await?;
-    room.callables.admit(&claims, &call).await?;
-    let keys = room.callables.engine.api_keys_of(&claims.wallet).await;
+    let call = state.callables.read::<EmptyRequest>(body).await?;
+    state.callables.admit(&claims, &call).await?;
+    let keys = state.callables.engine.api_keys_of(&claims.wallet).await;
     let keys = keys.map_err(|_| ApiError::internal())?;
-    let keys = keys.iter().map(|(id, key)| render(&room.api_keys, *id, key));
+    let keys = keys.iter().map(|(id, key)| render(&state.api_keys, *id, key));
     Ok(result(&JsonObject::new().list("keys", keys)))
 }
 
-/// What `revokeAgentApiKey` takes.
+/// Request of `revokeAgentApiKey`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RevokeApiKeyRequest {
-    /// As lists name it.
+    /// Id from `listAgentApiKeys`.
     api_key_id: String,
 }
 
 /// Revoke an API key
 ///
-/// Its tokens are 401 at once and its streams are closed. With the token of a wallet that signed in, or with one of the
-/// key's own. A second time changes nothing.
-#[utoipa::path(post, path = "/revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
+/// Its tokens get 401 at once, and its streams are closed. Needs the token of a wallet that signed in, or a token of
+/// the key itself. Revoking again changes nothing.
+#[utoipa::path(post, path = "/revokeAgentApiKey", operation_id = "revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
     responses((status = 200, description = "`key`, whose `status` is `revoked`.", body = schemas::ApiKeyResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
         (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
 async fn revoke_agent_api_key(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<RevokeApiKeyRequest>(body).await?;
-    room.callables.admit(&claims, &call).await?;
+    let call = state.callables.read::<RevokeApiKeyRequest>(body).await?;
+    state.callables.admit(&claims, &call).await?;
     let id: ApiKeyId = call.data.api_key_id.parse().map_err(|_| unknown())?;
-    let key = room.read(id).await?.ok_or_else(unknown)?;
+    let key = state.read(id).await?.ok_or_else(unknown)?;
     authorize_owner(&claims, &key)?;
     if claims.amr != AuthMethod::Key(id) {
         require_sign_in(&claims)?;
     }
-    let done = room.callables.engine.revoke_api_key(id).await;
+    let done = state.callables.engine.revoke_api_key(id).await;
     done.map_err(|denied| map_error(&denied))?;
-    let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
+    let key = state.read(id).await?.ok_or_else(ApiError::internal)?;
     Ok(result(
-        &JsonObject::new().object("key", &render(&room.api_keys, id, &key)),
+        &JsonObject::new().object("key", &render(&state.api_keys, id, &key)),
     ))
 }
 
-/// The key is the caller's.
+/// Checks that the key belongs to the caller.
 ///
 /// # Errors
 /// 403 `api_key_access_denied`.
@@ -219,75 +214,71 @@ pub(super) fn authorize_owner(claims: &AuthClaims, key: &ApiKey) -> Result<(), A
         return Ok(());
     }
     let error = "This API key belongs to another wallet.";
-    Err(ApiError::forbidden("api_key_access_denied", error))
+    Err(ApiError::new(ErrorCode::ApiKeyAccessDenied, error))
 }
 
-/// What `agentAuth` takes.
+/// Request of `agentAuth`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ExchangeApiKeyRequest {
-    /// The API key, if it is not in the `Authorization` header.
+    /// API key, if it is not in the `Authorization` header.
     api_key: Option<String>,
 }
 
 /// Exchange an API key for tokens
 ///
-/// The key is in `Authorization: Bearer`, or in `data.apiKey`. The tokens are as `POST /auth` gives them; the refresh token
-/// is exchanged there. Works while the account is frozen, as any sign-in does.
-#[utoipa::path(post, path = "/agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(ExchangeApiKeyRequest),
+/// Send the key in `Authorization: Bearer` or in `data.apiKey`. The tokens are those of `POST /auth`, and the refresh
+/// token is exchanged there. Works while the account is frozen, like any sign-in.
+#[utoipa::path(post, path = "/agentAuth", operation_id = "agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(ExchangeApiKeyRequest),
     responses((status = 200, description = "`idToken`, `refreshToken`, `expiresIn`, `userId`, `apiKeyId`.", body = schemas::AgentAuthResult),
         (status = 400, description = "A member that it does not take, or two keys that differ."),
-        (status = 401, description = "No key, none of ours, or one that was revoked."),
+        (status = 401, description = "The key is missing, invalid or revoked."),
         (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now.")))]
-async fn agent_auth(State(room): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let call = room.callables.read::<ExchangeApiKeyRequest>(body).await?;
-    let id = room.parse_presented_key(&headers, call.data.api_key.as_deref())?;
-    // A key that its owner never said yes to is like one that was made up.
-    let key = room.read(id).await?.ok_or_else(api_key_invalid)?;
+async fn agent_auth(State(state): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let call = state.callables.read::<ExchangeApiKeyRequest>(body).await?;
+    let id = state.parse_presented_key(&headers, call.data.api_key.as_deref())?;
+    // A key that its owner never approved is invalid, like an invented one.
+    let key = state.read(id).await?.ok_or_else(api_key_invalid)?;
     call.of(&key.owner)?;
-    let session = room.credentials.new_session();
-    let done = room.callables.engine.exchange_api_key(id, session).await;
+    let session = state.credentials.new_session();
+    let done = state.callables.engine.exchange_api_key(id, session).await;
     done.map_err(|denied| map_error(&denied))?;
-    let told = room.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
+    let body = state.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
     Ok(result(
-        &told.text("user_id", key.owner.user_id()).text("api_key_id", id),
+        &body.text("user_id", key.owner.user_id()).text("api_key_id", id),
     ))
 }
 
 fn api_key_invalid() -> ApiError {
-    ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "api_key_invalid",
-        "The API key is not one of ours.",
-    )
-    .hint("Ask for one with POST /signup.")
+    ApiError::new(ErrorCode::ApiKeyInvalid, "The API key is not valid.").hint("Ask for one with POST /signup.")
 }
 
-/// What `announceAgentConnection` takes.
+/// Request of `announceAgentConnection`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AnnounceAgentRequest {
-    /// What the agent is called: 1 to 80 readable characters.
+    /// Name of the agent: 1 to 80 readable characters.
     name: String,
-    /// The program that runs it, likewise.
+    /// Program that runs the agent: 1 to 80 readable characters.
     client: Option<String>,
-    /// Which version of that: 1 to 40 readable characters.
+    /// Version of that program: 1 to 40 readable characters.
     version: Option<String>,
 }
 
 /// Name the agent that uses this token
 ///
-/// An agent's own words, which nobody checks. The account page and the stream show them with the session (`session.agent_announced`).
-#[utoipa::path(post, path = "/announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
+/// The agent's own claim, which the service does not verify. The account page and the stream show it with the session
+/// (`session.agent_announced`).
+#[utoipa::path(post, path = "/announceAgentConnection", operation_id = "announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
     responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = schemas::AnnounceAgentResult),
         (status = 400, description = "A text that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 503, description = "Not now.")))]
 async fn announce_agent_connection(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<AnnounceAgentRequest>(body).await?;
+    let call = state.callables.read::<AnnounceAgentRequest>(body).await?;
     let AnnounceAgentRequest { name, client, version } = &call.data;
     let agent = AgentInfo {
         name: text("name", name, MAX_NAME_LEN)?,
@@ -300,23 +291,23 @@ async fn announce_agent_connection(
             .map(|version| text("version", version, 40))
             .transpose()?,
     };
-    room.callables.admit(&claims, &call).await?;
+    state.callables.admit(&claims, &call).await?;
     let view = agent.view();
-    match room.callables.engine.announce_agent(claims.session, agent).await {
+    match state.callables.engine.announce_agent(claims.session, agent).await {
         Ok(_) => {}
         Err(OperationError::Rejected(_)) => return Err(TokenError::Revoked.into()),
         Err(_) => {
             return Err(ApiError::unavailable(
-                "service_unavailable",
+                ErrorCode::ServiceUnavailable,
                 "That could not be done now. Try again.",
                 1,
             ));
         }
     }
-    let told = JsonObject::new()
+    let body = JsonObject::new()
         .text("session_id", claims.session)
         .object("agent", &view);
-    Ok(result(&told))
+    Ok(result(&body))
 }
 
 impl ApiKeyState {
@@ -325,7 +316,7 @@ impl ApiKeyState {
         read.map_err(|_| ApiError::internal())
     }
 
-    /// The key that a call presents, in the header or among its members.
+    /// The key from the header or from the member.
     fn parse_presented_key(&self, headers: &HeaderMap, member: Option<&str>) -> Result<ApiKeyId, ApiError> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let bearer = match (values.next(), values.next()) {
@@ -336,12 +327,12 @@ impl ApiKeyState {
         let text = match (bearer, member) {
             (Some(bearer), Some(member)) if bearer != member => {
                 let error = "The API key in `Authorization` is another one.";
-                return Err(ApiError::parameter("parameter_invalid", "apiKey", error));
+                return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "apiKey", error));
             }
             (Some(text), _) | (None, Some(text)) => text,
             (None, None) => {
                 let error = "This function needs an API key, in Authorization: Bearer or in `apiKey`.";
-                let error = ApiError::new(StatusCode::UNAUTHORIZED, "api_key_missing", error);
+                let error = ApiError::new(ErrorCode::ApiKeyMissing, error);
                 return Err(error.hint("Ask for one with POST /signup."));
             }
         };

@@ -1,4 +1,4 @@
-//! Who is calling: the bearer token, judged once a request, and the address (`forwarded.rs`).
+//! Caller identity: the bearer token, verified once per request, and the client address (`forwarded.rs`).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,98 +13,97 @@ use purser_actors::port::{BoxFuture, Entropy, Timestamp};
 use purser_actors::session::AuthMethod;
 use serde::{Serialize, Serializer};
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use crate::payment::header::is_mpp;
 
-/// What a good token says.
+/// Claims of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthClaims {
-    /// Whose: the exact address.
+    /// Account of the token, with the exact address.
     pub wallet: Wallet,
-    /// The refresh-token family it belongs to.
+    /// Refresh-token family of the token.
     pub session: SessionId,
-    /// How the session began: what was born of a payment reads and writes, but does not withdraw elsewhere, make keys or
-    /// spend; an API key's spends from the managed wallet besides.
+    /// How the session began. Tokens issued for a payment can read and write. They can't withdraw to another wallet,
+    /// make keys or spend from the managed wallet. Tokens of an API key can also spend from the managed wallet.
     pub amr: AuthMethod,
-    /// When it ends.
     pub expires_at: Timestamp,
 }
 
 impl AuthClaims {
-    /// The wallet itself signed in.
+    /// Whether the wallet itself signed in.
     pub fn is_signed_in(&self) -> bool {
         self.amr == AuthMethod::Wallet
     }
 
-    /// It was born of a payment, which a hostile seller may have relayed.
+    /// Whether the token was issued for a payment. A hostile seller may have relayed that payment.
     pub fn is_payment_token(&self) -> bool {
         self.amr.payment().is_some()
     }
 
-    /// Whether it is shown the secrets (number, code, PIN, link) of what this payment bought, and may change it; `None` is what no
-    /// payment did. The one rule of every route that does either: a token issued for a payment reads and steers what its own
-    /// payment bought, and with `earlier`, which is a setting, all that its account has.
+    /// Whether the token may read the secrets (number, code, PIN, link) of a product and change it. `bought_by` is the
+    /// payment that bought it, or `None`. Every route that does either uses this rule. A token issued for a payment has
+    /// access to the product of its own payment. With `earlier`, a setting, it has access to all products of the
+    /// account.
     pub fn may_read_secrets(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
         self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
     }
 
-    /// Whether it may change what this session has registered: a token issued for a payment changes what its own has.
+    /// Whether the token may change what a session registered. A token issued for a payment changes only what its own
+    /// session registered.
     pub fn may_change_of(&self, session: SessionId) -> bool {
         !self.is_payment_token() || session == self.session
     }
 
-    /// The names under which it may be revoked: its session's, and that of the API key behind it.
+    /// Ids under which the token may be revoked: its session, and the API key behind it.
     pub fn revocation_ids(&self) -> [Option<SessionId>; 2] {
         [Some(self.session), self.amr.key().map(ApiKeyId::session_id)]
     }
 }
 
-/// Why a token is not good.
+/// Why a token is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenError {
-    /// Not ours, or altered, or not a token at all.
+    /// Not issued by this service, altered, or not a token.
     Invalid,
-    /// Its time is over.
     Expired,
-    /// Its session was revoked.
     Revoked,
 }
 
 impl From<TokenError> for ApiError {
     fn from(error: TokenError) -> Self {
         match error {
-            TokenError::Invalid => Self::unauthorized("token_invalid", "The token is not one of ours."),
-            TokenError::Expired => Self::unauthorized("token_expired", "The token has expired."),
-            TokenError::Revoked => Self::unauthorized("token_revoked", "The token was revoked."),
+            TokenError::Invalid => Self::unauthorized(ErrorCode::TokenInvalid, "The token is not valid."),
+            TokenError::Expired => Self::unauthorized(ErrorCode::TokenExpired, "The token has expired."),
+            TokenError::Revoked => Self::unauthorized(ErrorCode::TokenRevoked, "The token was revoked."),
         }
     }
 }
 
-/// Judges credentials. Called on every request that carries one, so it must be quick and must not block.
+/// Verifies credentials. Called on every request that carries one, so implementations must be fast and never block.
 pub trait Authenticator: Send + Sync {
-    /// An `id_token`.
+    /// Verifies an `id_token`.
     ///
     /// # Errors
     /// [`TokenError`].
     fn authenticate(&self, token: &str) -> Result<AuthClaims, TokenError>;
 
-    /// A `Cookie` header that may hold our session cookie.
+    /// Verifies the session cookie in a `Cookie` header.
     ///
     /// # Errors
-    /// [`TokenError`]; [`TokenError::Invalid`] also when our cookie is not in it.
+    /// [`TokenError`]; [`TokenError::Invalid`] also if the header has no session cookie.
     fn authenticate_session<'a>(&'a self, cookie_header: &'a str) -> BoxFuture<'a, Result<AuthClaims, TokenError>>;
 }
 
-/// Knows which accounts are frozen. Reads the latest durable state.
+/// Looks up frozen accounts and revoked sessions in the latest durable state.
 pub trait AccountStatus: Send + Sync {
-    /// Whether its session was revoked, or the API key behind it.
+    /// Whether the session, or the API key behind it, was revoked.
     fn is_revoked(&self, claims: &AuthClaims) -> bool;
 
-    /// The operator's message, if the account is frozen.
+    /// The operator's message if the account is frozen.
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
 }
 
-/// 403 with `frozen_message` when the claims' account is frozen; every authenticated route asks this.
+/// Rejects a frozen account with 403 and `frozen_message`. Every authenticated route calls this.
 ///
 /// # Errors
 /// 403 `account_frozen`.
@@ -115,27 +114,24 @@ pub async fn require_not_frozen(gate: &dyn AccountStatus, claims: &AuthClaims) -
     }
 }
 
-/// The front's verdict on the `Authorization: Bearer` header, kept with the request.
+/// Result of verifying the `Authorization: Bearer` header, stored with the request.
 #[derive(Clone, Debug)]
 pub enum BearerAuth {
-    /// There is none.
     Absent,
-    /// A good one.
     Valid(AuthClaims),
-    /// A bad one.
     Invalid(TokenError),
 }
 
 impl BearerAuth {
     pub(super) fn authenticate(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
-        // A payment credential stands in a field of its own beside the token.
+        // A payment credential has a field of its own beside the token.
         let mut values = headers.get_all(AUTHORIZATION).iter().filter(|value| !is_mpp(value));
         let value = match (values.next(), values.next()) {
             (None, _) => return Self::Absent,
             (Some(value), None) => value,
             (Some(_), Some(_)) => return Self::Invalid(TokenError::Invalid),
         };
-        // Other schemes are not ours.
+        // Other schemes are ignored.
         let Some(token) = value.to_str().ok().and_then(bearer_token) else {
             return Self::Absent;
         };
@@ -145,16 +141,16 @@ impl BearerAuth {
         }
     }
 
-    /// The claims, or the 401.
+    /// Returns the claims.
     ///
     /// # Errors
-    /// 401 with the reason in its code.
+    /// 401 with the reason as its code.
     pub fn claims(&self) -> Result<&AuthClaims, ApiError> {
         match self {
             Self::Valid(claims) => Ok(claims),
             Self::Invalid(error) => Err((*error).into()),
             Self::Absent => Err(ApiError::unauthorized(
-                "token_missing",
+                ErrorCode::TokenMissing,
                 "This route needs an Authorization: Bearer header.",
             )),
         }
@@ -166,7 +162,7 @@ pub(super) fn bearer_token(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// What the front found out about a request: one entry among its extensions.
+/// What the front determined about a request, stored as one request extension.
 #[derive(Clone)]
 pub(super) struct RequestExtensions {
     pub(super) bearer: BearerAuth,
@@ -175,13 +171,13 @@ pub(super) struct RequestExtensions {
 }
 
 impl RequestExtensions {
-    /// Always there behind the front; a router without it answers 500.
+    /// Always present behind the front. A router without it answers 500.
     fn of(parts: &Parts) -> Result<&Self, ApiError> {
         parts.extensions.get().ok_or_else(ApiError::internal)
     }
 }
 
-/// Id of the request, for the engine and for log lines that outlive it. A number until somebody needs the text.
+/// Id of the request, for the engine and for log lines that outlive it. Rendered as text only when needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestId(pub u128);
 
@@ -201,7 +197,7 @@ impl RequestId {
     }
 }
 
-/// Request ids: unique in the process and across restarts, not secret, and no system call each.
+/// Generates request ids: unique across restarts, not secret, and without a system call for each.
 pub(super) struct RequestIds {
     base: u128,
     next: AtomicU64,
@@ -217,7 +213,7 @@ impl RequestIds {
 
     pub(super) fn next(&self) -> RequestId {
         let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        // Multiplying by an odd number is a bijection: no two counters give the same id.
+        // Multiplication by an odd number is a bijection, so two counters never give the same id.
         RequestId(
             self.base
                 .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
@@ -245,7 +241,7 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-/// The client's address behind trusted proxies, for routes with limits of their own.
+/// Extractor: the client's address behind trusted proxies, for routes with limits of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientIp(pub IpAddr);
 
@@ -257,7 +253,7 @@ impl<S: Sync> FromRequestParts<S> for ClientIp {
     }
 }
 
-/// Handlers that need a good token take this; without one the answer is 401.
+/// Extractor for handlers that need a valid token. Rejects with 401.
 #[derive(Clone, Debug)]
 pub struct Authenticated(pub AuthClaims);
 
@@ -269,7 +265,7 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
     }
 }
 
-/// For routes where a token is welcome and not needed.
+/// Extractor for routes where a token is optional.
 #[derive(Clone, Debug)]
 pub struct MaybeBearer(pub BearerAuth);
 

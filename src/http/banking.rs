@@ -1,4 +1,4 @@
-//! The callable functions of banking: who somebody is to the bank, and what the bank then keeps and moves for them.
+//! Callable functions of banking: the customer's profile and application, accounts, recipients and transfers.
 
 mod accounts;
 mod application;
@@ -24,29 +24,24 @@ use crate::vault::{DocumentStore, Vault};
 
 pub use documents::MAX_UPLOAD_BYTES;
 
-/// What these functions need.
 pub struct BankingState {
-    /// Reads calls, and the engine.
     pub callables: CallableState,
-    /// Countries that banking is open to, as ISO 3166-1 alpha-2.
+    /// Countries where banking is available, as ISO 3166-1 alpha-2.
     pub countries: Vec<String>,
-    /// The range of payouts.
+    /// Amount range of payouts.
     pub product: ProductConfig,
-    /// What they cost.
+    /// Prices of payouts.
     pub prices: Arc<PriceBook>,
     /// Seals tax and account numbers.
     pub vault: Arc<Vault>,
-    /// Keeps documents.
     pub documents: DocumentStore,
-    /// For days that must be over.
+    /// Clock for checks of past dates.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
     pub entropy: Arc<dyn Entropy>,
 }
 
 type SharedState = axum::extract::State<Arc<BankingState>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     profile::create_banking_profile,
@@ -69,7 +64,6 @@ type SharedState = axum::extract::State<Arc<BankingState>>;
 ))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(banking: Arc<BankingState>) -> Router {
     Router::new()
         .route("/createBankingProfile", post(profile::create_banking_profile))

@@ -1,22 +1,22 @@
 //! Callable functions: `POST /<name>` with a bearer token, `{"data": {…}}` in and `{"result": {…}}` out.
 //!
-//! By [`FUNCTION_NAMES`] the front writes refusals as `{"error": {code, message, status, …}}`, and the document wraps what handlers
-//! describe, which is the inside of `data` and of `result`. Members are in camel case.
+//! The front writes errors of [`FUNCTION_NAMES`] as `{"error": {code, message, status, …}}`. The OpenAPI document wraps
+//! what handlers describe, which is the inside of `data` and of `result`. Members are in camel case.
 //!
 //! ```text
-//! async fn x(State(room): Shared, Holder(claims): Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-//!     let call = room.callables.read::<Wanted>(body).await?;       // 400
-//!     let order = understood(&call.data)?;                         // 400
-//!     room.callables.admit(&claims, &call).await?;                 // 403: another's userId, frozen
-//!     key.once(&room.callables.engine, &claims, "/x", &order, move |place| async move {
-//!         let memo = place.map(|place| memo(place, move |told| … callable::reply(&view)));
+//! async fn x(State(state): SharedState, BearerClaims(claims): BearerClaims, key: IdempotencyKey, body: Body) -> … {
+//!     let call = state.callables.read::<XRequest>(body).await?;          // 400
+//!     let params = parse(&call.data)?;                                    // 400
+//!     state.callables.admit(&claims, &call).await?;                       // 403: another's userId, frozen
+//!     key.run(&state.callables.engine, &claims, "/x", &params, move |slot| async move {
+//!         let recorder = slot.map(|slot| recorder(slot, move |result| … callable::reply(&view)));
 //!         …
 //!     }).await
 //! }
 //! ```
 //!
-//! A function that only reads ends with [`result`] instead of a key. One that spends from the managed wallet calls [`require_spend_rights`]
-//! too, one that moves or makes anything else [`require_sign_in`].
+//! A function that only reads ends with [`result`] instead of a key. One that spends from the managed wallet also calls
+//! [`require_spend_rights`]. One that moves or creates anything else calls [`require_sign_in`].
 
 use std::fmt;
 use std::time::Duration;
@@ -33,11 +33,11 @@ use serde_json::value::RawValue;
 
 use super::account::authenticated_account;
 use super::auth::AuthClaims;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::RecordedReply;
 use super::json;
 
-/// Every callable function's path.
+/// Paths of all callable functions.
 pub const FUNCTION_NAMES: &[&str] = &[
     "/agentWalletTransfer",
     "/agentX402Pay",
@@ -71,27 +71,25 @@ pub const FUNCTION_NAMES: &[&str] = &[
     "/announceAgentConnection",
 ];
 
-/// What is needed to read a call and to let it in.
+/// Reads and admits calls.
 pub struct CallableState {
-    /// Knows who is frozen.
     pub engine: Engine,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// A call as it was read.
+/// A parsed call.
 #[derive(Debug)]
 pub struct CallableCall<T> {
-    /// What the function takes.
+    /// Members that the function takes.
     pub data: T,
-    /// `userId`, in lower case, if it was given.
+    /// `userId` in lower case, if given.
     user: Option<String>,
 }
 
 impl<T> CallableCall<T> {
-    /// `userId`, if given, is this account's.
+    /// Checks that `userId`, if given, is this account.
     ///
     /// # Errors
     /// 403 `user_id_mismatch`.
@@ -101,7 +99,7 @@ impl<T> CallableCall<T> {
             return Ok(());
         }
         let error = "`userId` is another account's; leave it out, or give the token's own.";
-        Err(ApiError::forbidden("user_id_mismatch", error).param("userId"))
+        Err(ApiError::new(ErrorCode::UserIdMismatch, error).param("userId"))
     }
 }
 
@@ -111,7 +109,7 @@ struct DataEnvelope {
     data: Box<RawValue>,
 }
 
-/// The members of `data`, each once, as they are written: numbers keep their digits.
+/// Members of `data`, each once. Numbers keep their digits.
 #[derive(Default)]
 struct DataMembers(Vec<(String, Box<RawValue>)>);
 
@@ -125,7 +123,7 @@ impl<'de> Deserialize<'de> for DataMembers {
                 f.write_str("an object")
             }
 
-            // Clients of such functions send null where there is nothing to say.
+            // Clients of callable functions send null for no data.
             fn visit_unit<E>(self) -> Result<DataMembers, E> {
                 Ok(DataMembers::default())
             }
@@ -146,15 +144,15 @@ impl<'de> Deserialize<'de> for DataMembers {
 }
 
 impl CallableState {
-    /// Reads a call: the envelope, `userId`, and the rest of `data` as what the function takes.
+    /// Reads a call: the envelope, `userId`, and the rest of `data` as the function's request type.
     ///
     /// # Errors
-    /// 413, 408, 400 with the member at fault; of one that is not known with the nearest that is.
+    /// 413, 408, or 400 with the member at fault. For an unknown member the hint has the nearest known one.
     pub async fn read<T: DeserializeOwned>(&self, body: Body) -> Result<CallableCall<T>, ApiError> {
         self.read_up_to(body, self.max_body_bytes).await
     }
 
-    /// As [`CallableState::read`], for a body of another size. The front lets it through by `FrontConfig::body_limit_overrides`.
+    /// As [`CallableState::read`], with another body limit. `FrontConfig::body_limit_overrides` must allow it too.
     ///
     /// # Errors
     /// As [`CallableState::read`].
@@ -166,7 +164,7 @@ impl CallableState {
         call(&json::collect(body, max_bytes, self.body_timeout).await?)
     }
 
-    /// Lets the call in: `userId`, if given, is the caller, and the account is not frozen.
+    /// Admits the call: `userId`, if given, is the caller, and the account is not frozen.
     ///
     /// # Errors
     /// 403 `user_id_mismatch` or `account_frozen`; 500 when storage fails.
@@ -180,7 +178,7 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<CallableCall<T>, ApiError> {
     let envelope: DataEnvelope = json::deserialize(body)?;
     let members: DataMembers = serde_json::from_str(envelope.data.get()).map_err(|_| {
         ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             "data",
             "`data` is not an object of members given once.",
         )
@@ -190,7 +188,7 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<CallableCall<T>, ApiError> {
     for (name, value) in members.0 {
         if name == "userId" {
             let text: String = json::deserialize(value.get().as_bytes())
-                .map_err(|_| ApiError::parameter("parameter_invalid", "userId", "`userId` is not a text."))?;
+                .map_err(|_| ApiError::parameter(ErrorCode::ParameterInvalid, "userId", "`userId` is not a text."))?;
             user = Some(text.to_lowercase());
             continue;
         }
@@ -203,8 +201,8 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<CallableCall<T>, ApiError> {
     Ok(CallableCall { data, user })
 }
 
-/// Refuses a token that a payment brought about where something is changed that may have been there before that payment:
-/// whoever relayed the payment may have the token too.
+/// Rejects a token issued for a payment where the change may affect something older than that payment. A party that
+/// relayed the payment may have the token too.
 ///
 /// # Errors
 /// 403 `sign_in_required`.
@@ -212,50 +210,55 @@ pub fn may_change(claims: &AuthClaims) -> Result<(), ApiError> {
     require_spend_rights(claims)
 }
 
-/// Refuses a token that a payment brought about: whoever relayed the payment may have it too, so it does not spend from the
-/// managed wallet. An API key's does: its owner made it for an agent, and a person has set the caps.
+/// Rejects a token issued for a payment for spending from the managed wallet, because a party that relayed the payment
+/// may have it too. Tokens of an API key are allowed: the owner made the key for an agent and set the caps.
 ///
 /// # Errors
 /// 403 `sign_in_required`.
 pub fn require_spend_rights(claims: &AuthClaims) -> Result<(), ApiError> {
     if claims.is_payment_token() {
-        return Err(needs_sign_in("This token was born of a payment and may not do that."));
+        return Err(needs_sign_in(
+            "This token was issued for a payment and does not permit this.",
+        ));
     }
     Ok(())
 }
 
-/// Refuses every token but that of a wallet that signed in: no cap of a person's stands before what it moves or makes.
+/// Rejects every token except that of a wallet that signed in. No cap of the owner limits what the function moves or
+/// creates.
 ///
 /// # Errors
 /// 403 `sign_in_required`.
 pub fn require_sign_in(claims: &AuthClaims) -> Result<(), ApiError> {
     require_spend_rights(claims)?;
     if !claims.is_signed_in() {
-        return Err(needs_sign_in("This token was born of an API key and may not do that."));
+        return Err(needs_sign_in(
+            "This token was issued for an API key and does not permit this.",
+        ));
     }
     Ok(())
 }
 
 fn needs_sign_in(error: &'static str) -> ApiError {
-    ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
+    ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth.")
 }
 
-/// 200 with this inside of `result`.
+/// 200 with `view` as `result`.
 pub fn result(view: &JsonObject) -> Response {
     result_of(&view.to_json())
 }
 
-/// 200 with a JSON object inside of `result`, its members renamed to camel case.
+/// 200 with a JSON object as `result`, its members renamed to camel case.
 pub fn result_of(json: &str) -> Response {
     json::private(json::bytes_as_json(wrapped(&to_camel_case(json))))
 }
 
-/// 200 with a JSON object inside of `result`, byte for byte: for what others wrote.
+/// 200 with a JSON object as `result`, byte for byte: for objects of other servers.
 pub fn result_verbatim(json: &str) -> Response {
     json::private(json::bytes_as_json(wrapped(json)))
 }
 
-/// [`result`] as it is remembered under an idempotency key.
+/// [`result`], as recorded under an idempotency key.
 pub fn reply(view: &JsonObject) -> RecordedReply {
     RecordedReply {
         status: StatusCode::OK,
@@ -263,7 +266,7 @@ pub fn reply(view: &JsonObject) -> RecordedReply {
     }
 }
 
-/// [`result_verbatim`] as it is remembered.
+/// [`result_verbatim`], as recorded.
 pub fn reply_verbatim(json: &str) -> RecordedReply {
     RecordedReply {
         status: StatusCode::OK,
@@ -275,7 +278,7 @@ fn wrapped(json: &str) -> String {
     format!("{{\"result\":{json}}}")
 }
 
-/// JSON text without spaces, with the names of members in camel case: `created_at` is `createdAt`. Values stay as they are.
+/// Renames members of compact JSON to camel case: `created_at` becomes `createdAt`. Values stay the same.
 pub fn to_camel_case(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -302,7 +305,7 @@ pub fn to_camel_case(json: &str) -> String {
     out
 }
 
-/// One name in camel case.
+/// Renames one member to camel case.
 pub fn member(name: &str) -> String {
     let mut parts = name.split('_');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -325,9 +328,9 @@ mod tests {
         note: Option<String>,
     }
 
-    // Aim: what a function takes is read with exactly its digits; `userId` is the envelope's, whatever the function takes.
+    // Checks: request members keep their exact digits, and `userId` always belongs to the envelope.
     #[test]
-    fn a_call_is_read_with_its_digits_and_its_user() {
+    fn call_keeps_digits_and_user_id() {
         let read =
             call::<UserIdField>(br#"{"data": {"maxAmount": 0.10, "userId": "0xAB", "note": "a \"b\""}}"#).unwrap();
         assert_eq!(read.data.max_amount.unwrap().get(), "0.10");
@@ -340,9 +343,9 @@ mod tests {
         }
     }
 
-    // Aim: whatever is wrong with a call is named, and a slip finds the member that was meant.
+    // Checks: errors name the member at fault, and a misspelled member finds the intended one.
     #[test]
-    fn what_is_wrong_with_a_call_is_named() {
+    fn call_errors_name_the_member() {
         for (body, code, param, hint) in [
             ("", "body_malformed", None, None),
             ("[]", "body_malformed", None, None),
@@ -375,14 +378,14 @@ mod tests {
             ),
         ] {
             let error = call::<UserIdField>(body.as_bytes()).unwrap_err();
-            let said = (&*error.code, error.param.as_deref(), error.hint.as_deref());
-            assert_eq!(said, (code, param, hint), "{body}");
+            let actual = (error.code.as_str(), error.param.as_deref(), error.hint.as_deref());
+            assert_eq!(actual, (code, param, hint), "{body}");
         }
     }
 
-    // Aim: names of members change, values and text that only looks like a name do not.
+    // Checks: member names change; values and text that looks like a name do not.
     #[test]
-    fn members_are_in_camel_case_and_values_as_they_were() {
+    fn camel_case_renames_members_and_keeps_values() {
         let json = r#"{"created_at":"a_b\":c_d","user_id":{"x_y_z":[1.50,"q_r"]},"n":null,"a_\\":"_"}"#;
         let expected = r#"{"createdAt":"a_b\":c_d","userId":{"xYZ":[1.50,"q_r"]},"n":null,"a\\":"_"}"#;
         assert_eq!(to_camel_case(json), expected);

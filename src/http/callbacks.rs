@@ -1,5 +1,5 @@
-//! What providers say of their own accord, each with its own signature: that a verdict was reached (see [`super::kyc`]), and
-//! that the payout rails, the card issuer or the bank have something to tell.
+//! Callbacks of providers, each with its own signature: identity results (see [`super::kyc`]), and notifications of the
+//! payout rails, the card issuer and the bank.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,36 +16,31 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::schemas;
 use crate::provider::callback::{CallbackKey, SignedCallback};
 
-/// A callback of a provider, in bytes.
 pub(super) const MAX_CALLBACK_BYTES: usize = 16 * 1024;
 
-/// What these routes need.
 pub struct CallbackState {
-    /// To be told.
     pub engine: Engine,
-    /// A signature is of its time.
+    /// Clock for the age of signatures.
     pub clock: Arc<dyn Clock>,
-    /// The payout rails sign with it; those in this process call nobody.
+    /// Key of the payout rails. Built-in rails send no callbacks.
     pub payouts: Option<CallbackKey>,
-    /// The same of the issuer of reloadable cards.
+    /// Key of the issuer of reloadable cards.
     pub issuer: Option<CallbackKey>,
-    /// The same of the bank.
+    /// Key of the bank.
     pub bank: Option<CallbackKey>,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_payout_callback, post_card_callback, post_bank_callback))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(callbacks: Arc<CallbackState>) -> Router {
     Router::new()
         .route("/payout-callback", post(post_payout_callback))
@@ -54,7 +49,7 @@ pub fn router(callbacks: Arc<CallbackState>) -> Router {
         .with_state(callbacks)
 }
 
-/// The one thing that somebody says.
+/// Body of a callback, with one known value.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallbackBody<T> {
@@ -81,7 +76,7 @@ enum BankCallbackType {
 }
 
 impl CallbackState {
-    /// Whether the owner of the key says just this.
+    /// Verifies the signature and that the body has the expected value.
     async fn verified<T: DeserializeOwned>(
         &self,
         key: Option<&CallbackKey>,
@@ -95,10 +90,10 @@ impl CallbackState {
     }
 }
 
-/// The payout rails have something to tell
+/// Receive a callback of the payout rails
 ///
-/// Signed as Standard Webhooks says, with the rails' key. It says nothing of any payout: the rails are asked at once instead of
-/// when it is time, and their answer counts. So a callback may be lost, doubled or late without harm.
+/// Signed as in Standard Webhooks, with the rails' key. It names no payout: the service queries the rails at once
+/// instead of at the next poll, and uses their answer. A callback may be lost, duplicated or late without harm.
 #[utoipa::path(post, path = "/payout-callback", operation_id = "receivePayoutCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `payouts.updated`."),
     responses((status = 200, description = "They will be asked.", body = schemas::CallbackReceived),
@@ -115,9 +110,9 @@ async fn post_payout_callback(
     Ok(answer)
 }
 
-/// The issuer of reloadable cards has something to tell
+/// Receive a callback of the card issuer
 ///
-/// As `POST /payout-callback`, with the issuer's key: it is asked at once what became of cards.
+/// As `POST /payout-callback`, with the issuer's key: the service queries the issuer about its cards at once.
 #[utoipa::path(post, path = "/card-callback", operation_id = "receiveCardCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `cards.updated`."),
     responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
@@ -134,9 +129,10 @@ async fn post_card_callback(
     Ok(answer)
 }
 
-/// Money came in at the bank
+/// Receive a callback of the bank
 ///
-/// As `POST /payout-callback`, with the bank's key. It names no money and credits none: the bank is asked at once what came in.
+/// As `POST /payout-callback`, with the bank's key. It names no deposit and credits none: the service queries the bank
+/// for deposits at once.
 #[utoipa::path(post, path = "/bank-callback", operation_id = "receiveBankCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` is `deposits.updated`."),
     responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
@@ -153,7 +149,7 @@ async fn post_bank_callback(
     Ok(answer)
 }
 
-/// Whether a provider signed exactly this, just now.
+/// Verifies that the provider signed exactly this body, recently.
 ///
 /// # Errors
 /// 401 `callback_signature_invalid`.
@@ -178,7 +174,7 @@ pub(super) fn signed(key: &CallbackKey, headers: &HeaderMap, body: &[u8], now: T
 
 fn unsigned() -> ApiError {
     ApiError::unauthorized(
-        "callback_signature_invalid",
+        ErrorCode::CallbackSignatureInvalid,
         "The callback is not signed with the provider's key, or not now.",
     )
 }

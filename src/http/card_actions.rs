@@ -1,5 +1,5 @@
-//! Pausing, resuming and closing a card of whatever kind that can be charged: `POST /pause-card`, `POST /resume-card` and
-//! `POST /close-card`. Whoever made the card does it: an issuer, or for an international card whoever its operators know.
+//! Pausing, resuming and closing cards that can be charged: `POST /pause-card`, `POST /resume-card` and `POST
+//! /close-card`. The card issuer executes the action. For an international card, operators do so at its issuer.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use http::StatusCode;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
@@ -22,17 +21,15 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::cards::{self, AnyCard};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::reloadable_cards::ReloadableCardState;
 use super::{json, schemas};
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(pause_card, resume_card, close_card))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(state: Arc<ReloadableCardState>) -> Router {
     Router::new()
         .route("/pause-card", post(pause_card))
@@ -43,23 +40,23 @@ pub fn router(state: Arc<ReloadableCardState>) -> Router {
 
 type SharedState = State<Arc<ReloadableCardState>>;
 
-/// What these routes take.
+/// Request of these routes.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CardActionRequest {
-    /// Of a U.S., an international or a reloadable card.
+    /// U.S., international or reloadable card.
     card_id: String,
 }
 
 /// Pause a card
 ///
-/// Its charges are refused until it is resumed. 202 while whoever made it is asked, an issuer or, for an international card, an
-/// operator: `card.paused`, `intl_order.paused` or `reloadable_card.paused` tells that it is done, and until then it can be
-/// charged. 200 when it is paused already.
-#[utoipa::path(post, path = "/pause-card", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
+/// Charges are declined until the card is resumed. Answers 202 while the issuer, or an operator for an international
+/// card, carries it out. Then `card.paused`, `intl_order.paused` or `reloadable_card.paused` follows. Until then the
+/// card can be charged. Answers 200 if the card is already paused.
+#[utoipa::path(post, path = "/pause-card", operation_id = "pauseCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "It is paused already.", body = schemas::CardActionResponse),
-        (status = 202, description = "Whoever made it is asked.", body = schemas::CardActionResponse),
+        (status = 202, description = "The action was sent to the card issuer.", body = schemas::CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
@@ -77,12 +74,12 @@ async fn pause_card(
 
 /// Resume a card
 ///
-/// 202 while whoever made it is asked: `card.resumed`, `intl_order.resumed` or `reloadable_card.resumed` tells that it is done.
-/// 200 when it can be charged already.
-#[utoipa::path(post, path = "/resume-card", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
+/// Answers 202 while the issuer or an operator carries it out. Then `card.resumed`, `intl_order.resumed` or
+/// `reloadable_card.resumed` follows. Answers 200 if the card can already be charged.
+#[utoipa::path(post, path = "/resume-card", operation_id = "resumeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "It can be charged already.", body = schemas::CardActionResponse),
-        (status = 202, description = "Whoever made it is asked.", body = schemas::CardActionResponse),
+        (status = 202, description = "The action was sent to the card issuer.", body = schemas::CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
@@ -100,12 +97,13 @@ async fn resume_card(
 
 /// Close a card
 ///
-/// For good. What is left on a reloadable card goes back to the balance at the card issuer. What is left on any other is for
-/// whoever made it to say: once they give it back it is credited to the account balance (`credited_usd_amount` of the card).
-/// 202 while they are asked: `card.closed`, `intl_order.closed` or `reloadable_card.closed` tells that it is done.
-#[utoipa::path(post, path = "/close-card", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
+/// A closed card can't be reopened. The remainder of a reloadable card returns to the balance at the card issuer. The
+/// remainder of other cards is credited to the account balance once the issuer releases it (`credited_usd_amount` of
+/// the card). Answers 202 while the issuer or an operator carries it out. Then `card.closed`, `intl_order.closed` or
+/// `reloadable_card.closed` follows.
+#[utoipa::path(post, path = "/close-card", operation_id = "closeCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CardActionRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "Whoever made it is asked.", body = schemas::CardActionResponse),
+    responses((status = 202, description = "The action was sent to the card issuer.", body = schemas::CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
@@ -126,17 +124,17 @@ async fn request_action(
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
-    (route, wish): (&'static str, CardAction),
+    (route, action): (&'static str, CardAction),
 ) -> Result<Response, ApiError> {
-    let wanted: CardActionRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: CardActionRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     authenticated_account(&state.engine, &claims).await?;
-    let (steering, caller, named) = (state.clone(), claims.clone(), wanted.card_id.clone());
-    key.run(&state.engine, &claims, route, &wanted, move |place| async move {
-        let engine = &steering.engine;
+    let (running, caller, named) = (state.clone(), claims.clone(), request.card_id.clone());
+    key.run(&state.engine, &claims, route, &request, move |place| async move {
+        let engine = &running.engine;
         let (id, held) = cards::load_owned_card(engine, &caller, &named).await?;
-        cards::require_card_rights(&caller, held.payment(), steering.payment_token_reads_earlier)?;
-        let url = steering.status_url(id);
-        let asked = RequestedAction { id, action: wish, url };
+        cards::require_card_rights(&caller, held.payment(), running.payment_token_reads_earlier)?;
+        let url = running.status_url(id);
+        let asked = RequestedAction { id, action, url };
         match held {
             AnyCard::Usa(_) => asked.request_usa_card(engine, place).await,
             AnyCard::Intl(_) => asked.request_intl_card(engine, place).await,
@@ -147,7 +145,6 @@ async fn request_action(
     .await
 }
 
-/// A wish for a card.
 #[derive(Clone)]
 struct RequestedAction {
     id: CardId,
@@ -155,11 +152,11 @@ struct RequestedAction {
     url: String,
 }
 
-/// Why nothing comes of it.
+/// Why an action is rejected.
 enum ActionRejection {
-    /// The state it met.
+    /// Status of the card that does not permit the action.
     InvalidState(&'static str),
-    /// Whoever made it is asked for something else.
+    /// The issuer has not answered this earlier action yet.
     Busy(CardAction),
 }
 
@@ -177,9 +174,9 @@ impl RequestedAction {
             }
         };
         let memo = place.map(|place| {
-            let told = self.clone();
-            recorder::<Card>(place, move |said: CommandResult<'_, Card>| {
-                told.action_response(said.map(|(asked, _)| *asked), not)
+            let requested = self.clone();
+            recorder::<Card>(place, move |result: CommandResult<'_, Card>| {
+                requested.action_response(result.map(|(is_requested, _)| *is_requested), not)
             })
         });
         self.respond(
@@ -201,10 +198,10 @@ impl RequestedAction {
             | intl_order::Rejection::InDoubt => ActionRejection::InvalidState("being worked on"),
         };
         let memo = place.map(|place| {
-            let told = self.clone();
-            recorder::<IntlOrder>(place, move |said: CommandResult<'_, IntlOrder>| {
-                let asked = said.map(|(answer, _)| *answer == intl_order::Reply::ActionRequested(true));
-                told.action_response(asked, not)
+            let requested = self.clone();
+            recorder::<IntlOrder>(place, move |result: CommandResult<'_, IntlOrder>| {
+                let is_requested = result.map(|(answer, _)| *answer == intl_order::Reply::ActionRequested(true));
+                requested.action_response(is_requested, not)
             })
         });
         self.respond(engine.request_intl_card_action(self.id, self.action, memo).await, not)
@@ -220,9 +217,9 @@ impl RequestedAction {
             reloadable_card::Rejection::ActionInProgress(other) => ActionRejection::Busy(*other),
         };
         let memo = place.map(|place| {
-            let told = self.clone();
-            recorder::<ReloadableCard>(place, move |said: CommandResult<'_, ReloadableCard>| {
-                told.action_response(said.map(|(asked, _)| *asked), not)
+            let requested = self.clone();
+            recorder::<ReloadableCard>(place, move |result: CommandResult<'_, ReloadableCard>| {
+                requested.action_response(result.map(|(is_requested, _)| *is_requested), not)
             })
         });
         self.respond(engine.request_card_action(self.id, self.action, memo).await, not)
@@ -230,40 +227,46 @@ impl RequestedAction {
 
     fn respond<R>(
         &self,
-        told: Result<bool, OperationError<R>>,
+        result: Result<bool, OperationError<R>>,
         not: impl Fn(&R) -> ActionRejection,
     ) -> Result<RecordedReply, ApiError> {
-        match told {
-            Ok(asked) => self.action_response(Ok(asked), not),
+        match result {
+            Ok(is_requested) => self.action_response(Ok(is_requested), not),
             Err(OperationError::Rejected(why)) => self.action_response(Err(&why), not),
             Err(denied) => Err(in_progress_response(&denied)),
         }
     }
 
-    /// As it is sent and remembered. `told` says whether somebody is asked; if not, it is so already.
+    /// The response, as sent and recorded. `result` is true if the issuer was asked, and false if the card already has
+    /// the requested status.
     fn action_response<R>(
         &self,
-        told: Result<bool, &R>,
+        result: Result<bool, &R>,
         not: impl Fn(&R) -> ActionRejection,
     ) -> Result<RecordedReply, ApiError> {
-        let conflict = |code, error: String| Err(ApiError::new(StatusCode::CONFLICT, code, error));
-        match told.map_err(not) {
-            Ok(is_asked) => {
+        let conflict = |code, error: String| Err(ApiError::new(code, error));
+        match result.map_err(not) {
+            Ok(is_requested) => {
                 let body = JsonObject::new()
                     .boolean("success", true)
                     .text("card_id", self.id)
-                    .optional_text("requested_action", is_asked.then(|| self.action.name()))
+                    .optional_text("requested_action", is_requested.then(|| self.action.name()))
                     .text("status_url", &self.url);
-                Ok(if is_asked {
+                Ok(if is_requested {
                     RecordedReply::accepted(&body)
                 } else {
                     RecordedReply::ok(&body)
                 })
             }
-            Err(ActionRejection::InvalidState(status)) => conflict("card_not_open", format!("The card is {status}.")),
+            Err(ActionRejection::InvalidState(status)) => {
+                conflict(ErrorCode::CardNotOpen, format!("The card is {status}."))
+            }
             Err(ActionRejection::Busy(other)) => conflict(
-                "card_action_in_progress",
-                format!("Whoever made the card is still asked to {} it.", other.name()),
+                ErrorCode::CardActionInProgress,
+                format!(
+                    "The card issuer has not answered the request to {} it yet.",
+                    other.name()
+                ),
             ),
         }
     }

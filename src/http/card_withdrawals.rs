@@ -1,5 +1,5 @@
-//! `POST /withdraw-card-balance`: takes money back from the balance at the card issuer. An operator pays it out; it is
-//! followed with `GET /get-withdrawal-status`, like every withdrawal.
+//! `POST /withdraw-card-balance`: withdraws from the balance at the card issuer. An operator pays it out. Clients
+//! follow it with `GET /get-withdrawal-status`, like every withdrawal.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use http::StatusCode;
 use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::JsonObject;
@@ -19,18 +18,16 @@ use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
 use super::withdrawals::{WithdrawalState, address, in_range, require_account_wallet};
 use super::{json, schemas, top_ups};
 
-/// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(withdraw_card_balance))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
     Router::new()
         .route("/withdraw-card-balance", post(withdraw_card_balance))
@@ -42,30 +39,31 @@ const MIN_AMOUNT: Cents = Cents::new(200);
 /// 10,000 US dollars.
 const MAX_AMOUNT: Cents = Cents::new(1_000_000);
 
-/// What `POST /withdraw-card-balance` takes.
+/// Request of `POST /withdraw-card-balance`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CardWithdrawalRequest {
     /// US dollars, 2 to 10,000, at most 2 decimal places.
     #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
-    /// Who receives USDC, on Base or Solana.
+    /// Address that receives USDC, on Base or Solana.
     destination_address: String,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct CardWithdrawalParams {
     amount: String,
     destination_address: String,
 }
 
-/// Take money out of the balance at the card issuer
+/// Withdraw from the balance at the card issuer
 ///
-/// The issuer sets the amount aside at once; an operator pays it out. Follow `status_url`: `pending`, `queued`, `claimed`, then
-/// `complete`, or `rejected`, and then the issuer puts the amount back (`card_withdrawal.hold_released`). An amount that the
-/// issuer refuses after this answer is `failed`.
-#[utoipa::path(post, path = "/withdraw-card-balance", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
+/// The issuer holds the amount at once, and an operator pays it out. Follow `status_url`: `pending`, `queued`,
+/// `claimed`, then `complete` or `rejected`. After `rejected` the issuer releases the hold
+/// (`card_withdrawal.hold_released`). If the issuer declines the amount after this response, the withdrawal is
+/// `failed`.
+#[utoipa::path(post, path = "/withdraw-card-balance", operation_id = "createCardBalanceWithdrawal", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = schemas::CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
@@ -80,12 +78,12 @@ async fn withdraw_card_balance(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: CardWithdrawalRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let amount = in_range(wanted.amount.get(), "amount", MIN_AMOUNT, Some(MAX_AMOUNT))?;
-    let to = address("destination_address", &wanted.destination_address)?;
+    let request: CardWithdrawalRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(request.amount.get(), "amount", MIN_AMOUNT, Some(MAX_AMOUNT))?;
+    let to = address("destination_address", &request.destination_address)?;
     if state.treasuries.contains(&to) {
         return Err(ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             "destination_address",
             "`destination_address` is our own.",
         ));
@@ -121,8 +119,8 @@ async fn withdraw_card_balance(
         .await
 }
 
-/// The answer, as it is sent each time: the issuer's refusal, if it comes soon enough to be known. `pending` was on its way to the
-/// balance when it was asked.
+/// The response, as sent each time. It is the issuer's decline if that is known soon enough. `pending` is the amount
+/// that was on its way to the balance at the time of the request.
 async fn accepted(state: &WithdrawalState, id: WithdrawalId, pending: Cents) -> Result<RecordedReply, ApiError> {
     let read = async || {
         let read = state
@@ -143,7 +141,7 @@ async fn accepted(state: &WithdrawalState, id: WithdrawalId, pending: Cents) -> 
         }
         Status::Failed { .. } => {
             let error = "The card issuer refused the withdrawal. Nothing was taken.";
-            return Err(ApiError::new(StatusCode::CONFLICT, "withdrawal_declined", error));
+            return Err(ApiError::new(ErrorCode::WithdrawalDeclined, error));
         }
         _ => {}
     }

@@ -19,7 +19,7 @@ use self::any_card::CARD_TYPES;
 pub(super) use self::any_card::{AnyCard, render_transaction};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::schemas;
@@ -29,35 +29,30 @@ use crate::provider::CardIssuerApi;
 use crate::provider::reloadable_cards::ReloadableCardApi;
 use crate::vault::{CvvVault, Vault};
 
-/// When to ask again for what is shown once its payment is final, in seconds.
+/// Seconds after which to retry a read that waits for a final payment.
 const FINALITY_RETRY_S: u64 = 2;
 
-/// What the routes of cards need.
 pub struct CardState {
-    /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts.
     pub product: ProductConfig,
-    /// Reads them.
     pub engine: Engine,
-    /// Opens their numbers.
+    /// Decrypts card numbers.
     pub vault: Arc<Vault>,
-    /// Opens the CVVs that operators entered.
+    /// Decrypts CVVs entered by operators.
     pub cvvs: CvvVault,
-    /// Gives CVV and balance of reloadable cards.
+    /// Reads CVV and balance of reloadable cards.
     pub reloadable_cards: Arc<dyn ReloadableCardApi>,
-    /// Gives those of prepaid cards.
+    /// Reads CVV and balance of prepaid cards.
     pub issuer: Arc<dyn CardIssuerApi>,
-    /// Whether a token issued for a payment reads what other payments bought.
+    /// Whether a token issued for a payment can read what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_card, get_card_data))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(cards: Arc<CardState>) -> Router {
     Router::new()
         .route("/get-card", get(get_card))
@@ -67,8 +62,9 @@ pub fn router(cards: Arc<CardState>) -> Router {
 
 /// Buy a USA prepaid card
 ///
-/// Paid. Answers 402 with a challenge until the request carries a payment; 200 with the card's id once it settled.
-#[utoipa::path(get, path = "/get-card", tag = "Cards",
+/// Paid. Answers 402 with a challenge until the request carries a payment, then 200 with the card's id once the payment
+/// settled.
+#[utoipa::path(get, path = "/get-card", operation_id = "buyCard", tag = "Cards",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
         ("format" = Option<String>, Query, description = "`json` (default) or `html`.")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`.",
@@ -105,11 +101,11 @@ async fn get_card(
 
 /// Read cards
 ///
-/// With `card_id`: the card, and its number, CVV and expiry while it is ready or paused; the account's owner is told that they were
-/// given (`card.details_viewed`). What redeems a gift card is shown once its payment is final; until then `held` and `hint` say so, with
-/// `Retry-After`. With `details=false` they are left out and nobody is told. Without `card_id`: all cards of a type, without
-/// their numbers, and without orders that were refused.
-#[utoipa::path(get, path = "/get-card-data", tag = "Cards", security(("bearer" = [])),
+/// With `card_id`: the card, with its number, CVV and expiry while it is ready or paused. The account owner gets an
+/// event that they were read (`card.details_viewed`). A gift card's code is shown once its payment is final. Until then
+/// the response has `held`, `hint` and `Retry-After`. With `details=false` the details are left out and no event is
+/// sent. Without `card_id`: all cards of a type, without their numbers and without failed orders.
+#[utoipa::path(get, path = "/get-card-data", operation_id = "getCardData", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
         ("details" = Option<String>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
@@ -154,7 +150,7 @@ async fn one(cards: &CardState, claims: &AuthClaims, id: CardId, details: bool) 
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-/// What opens the card is not shown before its payment is final; that has cost nothing, and nobody is told that it was shown.
+/// The card's details are withheld until its payment is final. This read records no view and sends no event.
 async fn not_final(engine: &Engine, held: &AnyCard, view: JsonObject) -> Result<Response, ApiError> {
     let view = view.text("held", Unopened::PaymentNotFinal.name());
     if held.is_reversed(engine).await? {
@@ -169,7 +165,7 @@ async fn not_final(engine: &Engine, held: &AnyCard, view: JsonObject) -> Result<
     Ok(response)
 }
 
-/// The id of a U.S. card of the caller's. Cards of other kinds have no news.
+/// Parses the id of the caller's U.S. card. Other kinds of card can't be refreshed.
 pub(super) async fn load_owned_usa_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<CardId, ApiError> {
     let id: CardId = text.parse().map_err(|_| not_found())?;
     match load_owned(engine, claims, id).await? {
@@ -178,7 +174,7 @@ pub(super) async fn load_owned_usa_card(engine: &Engine, claims: &AuthClaims, te
     }
 }
 
-/// A card of the caller's, of whatever kind.
+/// Loads the caller's card, of any kind.
 pub(super) async fn load_owned_card(
     engine: &Engine,
     claims: &AuthClaims,
@@ -190,7 +186,8 @@ pub(super) async fn load_owned_card(
 
 async fn load_owned(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<AnyCard, ApiError> {
     let held = AnyCard::read(engine, id).await?.ok_or_else(not_found)?;
-    // What a managed wallet bought in a history that a restore lost may be its address's: taken over before its owner was known.
+    // After a restore, a lost purchase of a managed wallet may have been recovered under the wallet's own address,
+    // before its owner was known.
     if engine.account_of(&held.owner()) == claims.wallet {
         Ok(held)
     } else {
@@ -198,13 +195,14 @@ async fn load_owned(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<
     }
 }
 
-/// A token that was issued for a payment may have been relayed.
+/// Error for tokens issued for a payment, which may have been relayed.
 fn of_earlier() -> ApiError {
     let error = "This token was issued for a payment and reads only what that payment bought.";
-    ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
+    ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth.")
 }
 
-/// Whether the token may change what this payment bought; `earlier` is the setting of what it reads.
+/// Checks that the token may change what `payment` bought. `earlier` is the setting for reads of other payments'
+/// products.
 ///
 /// # Errors
 /// 403 `sign_in_required`.
@@ -217,7 +215,7 @@ pub(super) fn require_card_rights(
         return Ok(());
     }
     let error = "This token was issued for a payment and changes only what that payment bought.";
-    Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
+    Err(ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth."))
 }
 
 async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
@@ -225,7 +223,8 @@ async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<R
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {
         None => None,
-        // A place that is not in this list would tell when another's card was made, and begin the list anew without a word.
+        // Reject cursors that are not in this list. They would reveal when another account's card was created, or
+        // silently restart the list.
         Some(text) => {
             let id: CardId = text.parse().map_err(|_| not_found())?;
             let held = load_owned(&cards.engine, claims, id).await?;
@@ -241,9 +240,9 @@ async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<R
 }
 
 pub(super) fn access_denied() -> ApiError {
-    ApiError::forbidden("card_access_denied", "This card belongs to another wallet.")
+    ApiError::new(ErrorCode::CardAccessDenied, "This card belongs to another wallet.")
 }
 
 pub(super) fn not_found() -> ApiError {
-    ApiError::not_found("card_not_found", "There is no such card.")
+    ApiError::new(ErrorCode::CardNotFound, "There is no such card.")
 }

@@ -1,21 +1,21 @@
-//! Routes being retired: they work, and say on every answer what replaces them and until when (contract, versioning;
-//! RFC 9745, RFC 8594). Which they are is a setting, `versions.deprecated_routes`.
+//! Deprecated routes: every response announces the replacement and the sunset date (contract, versioning; RFC 9745, RFC
+//! 8594). The setting `versions.deprecated_routes` lists them.
 
 use http::header::{HeaderName, LINK};
 use http::{HeaderMap, HeaderValue};
 
 use crate::config::DeprecatedRoute;
 
-/// The headers of each route on its way out.
+/// Headers of each deprecated route.
 pub(super) struct DeprecationHeaders(Vec<(String, HeaderMap)>);
 
 impl DeprecationHeaders {
-    /// Of the settings, whose texts are checked when they are read.
+    /// From the settings, which are validated when they are read.
     pub(super) fn new(retirements: &[DeprecatedRoute]) -> Self {
         Self(retirements.iter().map(|r| (r.route.clone(), announcement(r))).collect())
     }
 
-    /// What each answer of `path` announces, if that route is on its way out.
+    /// Headers for responses of `path`, if it is deprecated.
     pub(super) fn of(&self, path: &str) -> Option<&HeaderMap> {
         self.0
             .iter()

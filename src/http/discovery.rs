@@ -1,6 +1,5 @@
-//! The documents by which programs find their way: `/llms.txt`, `/skill.md`, `/.well-known/x402`,
-//! `/.well-known/api-catalog` and `/asyncapi.json`. Each is made once, at the start, from `/openapi.json` and from what the
-//! entities announce, so none of them can say anything else than the service does.
+//! Discovery documents: `/llms.txt`, `/skill.md`, `/.well-known/x402`, `/.well-known/api-catalog` and `/asyncapi.json`.
+//! They are generated once at startup from `/openapi.json` and the event types, so they always match the service.
 
 mod asyncapi;
 mod guides;
@@ -27,12 +26,10 @@ const JSON: &str = "application/json";
 /// RFC 9264 and, for the profile, RFC 9727.
 const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 
-/// Their part of `/openapi.json`.
 #[derive(OpenApi)]
 #[openapi(paths(get_index, get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
 pub struct ApiDoc;
 
-/// All of them.
 #[derive(Clone)]
 pub struct DiscoveryDocuments {
     index: Bytes,
@@ -44,7 +41,8 @@ pub struct DiscoveryDocuments {
 }
 
 impl DiscoveryDocuments {
-    /// From `/openapi.json`, for a service at `url` (scheme, host and port). `types` are those of all events.
+    /// Generates the documents from `/openapi.json` for a service at `url` (scheme, host and port). `types` are all
+    /// event types.
     pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
         let x402 =
             json!({"version": 1, "resources": guides::samples(openapi, url), "instructions": guides::INSTRUCTIONS});
@@ -58,13 +56,13 @@ impl DiscoveryDocuments {
         }
     }
 
-    /// Their texts, for the hash of all documents.
+    /// Texts of the documents, for the hash of all documents.
     pub fn pages(&self) -> [&[u8]; 5] {
         [&self.llms, &self.skill, &self.x402, &self.catalog, &self.asyncapi]
     }
 }
 
-/// Of what else there is to read about this service (RFC 9727, section 4.2).
+/// Links to the other documents of this service (RFC 9727, section 4.2).
 fn catalog(url: &str) -> Value {
     let link = |path: &str, kind: &str| json!([{"href": format!("{url}{path}"), "type": kind}]);
     json!({"linkset": [{
@@ -79,7 +77,6 @@ fn catalog(url: &str) -> Value {
     }]})
 }
 
-/// The routes.
 pub fn router(documents: DiscoveryDocuments) -> Router {
     Router::new()
         .route("/", get(get_index))
@@ -98,7 +95,7 @@ fn page(kind: &'static str, body: Bytes) -> Response {
     response
 }
 
-/// What the front page leads to: path, name in JSON, and words for people.
+/// Links of the front page: path, name in JSON, and label.
 const LINKS: [(&str, &str, &str); 8] = [
     ("/llms.txt", "guide", "What there is, a line each"),
     ("/skill.md", "skill", "How to buy, step by step"),
@@ -116,10 +113,10 @@ fn index(url: &str) -> Value {
     json!({"service": "Purser", "links": links})
 }
 
-/// Where to begin
+/// Read the links of the service
 ///
-/// Links to the guide, the descriptions and the prices. A page for browsers, JSON for others.
-#[utoipa::path(get, path = "/", tag = "Free",
+/// Links to the guide, the API descriptions and the prices. A page for browsers, JSON for other clients.
+#[utoipa::path(get, path = "/", operation_id = "getServiceIndex", tag = "Service",
     responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
         content((FrontPage = "application/json"), (String = "text/html")))))]
 async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderMap) -> Response {
@@ -134,46 +131,46 @@ async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderM
     response
 }
 
-/// The body of `/`; written as it is, described here.
+/// Body of `/`, for the OpenAPI document only.
 #[derive(serde::Serialize, utoipa::ToSchema)]
 struct FrontPage {
-    /// `Purser`.
+    /// `Purser`, the name of the service.
     service: &'static str,
-    /// Addresses by their names: `guide`, `skill`, `pricing`, `countries`, `openapi`, `asyncapi`, `version`, `status`.
+    /// URLs by name: `guide`, `skill`, `pricing`, `countries`, `openapi`, `asyncapi`, `version`, `status`.
     links: std::collections::BTreeMap<String, String>,
 }
 
-/// What is here, for language models
+/// Read the guide for language models
 ///
-/// Every route with what it does, in plain text.
-#[utoipa::path(get, path = "/llms.txt", tag = "Free",
+/// Every route and its purpose, in plain text.
+#[utoipa::path(get, path = "/llms.txt", operation_id = "getLlmsTxt", tag = "Service",
     responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain")))]
 async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
     page(TEXT, documents.llms)
 }
 
-/// A skill for agents
+/// Read the skill for agents
 ///
-/// How to pay, to sign in and to follow a purchase, step by step.
-#[utoipa::path(get, path = "/skill.md", tag = "Free",
+/// How to pay, sign in and follow a purchase, step by step.
+#[utoipa::path(get, path = "/skill.md", operation_id = "getSkill", tag = "Service",
     responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown")))]
 async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
     page(MARKDOWN, documents.skill)
 }
 
-/// What can be paid for
+/// List the paid resources
 ///
 /// Each paid route as a URL that answers 402.
-#[utoipa::path(get, path = "/.well-known/x402", tag = "Free",
+#[utoipa::path(get, path = "/.well-known/x402", operation_id = "listX402Resources", tag = "Service",
     responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources))))]
 async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.x402)
 }
 
-/// Where the descriptions are
+/// Read the catalog of API descriptions
 ///
 /// A catalog by RFC 9727. HEAD answers with the link to it.
-#[utoipa::path(get, path = "/.well-known/api-catalog", tag = "Free",
+#[utoipa::path(get, path = "/.well-known/api-catalog", operation_id = "getApiCatalog", tag = "Service",
     responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json")))]
 async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Response {
     let mut response = page(LINKSET, documents.catalog);
@@ -182,22 +179,22 @@ async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Respons
     response
 }
 
-/// What is pushed
+/// Read the AsyncAPI document
 ///
-/// Messages of `GET /stream` and the types of events.
-#[utoipa::path(get, path = "/asyncapi.json", tag = "Free",
+/// Messages of `GET /stream` and the event types.
+#[utoipa::path(get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Service",
     responses((status = 200, description = "AsyncAPI 3.0.", body = Value)))]
 async fn get_asyncapi(State(documents): State<DiscoveryDocuments>) -> Response {
     page(JSON, documents.asyncapi)
 }
 
-/// The body of `/.well-known/x402`; written as it is, described here.
+/// Body of `/.well-known/x402`, for the OpenAPI document only.
 #[derive(serde::Serialize, utoipa::ToSchema)]
 struct X402Resources {
-    /// 1.
+    /// Version of this format, 1.
     version: u32,
-    /// One URL a paid route, with a query that it takes.
+    /// One URL per paid route, with an example query.
     resources: Vec<String>,
-    /// What to know before one is called.
+    /// What to know before calling one.
     instructions: &'static str,
 }

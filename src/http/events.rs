@@ -8,33 +8,31 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
+use http::HeaderMap;
 use http::header::{COOKIE, ORIGIN};
-use http::{HeaderMap, StatusCode};
 use purser_storage::{Cursor, Span, Store, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer, TokenError, require_not_frozen};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use super::schemas;
 use crate::stream::{AHEAD, ClientAccess, EventFilter, StreamContext, StreamEvent, is_ahead, upgrade};
 
-/// Events looked through for one page, at most: a rare type must not read a whole history in one call.
+/// Maximum events scanned for one page: a rare type must not read a whole history in one call.
 const SCAN_LIMIT: usize = 5_000;
 const SCAN_PAGE: usize = 500;
 
-/// What the two routes share.
+/// Shared by the two routes.
 #[derive(Clone)]
 pub struct EventState {
-    /// The stream's own needs.
     pub stream: Arc<StreamContext>,
-    /// Scheme, host and port that a browser must send as `Origin` with the session cookie.
+    /// Origin (scheme, host and port) that a browser must send with the session cookie.
     pub origin: Arc<str>,
 }
 
-/// The two routes.
 pub fn router(state: EventState) -> Router {
     Router::new()
         .route("/events", get(get_events))
@@ -42,7 +40,7 @@ pub fn router(state: EventState) -> Router {
         .with_state(state)
 }
 
-/// A page of events.
+/// Response of `GET /events`.
 #[derive(Serialize)]
 struct EventPage {
     events: Vec<Box<RawValue>>,
@@ -55,12 +53,12 @@ struct EventPage {
     next_before: Option<Cursor>,
 }
 
-/// Events of the account
+/// List the events of the account
 ///
-/// In the order they happened, after a `seq`, or with `order=desc` the newest first; kept for 30 days. The same envelopes as
-/// on `/stream`. A `seq` grows with each event of the account and says nothing else. The account page reads them by its
-/// session cookie.
-#[utoipa::path(get, path = "/events", tag = "Events", security(("bearer" = [])),
+/// In the order they happened, after a `seq`, or newest first with `order=desc`. Events are kept for 30 days. The
+/// envelopes are those of `/stream`. `seq` grows with each event of the account and has no other meaning. The account
+/// page reads events with its session cookie.
+#[utoipa::path(get, path = "/events", operation_id = "listEvents", tag = "Events", security(("bearer" = [])),
     params(("after" = Option<u64>, Query, description = "The last `seq` the caller has; 0 for the oldest kept."),
         ("before" = Option<u64>, Query, description = "With `order=desc`: `next_before` of the page before."),
         ("order" = Option<String>, Query, description = "`asc`, the default, or `desc`."),
@@ -80,22 +78,22 @@ async fn get_events(
     let query = Query::parse(raw.as_deref(), &["after", "before", "order", "types", "limit"])?;
     let (span, limit) = span_and_limit(&query)?;
     let filter = EventFilter::from_query(query.get("types").unwrap_or(""))
-        .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
+        .map_err(|why| ApiError::parameter(ErrorCode::ParameterInvalid, "types", why.to_string()))?;
     require_not_frozen(&*state.stream.gate, &claims).await?;
     let page = page(&*state.stream.store, &claims.wallet.key(), span, limit, &filter).await;
     let page = page
         .map_err(|error| load_error(&error))?
-        .ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
+        .ok_or_else(|| ApiError::parameter(ErrorCode::CursorAhead, "after", AHEAD))?;
     Ok(json::private(json::ok(&page)))
 }
 
-/// Whose events are read. Without a token the session cookie counts: nothing is changed, and a page of another origin cannot
-/// read the answer.
+/// Authenticates the reader. Without a token the session cookie counts: the read changes nothing, and a page of another
+/// origin can't read the response.
 async fn reader(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     if let (BearerAuth::Absent, Some(cookie)) = (bearer, headers.get(COOKIE).and_then(|v| v.to_str().ok())) {
         match state.stream.authenticator.authenticate_session(cookie).await {
             Ok(claims) => return Ok(claims),
-            // Cookies of another site's.
+            // Cookies of another site.
             Err(TokenError::Invalid) => {}
             Err(error) => return Err(error.into()),
         }
@@ -103,9 +101,9 @@ async fn reader(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) ->
     bearer.claims().cloned()
 }
 
-/// From where, which way and how many.
+/// Parses start, direction and page size.
 fn span_and_limit(query: &Query) -> Result<(Span, usize), ApiError> {
-    let stray = |name, error: &str| Err(ApiError::parameter("parameter_invalid", name, error.to_owned()));
+    let stray = |name, error: &str| Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error.to_owned()));
     let span = match query.get("order").unwrap_or("asc") {
         order if order != "asc" && order != "desc" => return stray("order", "`order` is asc or desc."),
         "asc" if query.get("before").is_some() => return stray("before", "`before` goes with `order=desc`."),
@@ -117,7 +115,7 @@ fn span_and_limit(query: &Query) -> Result<(Span, usize), ApiError> {
     Ok((span, limit))
 }
 
-/// `None`: the account has no event that `after` could be.
+/// Returns `None` if `after` is beyond the newest event of the account.
 async fn page(
     store: &dyn Store,
     subject: &[u8],
@@ -134,7 +132,7 @@ async fn page(
             return Ok(None);
         }
         for event in &read {
-            // One more than asked for exists: that is all `has_more` needs to know.
+            // At least one more event exists, which is enough for `has_more`.
             if events.len() == limit || looked == SCAN_LIMIT {
                 has_more = true;
                 break 'reading;
@@ -170,9 +168,7 @@ fn load_error(error: &StoreError) -> ApiError {
         StoreError::Expired { oldest } => {
             let error = "Events after that sequence are no longer kept.";
             let hint = format!("What is kept begins at {oldest}; `after=0` begins with the oldest of it.");
-            ApiError::new(StatusCode::GONE, "cursor_expired", error)
-                .param("after")
-                .hint(hint)
+            ApiError::new(ErrorCode::CursorExpired, error).param("after").hint(hint)
         }
         StoreError::Io(_) | StoreError::Corrupt(_) => {
             tracing::error!(%error, "events could not be read");
@@ -181,16 +177,17 @@ fn load_error(error: &StoreError) -> ApiError {
     }
 }
 
-/// Live events
+/// Subscribe to live events
 ///
-/// A WebSocket. Authenticates by `Authorization: Bearer`, by the session cookie, or by a first message
-/// `{"type":"auth","token":…}` within 5 seconds. Then `{"type":"subscribe","after":seq,"types":[…]}`; the service
-/// sends `{"type":"event","event":{…}}` and `{"type":"ping","cursor":seq}`, the first ping at once. Without `after` the
-/// stream begins with what happens next. Resume after the last `seq` or `cursor`, whichever came last: no event is missed
-/// and none comes twice. What is not understood is answered with `{"type":"error","code":…,"param":…,"error":…}`. Close
-/// codes: 1002 a malformed frame; 4001 token missing, expired or revoked; 4003 the account is frozen; 4008 the client does not read, its cursor in the reason; 4010 the cursor
-/// is older than what is kept, the oldest in the reason; 4029 too many streams of the account, or too many messages.
-#[utoipa::path(get, path = "/stream", tag = "Events", security((), ("bearer" = [])),
+/// A WebSocket. It authenticates by `Authorization: Bearer`, by the session cookie, or by a first message
+/// `{"type":"auth","token":…}` within 5 seconds. Then send `{"type":"subscribe","after":seq,"types":[…]}`. The service
+/// sends `{"type":"event","event":{…}}` and `{"type":"ping","cursor":seq}`, with the first ping at once. Without
+/// `after` the stream begins with the next event. Resume after the last `seq` or `cursor`, whichever came last: no
+/// event is lost or repeated. Invalid messages get `{"type":"error","code":…,"param":…,"error":…}`. Close codes: 1002
+/// malformed frame; 4001 token missing, expired or revoked; 4003 account frozen; 4008 slow consumer, with the cursor in
+/// the reason; 4010 cursor expired, with the oldest cursor in the reason; 4029 too many streams of the account, or too
+/// many messages.
+#[utoipa::path(get, path = "/stream", operation_id = "openStream", tag = "Events", security((), ("bearer" = [])),
     responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),
         (status = 403, description = "Frozen, or a cookie from another page than ours."),
         (status = 426, description = "Not a WebSocket upgrade."),
@@ -206,13 +203,7 @@ async fn get_stream(
     if let Some(claims) = &claims {
         require_not_frozen(&*state.stream.gate, claims).await?;
     }
-    let socket = socket.map_err(|_| {
-        ApiError::new(
-            StatusCode::UPGRADE_REQUIRED,
-            "upgrade_required",
-            "This route only speaks WebSocket.",
-        )
-    })?;
+    let socket = socket.map_err(|_| ApiError::new(ErrorCode::UpgradeRequired, "This route only speaks WebSocket."))?;
     let hub = &state.stream.hub;
     let access = match claims {
         Some(claims) => {
@@ -223,7 +214,7 @@ async fn get_stream(
     };
     let seat = hub.acquire_slot().map_err(|_| {
         ApiError::unavailable(
-            "stream_capacity_reached",
+            ErrorCode::StreamCapacityReached,
             "The service has as many streams as it can serve.",
             5,
         )
@@ -231,18 +222,18 @@ async fn get_stream(
     Ok(upgrade(socket, state.stream, access, seat))
 }
 
-/// 429: the account has its streams.
+/// 429: the account has its maximum of streams.
 fn stream_limit(stream: &StreamContext) -> ApiError {
     let error = format!("The account has its {} streams.", stream.config.max_per_account);
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "stream_limit_reached", error)
+    ApiError::new(ErrorCode::StreamLimitReached, error)
         .hint("Close one of them first.")
         .retry_after(5)
 }
 
-/// A cookie counts only together with our own Origin: a page of somebody else's can make a browser send the cookie,
-/// and cannot make it lie about where the page came from.
+/// A cookie counts only together with our own Origin. A page of another site can make a browser send the cookie, but it
+/// can't forge the Origin header.
 ///
-/// `None`: the first message must hold a token.
+/// Returns `None` if the first message must have a token.
 async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> Result<Option<AuthClaims>, ApiError> {
     match bearer {
         BearerAuth::Valid(claims) => return Ok(Some(claims.clone())),
@@ -254,15 +245,15 @@ async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> 
     };
     let claims = match state.stream.authenticator.authenticate_session(cookie).await {
         Ok(claims) => claims,
-        // Somebody else's cookies.
+        // Cookies of another site.
         Err(TokenError::Invalid) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let mut origins = headers.get_all(ORIGIN).iter();
     let ours = origins.next().is_some_and(|o| o.as_bytes() == state.origin.as_bytes()) && origins.next().is_none();
     if !ours {
-        return Err(ApiError::forbidden(
-            "origin_not_allowed",
+        return Err(ApiError::new(
+            ErrorCode::OriginNotAllowed,
             "A stream opened by cookie must come from our own page.",
         ));
     }

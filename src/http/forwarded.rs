@@ -1,7 +1,7 @@
 //! The client's address behind reverse proxies.
 //!
-//! A proxy appends whom it was called by, so the list is read from its end, for as long as those who wrote it are trusted:
-//! the first that is not is the client, and what stands before it is the client's own invention.
+//! A proxy appends the address of its caller, so the list is read from its end while the writers are trusted. The first
+//! untrusted address is the client. The client may have invented everything before it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use http::HeaderMap;
 
 use crate::config::{ForwardedHeader, IpNetwork};
 
-/// Whose word counts, and where they write it.
+/// Addresses of the trusted proxies, and the header they write.
 #[derive(Clone, Debug)]
 pub(super) struct TrustedProxies {
     trusted: Vec<IpNetwork>,
@@ -25,8 +25,8 @@ impl TrustedProxies {
         self.trusted.iter().any(|range| range.contains(address))
     }
 
-    /// The client: the peer, or behind trusted proxies the last address of the list that is none of theirs. Where the list
-    /// ends or cannot be read, it is the furthest of them.
+    /// The client's address: the peer, or behind trusted proxies the last address of the list that is not one of them.
+    /// If the list ends or is malformed, it is the outermost trusted proxy.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         if !self.trusts(client) {
@@ -54,8 +54,8 @@ impl TrustedProxies {
     }
 }
 
-/// The last element of a list and what stands before it, `None` behind the first. Quotes are counted from the end: one
-/// that a client left open swallows nothing of what proxies have appended.
+/// Splits off the last element of a list. The second part is `None` for the first element. Quotes are counted from the
+/// end, so a quote that a client left open can't hide what proxies appended.
 fn split_last(list: &str) -> Option<(&str, &str)> {
     if list.is_empty() {
         return None;
@@ -71,7 +71,7 @@ fn split_last(list: &str) -> Option<(&str, &str)> {
     Some(("", list))
 }
 
-/// The node of a `Forwarded` element.
+/// The `for` address of a `Forwarded` element.
 fn element(text: &str) -> Option<IpAddr> {
     let pairs = text.split(';').filter_map(|pair| pair.trim().split_once('='));
     let mut named = pairs.filter(|(name, _)| name.trim_end().eq_ignore_ascii_case("for"));
@@ -83,7 +83,7 @@ fn element(text: &str) -> Option<IpAddr> {
     node(inside.unwrap_or(value))
 }
 
-/// An address, also with a port, also in brackets. `unknown` and made-up names are none.
+/// An address, with or without port and brackets. `unknown` and obfuscated names are not addresses.
 fn node(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let address = bare.unwrap_or(text).parse::<IpAddr>().ok();
@@ -101,7 +101,7 @@ mod tests {
     fn client(peer: &str, by: ForwardedHeader, lines: &[&str]) -> String {
         let mut headers = HeaderMap::new();
         for line in lines {
-            // The other header is always there, as a client sent it.
+            // The other header is always present, as a client sent it.
             let (own, other) = match by {
                 ForwardedHeader::XForwardedFor => ("x-forwarded-for", "forwarded"),
                 ForwardedHeader::Forwarded => ("forwarded", "x-forwarded-for"),
@@ -114,9 +114,9 @@ mod tests {
         proxies.client(peer.parse().unwrap(), &headers).to_string()
     }
 
-    // Aim (cases 21 and 51): a forwarded address counts only from a proxy we trust, and only its last foreign hop.
+    // Checks (cases 21 and 51): a forwarded address counts only from a trusted proxy, and only its last untrusted hop.
     #[test]
-    fn case_51_forwarded_addresses_are_not_believed() {
+    fn case_51_forwarded_address_counts_only_from_trusted_proxy() {
         let by = ForwardedHeader::XForwardedFor;
         assert_eq!(client("9.9.9.9", by, &["1.1.1.1"]), "9.9.9.9");
         assert_eq!(client(PROXY, by, &[]), PROXY);
@@ -124,13 +124,13 @@ mod tests {
         assert_eq!(client(PROXY, by, &["1.1.1.1", "10.9.9.9", "fd00::7"]), "1.1.1.1");
         assert_eq!(client("::ffff:10.0.0.1", by, &["3.3.3.3:4711"]), "3.3.3.3");
         assert_eq!(client(PROXY, by, &["[2001:db8::1]:4711"]), "2001:db8::1");
-        // Nobody beyond the proxies.
+        // Only trusted proxies in the list.
         assert_eq!(client(PROXY, by, &["10.0.0.3, 10.0.0.2"]), "10.0.0.3");
     }
 
-    // Aim: what cannot be read ends the list at whoever wrote it; it does not reach through to what a client invented.
+    // Checks: a malformed entry ends the list at its writer, so a client's invented entries are never reached.
     #[test]
-    fn what_cannot_be_read_counts_against_its_writer() {
+    fn malformed_entry_ends_the_list_at_its_writer() {
         let by = ForwardedHeader::XForwardedFor;
         assert_eq!(client(PROXY, by, &["1.1.1.1, nonsense"]), PROXY);
         assert_eq!(client(PROXY, by, &["1.1.1.1, unknown, 10.0.0.2"]), "10.0.0.2");
@@ -138,10 +138,10 @@ mod tests {
         assert_eq!(client(PROXY, by, &["1.1.1.1, "]), PROXY);
     }
 
-    // Aim: RFC 7239 is read as it is written, ports, quotes and names included; a quote that a client left open hides
-    // nothing of what the proxy appended.
+    // Checks: `Forwarded` is parsed as RFC 7239 defines it, with ports, quotes and names. An open quote of a client
+    // hides nothing that the proxy appended.
     #[test]
-    fn case_51_the_forwarded_header_is_read_from_its_end() {
+    fn case_51_forwarded_header_is_read_from_its_end() {
         let by = ForwardedHeader::Forwarded;
         assert_eq!(client("9.9.9.9", by, &["for=1.1.1.1"]), "9.9.9.9");
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The one layer around the routes. Everything that is true of every request and every response happens here, in
-//! one function: ids, limits, the caller, preflights, time-outs, panics, error bodies, headers.
+//! The one layer around the routes. It handles everything common to all requests and responses: ids, limits, the
+//! caller, preflights, timeouts, panics, error bodies, headers.
 //!
 //! Invariant: nothing here knows a product, a payment or the engine, and no route adds these headers itself.
 
@@ -22,7 +22,7 @@ use tracing::Instrument;
 
 use super::auth::{Authenticator, BearerAuth, RequestExtensions, RequestId, RequestIds};
 use super::deprecation::DeprecationHeaders;
-use super::error::{ApiError, ErrorFormat, JSON, PROBLEM, PendingError, PrebuiltBody};
+use super::error::{ApiError, ErrorCode, ErrorFormat, JSON, PROBLEM, PendingError, PrebuiltBody};
 use super::forwarded::TrustedProxies;
 use super::headers::{FixedHeaders, write_preflight};
 use super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
@@ -30,39 +30,35 @@ use super::request_metrics::RequestMetrics;
 use crate::config::Config;
 use crate::system::Stopwatch;
 
-/// What the front needs of the rest of the house.
+/// Dependencies of the front.
 pub struct FrontConfig {
-    /// All routes.
     pub routes: Router,
-    /// GET routes that a HEAD must not reach: paid ones, and those that consume something.
+    /// GET routes that reject HEAD: paid ones, and those that consume something.
     pub head_not_allowed: Vec<&'static str>,
-    /// Callable functions, whose refusals have a form of their own.
+    /// Callable functions, which have their own error format.
     pub callables: Vec<&'static str>,
-    /// Routes that take larger bodies than the others, with how large.
+    /// Routes with their own body limit, in bytes.
     pub body_limit_overrides: Vec<(&'static str, usize)>,
-    /// Routes that wait for somebody, with how long an answer of theirs may take.
+    /// Routes that wait for a provider or the owner, with their own timeout.
     pub timeout_overrides: Vec<(&'static str, Duration)>,
-    /// Judges bearer tokens.
+    /// Verifies bearer tokens.
     pub authenticator: Arc<dyn Authenticator>,
     /// Shared with the paid routes, which count verified payments.
     pub limiter: Arc<RateLimiter>,
-    /// Counts what is answered.
     pub request_metrics: Arc<RequestMetrics>,
-    /// Wall clock.
     pub clock: Arc<dyn Clock>,
     /// Seeds the request ids.
     pub entropy: Arc<dyn Entropy>,
     /// First 12 hex digits of the documents' hash.
     pub docs_version: String,
-    /// Whether pages of any origin may call, by whatever name they found us. If not, there is no CORS, and a `Host` that
-    /// is neither an address nor `localhost` is refused: a page that rebinds its name to this machine reads nothing.
+    /// Whether pages of any origin may call, under any host name. Otherwise there is no CORS, and a `Host` other than
+    /// an address or `localhost` is rejected: this stops DNS rebinding.
     pub cors: bool,
 }
 
 /// Paths that are never limited.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
-/// See the module.
 pub struct Front {
     routes: Router,
     head_not_allowed: Vec<&'static str>,
@@ -85,7 +81,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// Around the routes, with the limits of the settings.
+    /// Wraps the routes with the limits of the settings.
     pub fn new(config: &Config, parts: FrontConfig) -> Self {
         let limits = &config.limits;
         let (docs, sandbox) = (&parts.docs_version, config.is_sandbox());
@@ -148,7 +144,7 @@ impl Front {
         } else if let Some(error) = self.early_error(&parts, &budget, free).await {
             error.render(id, form)
         } else {
-            // The span is written for every request, so it holds only what every line needs.
+            // The span is created for every request, so it holds only what every line needs.
             let span = tracing::error_span!("request", id = %id);
             span.in_scope(|| tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked"));
             parts.extensions.insert(RequestExtensions { bearer, id, ip });
@@ -163,10 +159,10 @@ impl Front {
         self.add_headers(response, id, &budget)
     }
 
-    /// What only the front knows of a refusal.
+    /// Adds to an error what only the front knows.
     fn patch_response(&self, response: &mut Response, path: &str) {
         let (status, headers) = (response.status(), response.headers_mut());
-        // What was sent is not read to its end: the connection serves nothing more, and the client is informed.
+        // The body was not read to its end, so the connection closes and the client is informed.
         if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -192,7 +188,7 @@ impl Front {
         response
     }
 
-    /// Limits on what was sent, which come before anything is done about it.
+    /// Checks limits on the request itself, before any work.
     fn precheck(&self, parts: &Parts) -> Result<(), ApiError> {
         let none = HeaderMap::new();
         let url = parts.uri.path_and_query().map_or(0, |p| p.as_str().len());
@@ -214,8 +210,8 @@ impl Front {
             return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
         }
         if !self.cors && !parts.headers.get(HOST).is_none_or(is_address) {
-            let told = "This address is called by its number, or as localhost.";
-            return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "host_not_allowed", told));
+            let error = "This address is called by its number, or as localhost.";
+            return Err(ApiError::new(ErrorCode::HostNotAllowed, error));
         }
         let declared = parts
             .headers
@@ -234,7 +230,7 @@ impl Front {
         Ok(())
     }
 
-    /// 405 before 429: a method that a route does not take is told so even to a caller over its limit.
+    /// 405 goes before 429: even a caller over its limit learns that the method is not supported.
     async fn early_error(&self, parts: &Parts, budget: &RateLimitStatus, free: bool) -> Option<ApiError> {
         if parts.method == Method::HEAD && self.head_not_allowed.contains(&parts.uri.path()) {
             return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET")));
@@ -246,8 +242,8 @@ impl Front {
         Some(wrong_method.unwrap_or_else(|| ApiError::rate_limited(u64::from(budget.reset_seconds))))
     }
 
-    /// Asks the routes which methods a path has, by a method none of them has, so that no handler runs. `None` where there is no
-    /// such path.
+    /// Asks the routes for the methods of a path with an unsupported method, so that no handler runs. `None` if the
+    /// path is unknown.
     async fn methods(&self, uri: &Uri) -> Option<HeaderValue> {
         let mut probe = Request::new(Body::empty());
         *probe.method_mut() = Method::from_bytes(b"PROBE").ok()?;
@@ -258,8 +254,8 @@ impl Front {
         self.allow(uri.path(), routed)
     }
 
-    /// What a path really takes: the routes answer a HEAD wherever there is a GET, which the front refuses where it would cost
-    /// something; and a preflight is the front's.
+    /// The methods a path supports. The routes answer HEAD wherever there is a GET, but the front rejects it where it
+    /// would have a cost. The front answers preflights.
     fn allow(&self, path: &str, routed: &HeaderValue) -> Option<HeaderValue> {
         let routed = routed.to_str().ok()?.split(',').map(str::trim);
         let mut methods: Vec<&str> = routed
@@ -277,7 +273,7 @@ impl Front {
         (!known).then(|| ApiError::method_not_allowed(allow.clone()))
     }
 
-    /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
+    /// Runs the routes. A panic is a 500, a timeout a 503.
     async fn route(&self, request: Request<Body>) -> Response {
         use axum::response::IntoResponse;
         let patient = self
@@ -295,7 +291,7 @@ impl Front {
             Err(_elapsed) => {
                 tracing::warn!("a request took too long");
                 ApiError::unavailable(
-                    "processing_timeout",
+                    ErrorCode::ProcessingTimeout,
                     "The request took too long. It may have taken effect.",
                     2,
                 )
@@ -304,10 +300,10 @@ impl Front {
         }
     }
 
-    /// The whole answer, as bytes, to something that could not be parsed as a request.
+    /// The whole response, as bytes, for input that could not be parsed as a request.
     pub(super) fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
         let id = self.ids.next();
-        // What is no request has no route, and its time is its sender's.
+        // An unparsed request has no route and no processing time.
         self.request_metrics.record(self.request_metrics.route(""), status, 0);
         let error = ApiError::of_status(status, &HeaderMap::new());
         let budget = self.limiter.count(RateLimitKey::from(peer), self.clock.now());
@@ -330,7 +326,7 @@ impl Front {
     }
 }
 
-/// Whether a `Host` is an address or `localhost`, with or without a port: a name that a page chose is neither.
+/// Whether a `Host` is an address or `localhost`, with or without a port. A page can't choose either as its own name.
 fn is_address(host: &HeaderValue) -> bool {
     let Ok(host) = http::uri::Authority::try_from(host.as_bytes()) else {
         return false;
@@ -349,7 +345,7 @@ fn preflight(allow: Option<HeaderValue>) -> Response {
     response
 }
 
-/// Writes the body of a refusal; leaves every other answer alone.
+/// Writes the body of an error. Other responses stay unchanged.
 fn finish(mut response: Response, id: RequestId, form: ErrorFormat) -> Response {
     let status = response.status();
     if status.as_u16() < 400 {
@@ -357,16 +353,16 @@ fn finish(mut response: Response, id: RequestId, form: ErrorFormat) -> Response 
     }
     if let Some(PendingError(error)) = response.extensions_mut().remove::<PendingError>() {
         let mut rendered = error.render(id, form);
-        // The routes have measured the empty body that carried the error here.
+        // The routes set the length of the empty body that carried the error.
         response.headers_mut().remove(CONTENT_LENGTH);
-        // What the handler put there (a deprecation, a tighter budget) stays.
+        // Headers that the handler set (a deprecation, a lower limit) stay.
         for (name, value) in response.headers() {
             rendered.headers_mut().entry(name).or_insert_with(|| value.clone());
         }
         return rendered;
     }
     if response.extensions().get::<PrebuiltBody>().is_some() {
-        // A 402 says what it has to in members of its own, which a problem may have; a page stays a page.
+        // A 402 has its own members, which may be part of a problem document. A page stays a page.
         let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == JSON);
         if form == ErrorFormat::Problem && is_json {
             response
@@ -378,7 +374,7 @@ fn finish(mut response: Response, id: RequestId, form: ErrorFormat) -> Response 
     ApiError::of_status(status, response.headers()).render(id, form)
 }
 
-/// Whether RFC 9457 is asked for by name, and not with a quality of nought: `*/*` asks for nothing in particular.
+/// Whether the client accepts RFC 9457 by name, with a quality above 0. `*/*` does not count.
 fn accepts_problem_json(headers: &HeaderMap) -> bool {
     let asked = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     asked.flat_map(|value| value.split(',')).any(|range| {

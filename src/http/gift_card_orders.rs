@@ -13,7 +13,7 @@ use purser_actors::product::{Country, Currency, ProductLine, Purchase};
 use utoipa::OpenApi;
 
 use super::auth::MaybeBearer;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::gift_cards::{fee_for, with_timeout};
 use super::merchants::directory_unavailable;
 use super::query::Query;
@@ -23,24 +23,20 @@ use crate::config::ProductConfig;
 use crate::prices::ProductFeeRate;
 use crate::provider::gift_cards::{Denominations, GiftCardApi, GiftCardProduct};
 
-/// What the route needs.
 pub struct GiftCardOrderState {
-    /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts and countries.
     pub product: ProductConfig,
-    /// Says what each gift card comes in.
+    /// Reads the amounts of each gift card.
     pub catalog: Arc<dyn GiftCardApi>,
-    /// How long the catalog may take.
+    /// Timeout of catalog requests.
     pub catalog_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(order_gift_card))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(orders: Arc<GiftCardOrderState>) -> Router {
     Router::new()
         .route("/order-gift-card", get(order_gift_card))
@@ -49,10 +45,10 @@ pub fn router(orders: Arc<GiftCardOrderState>) -> Router {
 
 /// Buy a gift card
 ///
-/// Paid. The amount is in the gift card's own currency and one that it comes in (`GET /search-gift-cards`); the price is
-/// converted at the rate of the moment, and a quote, which names that rate, holds for its life. Stock and price are looked at before anything is
-/// charged. The card is `completed` a moment after the purchase: `GET /get-card-data` then has what redeems it.
-#[utoipa::path(get, path = "/order-gift-card", tag = "Gift cards",
+/// Paid. The amount is in the gift card's currency and must be one of its amounts (`GET /search-gift-cards`). The price
+/// is converted at the current rate. A quote names that rate and holds for its validity. Stock and price are checked
+/// before the charge. The card is `completed` a moment after the purchase. Then `GET /get-card-data` has its code.
+#[utoipa::path(get, path = "/order-gift-card", operation_id = "buyGiftCard", tag = "Gift cards",
     params(("product_id" = String, Query, description = "From `GET /search-gift-cards`.", example = "gift_quietshield_vpn"),
         ("amount" = String, Query, description = "In the gift card's currency, at most 2 decimal places.", example = "15"),
         ("country" = String, Query, description = "Where it will be redeemed, ISO 3166-1 alpha-2.", example = "US")),
@@ -82,7 +78,7 @@ async fn order_gift_card(
     query.text("product_id", 64)?;
     let amount = query.plain_amount()?;
     let country = orders.country(&query)?;
-    // Who has paid gets what was bought, whether or not the catalog answers or still has it.
+    // A payer gets the claimed purchase, even if the catalog does not answer or no longer has the product.
     let claimed = orders.checkout.existing_claim(&headers).await;
     let target = uri.path_and_query().map_or("/order-gift-card", |p| p.as_str());
     if let Some(purchase) = claimed.filter(|bought| same(bought, id, amount, country)) {
@@ -99,7 +95,7 @@ async fn order_gift_card(
         return orders.checkout.handle(call).await;
     }
     let found = orders.product(id).await?;
-    let product = found.ok_or_else(|| ApiError::not_found("product_not_found", "There is no such gift card."))?;
+    let product = found.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card."))?;
     let currency = orders.check(&product, country, amount)?;
     let rates = orders.quotable_rates(&product).await?;
     let call = PaidCall {
@@ -120,14 +116,15 @@ async fn order_gift_card(
     orders.checkout.handle(call).await
 }
 
-/// Whether that purchase is what this request asks for.
+/// Whether an earlier purchase matches this request.
 fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
     matches!(bought, Purchase::GiftCard { product, amount: a, country: c, .. }
         if product == id && *a == amount && *c == country)
 }
 
 impl GiftCardOrderState {
-    /// The product, if the catalog has it. A catalog that does not answer is a failure of the line: it sells nothing without one.
+    /// Reads the product from the catalog. A catalog that does not answer counts as a failure of the product line,
+    /// because orders need it.
     async fn product(&self, id: &str) -> Result<Option<GiftCardProduct>, ApiError> {
         match with_timeout(self.catalog_timeout, self.catalog.product(id)).await {
             Ok(found) => Ok(found),
@@ -141,7 +138,7 @@ impl GiftCardOrderState {
         }
     }
 
-    /// Shows the product's fee rate; with those that were shown before and still hold.
+    /// Records the product's fee rate as quoted. Returns it with the earlier rates that are still valid.
     async fn quotable_rates(&self, product: &GiftCardProduct) -> Result<Vec<ProductFeeRate>, ApiError> {
         let now = self.checkout.clock.now();
         let rate = fee_for(product, self.product.fee_rate);
@@ -152,7 +149,7 @@ impl GiftCardOrderState {
             .await;
         shown.map_err(|error| {
             tracing::error!(%error, "a fee rate could not be stored");
-            ApiError::unavailable("service_unavailable", "The price could not be written down.", 2)
+            ApiError::unavailable(ErrorCode::ServiceUnavailable, "The price could not be recorded.", 2)
         })
     }
 
@@ -161,7 +158,7 @@ impl GiftCardOrderState {
         let code = query.code("country", 2, "ISO 3166-1 alpha-2")?.unwrap_or_default();
         if !self.product.countries.serves(code) {
             let error = ApiError::parameter(
-                "country_not_served",
+                ErrorCode::CountryNotServed,
                 "country",
                 "Gift cards are not sold in that country.",
             );
@@ -170,16 +167,18 @@ impl GiftCardOrderState {
         code.parse().map_err(|_| ApiError::internal())
     }
 
-    /// Whether the gift card comes in this amount, in this country, and within the range of what we sell.
+    /// Checks amount, country and our own range against the product.
     fn check(&self, product: &GiftCardProduct, country: Country, amount: Cents) -> Result<Currency, ApiError> {
         if !product.redeemability.covers(country.as_str()) {
             let what = "That gift card cannot be redeemed in that country.";
-            let error = ApiError::parameter("country_not_served", "country", what);
+            let error = ApiError::parameter(ErrorCode::CountryNotServed, "country", what);
             return Err(error.hint("GET /search-gift-cards?country= lists those that can."));
         }
         if !product.values.offer(amount) {
             let error = "That gift card does not come in that amount.";
-            return Err(ApiError::parameter("amount_out_of_range", "amount", error).hint(amounts(&product.values)));
+            return Err(
+                ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error).hint(amounts(&product.values))
+            );
         }
         let currency: Currency = product.currency.parse().map_err(|_| ApiError::internal())?;
         let worth = self.checkout.prices.usd_value(amount, currency);
@@ -187,7 +186,7 @@ impl GiftCardOrderState {
         if worth < self.product.min_amount || worth > self.product.max_amount {
             let (least, most) = (self.product.min_amount, self.product.max_amount);
             let error = format!("`amount` is worth {worth} USD; it must be worth {least} to {most} USD.");
-            return Err(ApiError::parameter("amount_out_of_range", "amount", error));
+            return Err(ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error));
         }
         Ok(currency)
     }

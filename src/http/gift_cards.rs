@@ -1,4 +1,4 @@
-//! `GET /search-gift-cards`: what could be ordered, as it is offered now.
+//! `GET /search-gift-cards`: gift cards that can be ordered, with current prices and stock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json::{self, ExactNumber};
 use super::merchants::{MAX_QUERY_LEN, directory_unavailable};
 use super::query::Query;
@@ -25,22 +25,21 @@ use crate::provider::gift_cards::{
 
 const PARAMETERS: [&str; 6] = ["q", "country", "currency", "category", "limit", "starting_after"];
 
-/// What the route needs.
 pub struct GiftCardSearchState {
-    /// Who offers them.
+    /// Catalog of gift cards.
     pub catalog: Arc<dyn GiftCardApi>,
-    /// Where gift cards are sold at all.
+    /// Countries where gift cards are sold.
     pub countries: CountryList,
-    /// The most that comes on top, whatever the catalog says.
+    /// Maximum fee rate, whatever the catalog reports.
     pub max_fee_rate: Decimal,
-    /// How long the catalog may take.
+    /// Timeout of catalog requests.
     pub catalog_timeout: Duration,
 }
 
-/// What the catalog says of a product, if it says so in time.
+/// Awaits a catalog response within the timeout.
 ///
 /// # Errors
-/// 503 when it does not.
+/// 503 if the catalog fails or times out.
 pub(super) async fn provider_error<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
@@ -50,7 +49,7 @@ pub(super) async fn provider_error<T>(
         .map_err(|error| directory_unavailable(&error))
 }
 
-/// What a catalog answers, if it does in time.
+/// Awaits a catalog response within the timeout.
 pub(super) async fn with_timeout<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
@@ -63,108 +62,106 @@ pub(super) async fn with_timeout<T>(
     tokio::time::timeout(patience, asked).await.map_err(late)?
 }
 
-/// What comes on top of a product: ours, and so never below nothing nor above what we publish.
+/// Fee rate of a product, between 0 and the published maximum.
 pub(super) fn fee_for(product: &GiftCardProduct, most: Decimal) -> Decimal {
     product.fee_rate.clamp(Decimal::ZERO, most.max(Decimal::ZERO))
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(search_gift_cards))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(state: Arc<GiftCardSearchState>) -> Router {
     Router::new()
         .route("/search-gift-cards", get(search_gift_cards))
         .with_state(state)
 }
 
-/// What was found.
+/// Gift cards that match a search.
 #[derive(Serialize, ToSchema)]
 struct GiftCardSearchResponse {
     /// Best match first.
     gift_cards: Vec<GiftCardOffer>,
-    /// Gift cards found in all.
+    /// Total number of matching gift cards.
     count: usize,
-    /// Whether more follow.
+    /// Whether more gift cards follow.
     has_more: bool,
-    /// What was looked for.
+    /// Filters of this search.
     filters: AppliedFilters,
-    /// What each choice of a filter would leave, the other filters being as they are.
+    /// Values of each filter, given the other filters.
     facets: SearchFacets,
 }
 
-/// A gift card as it is offered now.
+/// A gift card with its current price and stock.
 #[derive(Serialize, ToSchema)]
 struct GiftCardOffer {
-    /// For `/order-gift-card`, and for `starting_after`.
+    /// Id for `/order-gift-card` and `starting_after`.
     product_id: String,
-    /// For people.
+    /// Name of the gift card.
     name: String,
-    /// Who redeems it.
+    /// Brand that redeems it.
     brand: String,
-    /// What the brand sells.
+    /// Category of the brand.
     category: String,
     /// Whether it can be redeemed in every country.
     borderless: bool,
-    /// Where it can be redeemed, ISO 3166-1 alpha-2; null when borderless.
+    /// Countries where it can be redeemed (ISO 3166-1 alpha-2); null when borderless.
     countries: Option<Vec<String>>,
-    /// ISO 4217, of every amount here.
+    /// Currency of all amounts of the gift card (ISO 4217).
     currency: String,
-    /// Exactly these amounts; null where any within the range will do.
+    /// Exactly these amounts; null if any amount of the range can be ordered.
     #[schema(value_type = Option<Vec<ExactDecimal>>)]
     amounts: Option<Vec<ExactNumber>>,
-    /// Smallest amount.
+    /// Smallest amount that can be ordered.
     #[schema(value_type = ExactDecimal)]
     min_amount: ExactNumber,
-    /// Largest amount.
+    /// Largest amount that can be ordered.
     #[schema(value_type = ExactDecimal)]
     max_amount: ExactNumber,
     /// Amounts of a range go up from the smallest in these steps; null for a list.
     #[schema(value_type = Option<ExactDecimal>)]
     amount_step: Option<ExactNumber>,
-    /// Fraction of the amount that comes on top.
+    /// Fee as a fraction of the amount.
     #[schema(value_type = ExactDecimal)]
     fee_rate: ExactNumber,
-    /// Whether an order now would find one.
+    /// Whether it can be ordered now.
     in_stock: bool,
-    /// What it is good for.
+    /// Description of the product.
     description: String,
-    /// The brand's rules.
+    /// Terms of the brand.
     terms: String,
 }
 
-/// What was looked for; null where nothing was said.
+/// Filters of a search; null for filters that were not given.
 #[derive(Serialize, ToSchema)]
 struct AppliedFilters {
-    /// As it was asked.
+    /// Text of the search.
     q: Option<String>,
-    /// ISO 3166-1 alpha-2.
+    /// Country (ISO 3166-1 alpha-2).
     country: Option<String>,
-    /// ISO 4217.
+    /// Currency (ISO 4217).
     currency: Option<String>,
-    /// As it was asked.
+    /// Category of brands.
     category: Option<String>,
 }
 
-/// Choices with what they would leave.
+/// Values of each filter with the number of matches.
 #[derive(Serialize, ToSchema)]
 struct SearchFacets {
-    /// Where gift cards are redeemed.
+    /// Countries where gift cards are redeemed.
     countries: Vec<FacetValue>,
-    /// In which they are issued.
+    /// Currencies of gift cards.
     currencies: Vec<FacetValue>,
-    /// What their brands sell.
+    /// Categories of brands.
     categories: Vec<FacetValue>,
 }
 
 /// A value of a filter.
 #[derive(Serialize, ToSchema)]
 struct FacetValue {
-    /// For the parameter of that name.
+    /// Value for the parameter of that name.
     value: String,
-    /// Gift cards it would leave.
+    /// Number of gift cards with this value.
     count: usize,
 }
 
@@ -214,11 +211,12 @@ impl From<GiftCardFacets> for SearchFacets {
     }
 }
 
-/// Gift cards that can be ordered
+/// Search gift cards
 ///
-/// Finds gift cards by any word of product, brand or category, or the beginning of one, accents and small slips aside, and
-/// narrows them by country, currency and category. Those without borders are in every country. Prices and stock are those of this moment. Free; needs no authentication.
-#[utoipa::path(get, path = "/search-gift-cards", tag = "Free",
+/// Finds gift cards by any word of product, brand or category, or the beginning of one. Accents and small typos are
+/// ignored. Filters narrow by country, currency and category. Borderless gift cards match every country. Prices and
+/// stock are current. Free; needs no authentication.
+#[utoipa::path(get, path = "/search-gift-cards", operation_id = "searchGiftCards", tag = "Catalog",
     params(("q" = Option<String>, Query, description = "Words of a product, brand or category, at most 100 characters."),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2, in capitals; one that gift cards are sold in."),
         ("currency" = Option<String>, Query, description = "ISO 4217, in capitals."),
@@ -237,7 +235,7 @@ async fn search_gift_cards(
     let country = query.code("country", 2, "ISO 3166-1 alpha-2")?;
     if country.is_some_and(|code| !state.countries.serves(code)) {
         let error = ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             "country",
             "Gift cards are not sold in that country.",
         );
@@ -247,7 +245,7 @@ async fn search_gift_cards(
     let category = query.text("category", MAX_QUERY_LEN)?;
     let limit = query.number("limit", 20, 1, 100)?;
     let owned = |text: Option<&str>| text.map(str::to_owned);
-    let wanted = GiftCardQuery {
+    let request = GiftCardQuery {
         q: owned(query.text("q", MAX_QUERY_LEN)?),
         country: owned(country),
         currency: owned(currency),
@@ -255,9 +253,9 @@ async fn search_gift_cards(
         starting_after: owned(query.get("starting_after")),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = provider_error(state.catalog_timeout, state.catalog.search(&wanted)).await?;
+    let page = provider_error(state.catalog_timeout, state.catalog.search(&request)).await?;
     let page =
-        page.ok_or_else(|| ApiError::not_found("product_not_found", "There is no such gift card in this list."))?;
+        page.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card in this list."))?;
     Ok(json::inert(&GiftCardSearchResponse {
         gift_cards: page
             .products
@@ -267,10 +265,10 @@ async fn search_gift_cards(
         count: page.count,
         has_more: page.has_more,
         filters: AppliedFilters {
-            q: wanted.q,
-            country: wanted.country,
-            currency: wanted.currency,
-            category: wanted.category,
+            q: request.q,
+            country: request.country,
+            currency: request.currency,
+            category: request.category,
         },
         facets: page.facets.into(),
     }))

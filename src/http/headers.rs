@@ -1,4 +1,4 @@
-//! The headers that every response carries, kept ready: a response only clones them.
+//! Headers of every response, prepared so that a response only clones them.
 
 use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
@@ -6,7 +6,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use super::rate_limit::RateLimitStatus;
 use crate::config::Limits;
 
-/// Version of the contract; a new value means a breaking change.
+/// Version of the contract. A new value means a breaking change.
 pub const API_VERSION: &str = "2026-11-20";
 
 const EXPOSED: &str = "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, WWW-Authenticate, Payment-Receipt, \
@@ -14,7 +14,7 @@ const EXPOSED: &str = "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, W
     X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, Idempotency-Replayed, Deprecation, Sunset, Link, \
     Request-Id, X-Service-Api-Version, X-Service-Docs-Version, X-Service-Mode";
 
-/// Stock payment clients send Access-Control-Expose-Headers as a request header, so a browser asks for it too.
+/// Stock payment clients send Access-Control-Expose-Headers as a request header, so browsers ask for it too.
 const ALLOWED: &str = "Content-Type, Authorization, PAYMENT-SIGNATURE, X-PAYMENT, SIGN-IN-WITH-X, Accept-Payment, \
     Payment-Authorization, Idempotency-Key, Access-Control-Expose-Headers";
 
@@ -31,16 +31,15 @@ const fn pair(plain: &'static str, prefixed: &'static str) -> [HeaderName; 2] {
     [HeaderName::from_static(plain), HeaderName::from_static(prefixed)]
 }
 
-/// Ready-made values.
 pub(super) struct FixedHeaders {
-    /// Every header, the changing ones with a placeholder: copying it whole is cheaper than fourteen insertions.
+    /// All headers, with placeholders for the changing ones: cloning the whole map is cheaper than fourteen insertions.
     template: HeaderMap,
-    /// Texts of small numbers: most budgets and every reset.
+    /// Texts of small numbers, for most limits and every reset.
     numbers: Vec<HeaderValue>,
 }
 
 impl FixedHeaders {
-    /// `docs_version` is the documents' hash; the limit is the service-wide one.
+    /// `docs_version` is the documents' hash. The limit is the service-wide one.
     pub(super) fn new(docs_version: &str, limits: &Limits, sandbox: bool, open_to_pages: bool) -> Self {
         let (limit, window_seconds) = (limits.requests_per_window, limits.window_seconds);
         let text = |t: &str| HeaderValue::from_str(t).unwrap_or(HeaderValue::from_static("unknown"));
@@ -77,7 +76,7 @@ impl FixedHeaders {
             .unwrap_or_else(|| HeaderValue::from(n))
     }
 
-    /// Adds them. What a route has put there already (a tighter budget) stays.
+    /// Adds the headers. Values that a route has set (a lower limit) stay.
     pub(super) fn write(&self, headers: &mut HeaderMap, request_id: HeaderValue, budget: &RateLimitStatus) {
         let own = std::mem::replace(headers, self.template.clone());
         for (names, value) in [(&REMAINING, budget.remaining), (&RESET, budget.reset_seconds)] {
@@ -87,7 +86,7 @@ impl FixedHeaders {
         }
         let mut last = None;
         for (name, value) in own {
-            // A name is given once for all its values; the first takes the place of ours, the others join it.
+            // A map iterator gives a name once for all its values. The first value replaces ours, the others are added.
             match (name, &last) {
                 (Some(name), _) => {
                     headers.insert(name.clone(), value);
@@ -103,7 +102,7 @@ impl FixedHeaders {
     }
 }
 
-/// A route's own budget, which takes the place of the service's.
+/// Writes a route's own limit in place of the service's.
 pub(super) fn write_budget(headers: &mut HeaderMap, budget: &RateLimitStatus, window_seconds: u32) {
     let policy = HeaderValue::from_str(&format!("{};w={window_seconds}", budget.limit));
     for (names, value) in [
@@ -117,7 +116,7 @@ pub(super) fn write_budget(headers: &mut HeaderMap, budget: &RateLimitStatus, wi
     }
 }
 
-/// What a preflight is told.
+/// Adds the CORS headers of a preflight response.
 pub(super) fn write_preflight(headers: &mut HeaderMap) {
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_METHODS,
@@ -151,9 +150,9 @@ mod tests {
         headers
     }
 
-    // Aim: what a route set stays: both cookies, a tighter budget; what it may not set does not.
+    // Checks: headers of a route stay (two cookies, a lower limit), unless routes may not set them.
     #[test]
-    fn a_routes_own_headers_stay() {
+    fn route_headers_override_defaults() {
         let headers = written(&[
             ("set-cookie", "a=1"),
             ("set-cookie", "b=2"),
@@ -174,9 +173,9 @@ mod tests {
         assert_eq!(all("request-id"), ["req_1"]);
     }
 
-    // Aim: all headers together leave room for a challenge under the 8 KiB that proxies take.
+    // Checks: all headers together leave space for a challenge within the 8 KiB limit of proxies.
     #[test]
-    fn the_fixed_headers_are_small() {
+    fn fixed_headers_stay_within_proxy_limit() {
         let bytes: usize = written(&[])
             .iter()
             .map(|(name, value)| name.as_str().len() + value.len() + 4)

@@ -1,4 +1,4 @@
-//! `GET /healthz` (the process lives) and `GET /readyz` (it can serve). Never limited.
+//! `GET /healthz` (the process runs) and `GET /readyz` (it can serve). Never limited.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,46 +11,45 @@ use axum::routing::get;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 
-/// Knows whether the house can serve.
+/// Reports whether the service can serve.
 pub trait Readiness: Send + Sync {
-    /// Ready, or what is missing, in a word for the log and the answer.
+    /// `Ok` if ready, or the reason as one word, for the log and the response.
     ///
     /// # Errors
-    /// What is missing: `starting`, `stopping`, `storage`, …
+    /// The reason: `starting`, `stopping`, `storage`, …
     fn ready(&self) -> Result<(), &'static str>;
 
-    /// What is not sold now, by the contract's identifiers: no reason to send nobody here.
+    /// Products that are unavailable now, by the contract's identifiers. The service is still ready.
     fn not_sold(&self) -> Vec<&'static str>;
 
-    /// Networks on which no new payment is taken now, and why.
+    /// Networks on which no new payment is accepted now, and why.
     fn networks_down(&self) -> Vec<(&'static str, Cow<'static, str>)>;
 }
 
-/// `{"status":"ok"}`.
+/// Liveness of the process.
 #[derive(Serialize, ToSchema)]
 struct Status {
-    /// Always `ok`.
+    /// `ok` in every case.
     status: &'static str,
 }
 
-/// `{"status":"ok","not_sold":[],"networks_down":[],"networks_down_reasons":{}}`.
+/// Readiness, with products and networks that are unavailable.
 #[derive(Serialize, ToSchema)]
 struct Ready {
-    /// Always `ok`.
+    /// `ok` in every case.
     status: &'static str,
-    /// Products that are not sold now: their provider is down, or an operator has closed them.
+    /// Unavailable products: their provider is down, or an operator has closed them.
     not_sold: Vec<&'static str>,
-    /// Networks on which no new payment is taken now: their nodes do not answer, or do not agree, or nobody
-    /// pays for transactions. Others are not concerned.
+    /// Networks on which no new payment is accepted now. Their nodes do not answer or disagree, or no key can pay
+    /// transaction fees. Other networks are not affected.
     networks_down: Vec<&'static str>,
-    /// Why, for each of them.
+    /// Reason for each of these networks.
     networks_down_reasons: BTreeMap<&'static str, Cow<'static, str>>,
 }
 
-/// The two routes.
 pub fn router(readiness: Arc<dyn Readiness>) -> Router {
     Router::new()
         .route("/healthz", get(get_healthz))
@@ -58,15 +57,15 @@ pub fn router(readiness: Arc<dyn Readiness>) -> Router {
         .with_state(readiness)
 }
 
-/// Liveness
-#[utoipa::path(get, path = "/healthz", tag = "Free",
+/// Check that the process runs
+#[utoipa::path(get, path = "/healthz", operation_id = "checkLiveness", tag = "Service",
     responses((status = 200, description = "The process lives.", body = inline(Status))))]
 async fn get_healthz() -> Response {
     json::ok(&Status { status: "ok" })
 }
 
-/// Readiness
-#[utoipa::path(get, path = "/readyz", tag = "Free",
+/// Check that the service can serve
+#[utoipa::path(get, path = "/readyz", operation_id = "checkReadiness", tag = "Service",
     responses((status = 200, description = "Requests are served.", body = inline(Ready)),
         (status = 503, description = "Not now; the code says why.")))]
 async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Response, ApiError> {
@@ -80,6 +79,10 @@ async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Respo
                 networks_down_reasons: down.into_iter().collect(),
             }))
         }
-        Err(missing) => Err(ApiError::unavailable("not_ready", format!("Not ready: {missing}."), 1)),
+        Err(missing) => Err(ApiError::unavailable(
+            ErrorCode::NotReady,
+            format!("Not ready: {missing}."),
+            1,
+        )),
     }
 }

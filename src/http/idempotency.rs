@@ -1,27 +1,28 @@
-//! `Idempotency-Key`: a state-changing POST that is sent again under the same key is answered, not repeated.
+//! `Idempotency-Key`: a state-changing POST that is sent again with the same key is answered from the record, not
+//! repeated.
 //!
-//! The answer is written down by the batch of the command itself ([`purser_actors::kernel::idempotency`]), so there is never the
-//! one without the other, whoever dies. A route takes it in two lines: the [`IdempotencyKey`] among its arguments, and
-//! [`IdempotencyKey::run`] around its command. One function renders the answer, for the caller and for the record:
+//! The batch of the command itself records the response ([`purser_actors::kernel::idempotency`]), so a crash can't
+//! separate the two. A route needs two lines: the [`IdempotencyKey`] extractor, and [`IdempotencyKey::run`] around its
+//! command. One function renders the response, for the caller and for the record:
 //!
 //! ```text
-//! async fn cancel(State(orders): Shared, Holder(claims), key: Key, body: Body) -> Result<Response, ApiError> {
-//!     let wanted: Cancel = orders.body(body).await?;       // 400: not recorded
-//!     active(&orders.engine, &claims).await?;              // 403 frozen: not recorded
-//!     let id = own_order(&orders, &claims, &wanted).await?; // 404, 403: not recorded; here only what no command changes
+//! async fn cancel(State(orders): SharedState, BearerClaims(claims), key: IdempotencyKey, body: Body) -> … {
+//!     let request: CancelOrderRequest = orders.body(body).await?; // 400: not recorded
+//!     authenticated_account(&orders.engine, &claims).await?;      // 403 frozen: not recorded
+//!     let id = load_owned(&orders, &claims, &request).await?;     // 404, 403: not recorded; only fixed properties
 //!     let engine = orders.engine.clone();
-//!     key.once(&orders.engine, &claims, "/cancel-intl-order", &wanted, move |place| async move {
-//!         let memo = place.map(|place| memo(place, move |told| cancelled(id, told.map(drop))));
-//!         match engine.cancel_order(id, memo).await {       // `Family::ask_recorded` inside
+//!     key.run(&orders.engine, &claims, "/cancel-intl-order", &request, move |slot| async move {
+//!         let recorder = slot.map(|slot| recorder(slot, move |result| cancelled(id, result.map(drop))));
+//!         match engine.cancel_order(id, recorder).await {   // records in the same batch
 //!             Ok(()) => cancelled(id, Ok(())),
-//!             Err(Denied::Rejected(why)) => cancelled(id, Err(&why)),
-//!             Err(denied) => Err(undecided(denied)),
+//!             Err(OperationError::Rejected(why)) => cancelled(id, Err(&why)),
+//!             Err(denied) => Err(in_progress_response(&denied)),
 //!         }
 //!     })
 //!     .await
 //! }
 //!
-//! fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> { … }
+//! fn cancelled(id: CardId, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> { … }
 //! ```
 
 mod recorders;
@@ -43,7 +44,7 @@ use zeroize::Zeroizing;
 
 use super::account::authenticated_account;
 use super::auth::{AuthClaims, BearerAuth, RequestExtensions};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use crate::vault::Vault;
 
@@ -52,16 +53,16 @@ pub use self::recorders::{entity_recorder, recorder, recorder_of};
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-/// Characters of a key, at most.
+/// Limit in characters.
 const MAX_KEY_LEN: usize = 255;
-/// Bytes of a fingerprint that are its route's.
+/// Bytes of a fingerprint that identify the route.
 const ROUTE_FINGERPRINT_BYTES: usize = 16;
 
-/// Knows what keys were used with; among the extensions of every request, for the [`IdempotencyKey`] of those routes that take one.
+/// Reads the recorded uses of keys. An extension of every request, for the [`IdempotencyKey`] extractor.
 #[derive(Clone)]
 pub struct UsedKeys(pub Engine);
 
-/// The request's `Idempotency-Key`, if it has one. 400 `idempotency_key_invalid` for one that cannot be a key.
+/// Extractor: the `Idempotency-Key` of the request, if any. Rejects a malformed key with 400 `idempotency_key_invalid`.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey(Option<String>);
 
@@ -87,7 +88,7 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     }
 }
 
-/// The name that separates a route's uses of keys from another's.
+/// The name of a route for its keys. Two methods of one path have separate names.
 pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
     match *method {
         Method::POST => Cow::Borrowed(path),
@@ -95,8 +96,8 @@ pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// A key that was used on another route is refused whatever this request names, before its body is even read. A frozen account learns
-/// nothing else.
+/// Rejects a key that was used on another route, before the body is read and whatever the request names. A frozen
+/// account gets only its own error.
 ///
 /// # Errors
 /// 422 `idempotency_key_reused`.
@@ -110,7 +111,7 @@ async fn check_route(engine: &Engine, claims: &AuthClaims, key: &str, route: &st
     Ok(())
 }
 
-/// An answer as it is sent and remembered.
+/// A response, as sent and recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedReply {
     /// 200 or 202.
@@ -120,7 +121,6 @@ pub struct RecordedReply {
 }
 
 impl RecordedReply {
-    /// 200.
     pub fn ok(body: &JsonObject) -> Self {
         Self {
             status: StatusCode::OK,
@@ -128,7 +128,6 @@ impl RecordedReply {
         }
     }
 
-    /// 202.
     pub fn accepted(body: &JsonObject) -> Self {
         Self {
             status: StatusCode::ACCEPTED,
@@ -143,25 +142,25 @@ impl RecordedReply {
     }
 }
 
-/// The refusal of a command whose fate this request does not know, or that could not be taken now.
+/// The error for a command with an unknown outcome, or one that could not run now.
 pub fn in_progress_response<R>(denied: &OperationError<R>) -> ApiError {
     match denied {
-        // The key's record came to be in between: of an earlier request whose answer was lost.
+        // An earlier request recorded the key in between, and its response was lost.
         OperationError::AlreadyUsed => in_progress(),
         OperationError::Specific(never) => match *never {},
         OperationError::Rejected(_) | OperationError::Unavailable => {
-            ApiError::unavailable("service_unavailable", "The engine could not answer now.", 1)
+            ApiError::unavailable(ErrorCode::ServiceUnavailable, "The engine could not answer now.", 1)
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
         }
     }
 }
 
-/// What a key whose command follows an entity is answered with.
+/// What replays of a key answer, for a command that follows an entity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReplaySource {
-    /// With what has become of the entity.
+    /// The current state of the entity.
     CurrentState,
-    /// With what was said the first time.
+    /// The first response.
     FirstResponse,
 }
 
@@ -177,35 +176,35 @@ impl IdempotencyKey {
         match (text, values.next()) {
             (Some(text), None) => Ok(Self(Some(text.to_owned()))),
             _ => Err(ApiError::parameter(
-                "idempotency_key_invalid",
+                ErrorCode::IdempotencyKeyInvalid,
                 "Idempotency-Key",
                 "The Idempotency-Key must be one value of 1 to 255 ASCII characters.",
             )),
         }
     }
 
-    /// Runs a command at most once under this key, which is the account's own. `wanted` is the body as it was
-    /// understood: with the route it is what the key stands for. The command goes on if the caller goes away.
+    /// Runs a command at most once under this key. Keys belong to the account. `request` is the parsed body: with the
+    /// route it forms the fingerprint. The command continues if the caller disconnects.
     ///
     /// # Errors
-    /// 409 `idempotency_key_in_progress`, 422 `idempotency_key_reused`, and whatever the command answers or answered.
+    /// 409 `idempotency_key_in_progress`, 422 `idempotency_key_reused`, and any error of the command, now or recorded.
     pub async fn run<F>(
         self,
         engine: &Engine,
         claims: &AuthClaims,
         route: &'static str,
-        wanted: &(impl Serialize + Sync),
+        request: &(impl Serialize + Sync),
         run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
     ) -> Result<Response, ApiError>
     where
         F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
     {
         let follow = |_| async { Err(ApiError::internal()) };
-        self.run_following(engine, claims, route, wanted, run, follow).await
+        self.run_following(engine, claims, route, request, run, follow).await
     }
 
-    /// As [`IdempotencyKey::run`], for a command whose memo may say [`RecordedResponse::EntityRef`]: `follow` renders what has become of the
-    /// entity whose key it gets. For answers that hold what is stored nowhere in clear.
+    /// As [`IdempotencyKey::run`], for a command that may record a [`RecordedResponse::EntityRef`]. `follow` renders
+    /// the current state of that entity, given its key. For responses with secrets that are not stored in plain text.
     ///
     /// # Errors
     /// As [`IdempotencyKey::run`].
@@ -214,7 +213,7 @@ impl IdempotencyKey {
         engine: &Engine,
         claims: &AuthClaims,
         route: &'static str,
-        wanted: &(impl Serialize + Sync),
+        request: &(impl Serialize + Sync),
         run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
     ) -> Result<Response, ApiError>
@@ -223,11 +222,11 @@ impl IdempotencyKey {
         G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
         let plain = ReplaySource::CurrentState;
-        self.execute(engine, claims, (route, plain), wanted, run, follow).await
+        self.execute(engine, claims, (route, plain), request, run, follow).await
     }
 
-    /// As [`IdempotencyKey::run_following`] until there is an answer: once one was given, that is what the key is answered with, whatever
-    /// becomes of the entity. Only where the process died before it was, the entity is followed.
+    /// As [`IdempotencyKey::run_following`] until there is a response. After that, replays get that response, whatever
+    /// happens to the entity. The entity is followed only if the process died before the first response.
     ///
     /// # Errors
     /// As [`IdempotencyKey::run`].
@@ -236,7 +235,7 @@ impl IdempotencyKey {
         engine: &Engine,
         claims: &AuthClaims,
         route: &'static str,
-        wanted: &(impl Serialize + Sync),
+        request: &(impl Serialize + Sync),
         run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
     ) -> Result<Response, ApiError>
@@ -245,7 +244,7 @@ impl IdempotencyKey {
         G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
         let kept = ReplaySource::FirstResponse;
-        self.execute(engine, claims, (route, kept), wanted, run, follow).await
+        self.execute(engine, claims, (route, kept), request, run, follow).await
     }
 
     async fn execute<F, G>(
@@ -253,7 +252,7 @@ impl IdempotencyKey {
         engine: &Engine,
         claims: &AuthClaims,
         (route, answered): (&'static str, ReplaySource),
-        wanted: &(impl Serialize + Sync),
+        request: &(impl Serialize + Sync),
         run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
     ) -> Result<Response, ApiError>
@@ -264,31 +263,31 @@ impl IdempotencyKey {
         let Some(key) = self.0 else {
             return run(None).await.map(RecordedReply::into_response);
         };
-        let print = fingerprint(route, wanted)?;
+        let print = fingerprint(route, request)?;
         let once = engine.acquire_key(claims.wallet, &key, print).await;
         match once.map_err(|_| ApiError::internal())? {
             KeyState::Acquired(turn) => {
                 let work = run(Some(turn.slot().clone()));
-                // A task of its own: the key is taken for as long as the command runs, whoever listens.
+                // A task of its own: the key stays in use while the command runs, even if the caller disconnects.
                 let writer = engine.clone();
                 let work = async move {
-                    let told = work.await;
+                    let result = work.await;
                     if answered == ReplaySource::FirstResponse
-                        && let Some(kept) = to_recorded_response(&told)
+                        && let Some(kept) = to_recorded_response(&result)
                         && let Err(error) = writer.record_response(turn.slot(), kept).await
                     {
                         tracing::warn!(%error, "an answer could not be recorded under its key");
                     }
                     drop(turn);
-                    told
+                    result
                 };
-                let told = tokio::spawn(
+                let result = tokio::spawn(
                     request_context::with_request(request_context::current_request(), work).in_current_span(),
                 )
                 .await;
-                match told.unwrap_or_else(|_| Err(ApiError::internal())) {
+                match result.unwrap_or_else(|_| Err(ApiError::internal())) {
                     Ok(reply) => Ok(reply.into_response()),
-                    // What was remembered is said the first time as it is said from then on.
+                    // The first response has the same form as its later replays.
                     Err(error)
                         if engine
                             .key_used(claims.wallet, &key)
@@ -312,17 +311,16 @@ impl IdempotencyKey {
 
 fn reused() -> ApiError {
     ApiError::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "idempotency_key_reused",
+        ErrorCode::IdempotencyKeyReused,
         "This Idempotency-Key was used for another request.",
     )
     .hint("Use a new key for a new request.")
 }
 
-/// Digest of a route and of the canonical JSON of what it was asked: fields in the order of their type. It begins with that of the
-/// route alone.
-fn fingerprint(route: &str, wanted: &impl Serialize) -> Result<[u8; 32], ApiError> {
-    let body = serde_json::to_vec(wanted).map_err(|_| ApiError::internal())?;
+/// Digest of a route and the canonical JSON of its parsed request, with fields in declaration order. It begins with the
+/// digest of the route alone.
+fn fingerprint(route: &str, request: &impl Serialize) -> Result<[u8; 32], ApiError> {
+    let body = serde_json::to_vec(request).map_err(|_| ApiError::internal())?;
     let mut print = [0; 32];
     let (of_route, of_body) = print.split_at_mut(ROUTE_FINGERPRINT_BYTES);
     of_route.copy_from_slice(&route_fingerprint(route));
@@ -336,13 +334,13 @@ fn route_fingerprint(route: &str) -> [u8; ROUTE_FINGERPRINT_BYTES] {
     digest.first_chunk().copied().unwrap_or_default()
 }
 
-/// What a key stands for where the request holds what nobody may find out from the store by trying, such as the digits of an
-/// account number that are not shown: a digest under a key of the vault's.
+/// A fingerprint keyed by the vault, for requests with secrets such as an account number. A plain digest in the store
+/// would allow guessing their digits.
 ///
 /// # Errors
-/// 500, for no request that can be written down.
-pub fn keyed_fingerprint(vault: &Vault, wanted: &impl Serialize) -> Result<String, ApiError> {
-    let body = serde_json::to_vec(wanted).map(Zeroizing::new);
+/// 500 if the request can't be serialized. That never happens.
+pub fn keyed_fingerprint(vault: &Vault, request: &impl Serialize) -> Result<String, ApiError> {
+    let body = serde_json::to_vec(request).map(Zeroizing::new);
     Ok(hex::encode(vault.digest(&body.map_err(|_| ApiError::internal())?)))
 }
 
@@ -358,7 +356,7 @@ fn replayed(answer: Result<RecordedReply, ApiError>) -> Response {
     marked_replayed(answer.map_or_else(ApiError::into_response, RecordedReply::into_response))
 }
 
-/// With `Idempotency-Replayed`: what was asked for had been done before.
+/// Adds `Idempotency-Replayed`: the request had been executed before.
 pub fn marked_replayed(mut response: Response) -> Response {
     response
         .headers_mut()
@@ -368,8 +366,7 @@ pub fn marked_replayed(mut response: Response) -> Response {
 
 fn in_progress() -> ApiError {
     ApiError::new(
-        StatusCode::CONFLICT,
-        "idempotency_key_in_progress",
+        ErrorCode::IdempotencyKeyInProgress,
         "The first request with this Idempotency-Key is still running.",
     )
     .hint("Wait, then send it again with the same key.")

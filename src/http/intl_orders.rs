@@ -1,4 +1,5 @@
-//! International cards: `GET /order-intl-card` (paid) and `POST /cancel-intl-order`. They are read with the other cards.
+//! International cards: `GET /order-intl-card` (paid) and `POST /cancel-intl-order`. Clients read them with the other
+//! cards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, Uri};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{IntlOrder, Rejection};
@@ -22,7 +23,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
 use super::cards::{access_denied, not_found, require_card_rights};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
 use super::readable::is_readable;
@@ -30,28 +31,22 @@ use super::{json, schemas};
 use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 
-/// What these routes need.
 pub struct IntlOrderState {
-    /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts.
     pub product: ProductConfig,
-    /// Reads and cancels orders.
     pub engine: Engine,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
-    /// Whether a token issued for a payment cancels orders that its own payment did not place.
+    /// Whether a token issued for a payment can cancel orders of other payments.
     pub payment_token_reads_earlier: bool,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(order_intl_card, cancel_intl_order))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(cards: Arc<IntlOrderState>) -> Router {
     Router::new()
         .route("/order-intl-card", get(order_intl_card))
@@ -59,14 +54,14 @@ pub fn router(cards: Arc<IntlOrderState>) -> Router {
         .with_state(cards)
 }
 
-/// Characters of a label, at most.
+/// Limit in characters.
 const MAX_LABEL_LEN: usize = 100;
 
 /// Order an international prepaid card
 ///
-/// Paid. An operator makes the card within 24 hours: follow it with `GET /get-card-data`. While it is `queued` it can be
-/// cancelled with `POST /cancel-intl-order`.
-#[utoipa::path(get, path = "/order-intl-card", tag = "Cards",
+/// Paid. An operator orders the card within 24 hours: follow it with `GET /get-card-data`. While it is `queued`, `POST
+/// /cancel-intl-order` can cancel it.
+#[utoipa::path(get, path = "/order-intl-card", operation_id = "orderIntlCard", tag = "Cards",
     params(("amount" = String, Query, description = "Whole US dollars to load.", example = "100"),
         ("label" = Option<String>, Query, description = "Your own name for the card, at most 100 characters.")),
     responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = schemas::IntlOrderPurchaseResponse),
@@ -105,31 +100,31 @@ fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
         return Ok(amount);
     }
     let error = "`amount` must be whole dollars.";
-    Err(ApiError::parameter("amount_invalid", "amount", error))
+    Err(ApiError::parameter(ErrorCode::AmountInvalid, "amount", error))
 }
 
-/// Readable text: it is shown inert wherever it is shown.
+/// Parses the label, which must be readable text.
 fn label(query: &Query) -> Result<Option<String>, ApiError> {
     let label = query.get("label").filter(|label| !label.is_empty());
     if label.is_some_and(|label| !is_readable(label, MAX_LABEL_LEN)) {
         let error = format!("`label` must be readable text of at most {MAX_LABEL_LEN} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "label", error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "label", error));
     }
     Ok(label.map(str::to_owned))
 }
 
-/// What `POST /cancel-intl-order` takes.
+/// Request of `POST /cancel-intl-order`.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CancelOrderRequest {
-    /// From `GET /order-intl-card`.
+    /// Card from `GET /order-intl-card`.
     card_id: String,
 }
 
 /// Cancel an international card order
 ///
-/// Only while it is `queued`. The whole charge, fee included, goes to the account's balance.
-#[utoipa::path(post, path = "/cancel-intl-order", tag = "Cards", security(("bearer" = [])), request_body = inline(CancelOrderRequest),
+/// Only while it is `queued`. The full charge, fee included, is credited to the account's balance.
+#[utoipa::path(post, path = "/cancel-intl-order", operation_id = "cancelIntlOrder", tag = "Cards", security(("bearer" = [])), request_body = inline(CancelOrderRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`card_id`, `message`.", body = schemas::CancelOrderResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -144,23 +139,23 @@ async fn cancel_intl_order(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: CancelOrderRequest = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
+    let request: CancelOrderRequest = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
     authenticated_account(&cards.engine, &claims).await?;
-    // What the order is comes behind the key: whatever the body names, a key that was used answers for itself.
-    let (engine, caller, named) = (cards.engine.clone(), claims.clone(), wanted.card_id.clone());
+    // The order is loaded inside the key: a used key replays its response, whatever the body names.
+    let (engine, caller, named) = (cards.engine.clone(), claims.clone(), request.card_id.clone());
     let earlier = cards.payment_token_reads_earlier;
     key.run(
         &cards.engine,
         &claims,
         "/cancel-intl-order",
-        &wanted,
+        &request,
         move |place| async move {
             let id: CardId = named.parse().map_err(|_| not_found())?;
             let order = load_owned_order(&engine, &caller, id).await?;
             require_card_rights(&caller, Some(order.charge.payment), earlier)?;
             let memo = place.map(|place| {
-                recorder::<IntlOrder>(place, move |told: CommandResult<'_, IntlOrder>| {
-                    cancelled(id, told.map(drop))
+                recorder::<IntlOrder>(place, move |result: CommandResult<'_, IntlOrder>| {
+                    cancelled(id, result.map(drop))
                 })
             });
             match engine.cancel_intl(id, memo).await {
@@ -173,9 +168,9 @@ async fn cancel_intl_order(
     .await
 }
 
-/// The answer to a cancellation, as it is sent and remembered.
-fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
-    match told {
+/// The response to a cancellation, as sent and recorded.
+fn cancelled(id: CardId, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+    match result {
         Ok(()) => Ok(RecordedReply::ok(&JsonObject::new().text("card_id", id).text(
             "message",
             "The order is cancelled. The whole charge is credited to the account balance.",
@@ -185,13 +180,13 @@ fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<RecordedReply, 
             .hint("The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.")),
         Err(Rejection::InvalidState(_) | Rejection::Lease(_) | Rejection::Released | Rejection::Ended) => {
             let refused = not_cancellable("Only an order that is queued can be cancelled.");
-            Err(refused.hint("GET /get-card-data tells where it stands."))
+            Err(refused.hint("GET /get-card-data has the status of the order."))
         }
     }
 }
 
 fn not_cancellable(error: &'static str) -> ApiError {
-    ApiError::new(StatusCode::CONFLICT, "not_cancellable", error)
+    ApiError::new(ErrorCode::NotCancellable, error)
 }
 
 async fn load_owned_order(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<IntlOrder, ApiError> {

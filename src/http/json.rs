@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use crate::suggest::closest_match;
 
-/// A decimal that serialises as a JSON number with exactly its digits. Must be written straight to text:
-/// `serde_json::Value` would make a float of it.
+/// A decimal that serializes as a JSON number with exactly its digits. Serialize it straight to text:
+/// `serde_json::Value` would convert it to a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExactNumber(pub Decimal);
 
@@ -40,13 +40,12 @@ impl Serialize for ExactNumber {
     }
 }
 
-/// 200 with a JSON body.
 pub fn ok<T: Serialize>(value: &T) -> Response {
     with_status(StatusCode::OK, value)
 }
 
-/// 200 with a JSON body whose texts come from elsewhere: markup and what terminals obey is escaped, so that they stay texts
-/// wherever they are shown.
+/// 200 with a JSON body that has external text. Markup and terminal control characters are escaped, so the text is
+/// inert wherever it is displayed.
 pub fn inert<T: Serialize>(value: &T) -> Response {
     written(
         StatusCode::OK,
@@ -54,7 +53,6 @@ pub fn inert<T: Serialize>(value: &T) -> Response {
     )
 }
 
-/// Any status with a JSON body.
 pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
     written(status, serde_json::to_vec(value))
 }
@@ -74,7 +72,7 @@ fn written(status: StatusCode, body: Result<impl Into<bytes::Bytes>, serde_json:
     }
 }
 
-/// 200 with a body that is JSON already.
+/// 200 with serialized JSON.
 pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
     let mut response = Response::new(Body::from(bytes.into()));
     response
@@ -83,7 +81,7 @@ pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
     response
 }
 
-/// Marks an answer that belongs to one caller only (case 18).
+/// Marks a response that belongs to one caller only (case 18).
 pub fn private(mut response: Response) -> Response {
     response
         .headers_mut()
@@ -120,7 +118,7 @@ pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<b
     }
 }
 
-/// Reads what a route takes, and names the field that does not fit without repeating its value.
+/// Deserializes a request. Errors name the field at fault without repeating its value.
 ///
 /// # Errors
 /// 400 `body_malformed`, or `parameter_…` with the field at fault.
@@ -135,48 +133,52 @@ pub fn deserialize<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         }
     })?;
     text.end().map_err(|_| malformed("The body is not valid JSON."))?;
-    // Serde takes a list for an object too, its members in the order of ours: nobody is to depend on that.
+    // Serde also accepts a list for a struct, in field order. Clients must not depend on that.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(malformed("The body is not what this route takes."));
     }
     Ok(read)
 }
 
-/// A field that is missing, not known, or of another type. The texts are serde's, of which only what the route wants is
-/// passed on; a path can hold the caller's own names.
-fn field_error(path: &str, said: &str) -> ApiError {
-    let quoted = |before: &str| said.strip_prefix(before)?.split('`').next();
+/// Maps a serde error for a missing, unknown or mistyped field. Only serde's expectation is passed on, because a path
+/// may hold names from the caller.
+fn field_error(path: &str, message: &str) -> ApiError {
+    let quoted = |before: &str| message.strip_prefix(before)?.split('`').next();
     let (code, name, error) = if let Some(name) = quoted("missing field `") {
-        ("parameter_missing", name, "The body lacks this field.")
+        (ErrorCode::ParameterMissing, name, "The body lacks this field.")
     } else if let Some(name) = quoted("unknown field `") {
-        ("parameter_unrecognized", name, "This route does not take that field.")
+        (
+            ErrorCode::ParameterUnrecognized,
+            name,
+            "This route does not take that field.",
+        )
     } else if path == "." {
         return malformed("The body is not what this route takes.");
     } else {
         (
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             path,
             "The field does not have a value that it can have.",
         )
     };
     let shown: String = name.chars().filter(char::is_ascii_graphic).take(64).collect();
     let error = ApiError::parameter(code, shown, error);
-    let wanted = said.rsplit_once(", expected ").map(|(_, wanted)| wanted);
-    // Of a list of names every other part between the quotes is one.
-    let known = wanted.unwrap_or_default().split('`').skip(1).step_by(2);
-    if code == "parameter_unrecognized"
+    let expected = message.rsplit_once(", expected ").map(|(_, expected)| expected);
+    // In a quoted list of names, every second part is a name.
+    let known = expected.unwrap_or_default().split('`').skip(1).step_by(2);
+    if code == ErrorCode::ParameterUnrecognized
         && let Some(near) = closest_match(name, known)
     {
         return error.hint(format!("Did you mean `{near}`?"));
     }
-    match wanted.and_then(|w| w.split(" at line ").next()) {
-        Some(wanted) => error.hint(format!("Expected {wanted}.")),
+    match expected.and_then(|w| w.split(" at line ").next()) {
+        Some(expected) => error.hint(format!("Expected {expected}.")),
         None => error,
     }
 }
 
 fn malformed(error: &'static str) -> ApiError {
-    ApiError::new(StatusCode::BAD_REQUEST, "body_malformed", error)
+    ApiError::new(ErrorCode::BodyMalformed, error)
 }
 
 #[cfg(test)]
@@ -184,7 +186,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: an amount reaches the wire with exactly its digits, whatever its size.
+    // Checks: an amount of any size is serialized with its exact digits.
     #[test]
     fn numbers_keep_their_digits() {
         for (text, json) in [
@@ -198,12 +200,12 @@ mod tests {
         }
     }
 
-    // Aim: a body one byte past the limit is 413, one at the limit is read.
+    // Checks: a body one byte past the limit is 413, one at the limit is read.
     #[tokio::test]
-    async fn a_body_has_a_limit() {
+    async fn body_over_the_limit_is_rejected() {
         let read_at = |limit| read::<String>(Body::from(r#""1,2""#), limit, Duration::from_secs(60));
         assert_eq!(read_at(5).await.unwrap(), "1,2");
-        assert_eq!(read_at(4).await.unwrap_err().code, "body_too_large");
+        assert_eq!(read_at(4).await.unwrap_err().code, ErrorCode::BodyTooLarge);
     }
 
     #[derive(Debug, serde::Deserialize)]
@@ -222,9 +224,9 @@ mod tests {
         Drop,
     }
 
-    // Aim: the field at fault is named with what it should be, and none of the caller's values is repeated.
+    // Checks: the error names the field at fault and its expected type, but none of the caller's values.
     #[test]
-    fn the_field_at_fault_is_named_and_its_value_is_not() {
+    fn body_errors_name_the_field_without_its_value() {
         for (body, code, param, hint) in [
             ("{}", "parameter_missing", Some("fault"), None),
             (
@@ -258,8 +260,8 @@ mod tests {
             (r#"{"fault":"slow"} x"#, "body_malformed", None, None),
         ] {
             let error = deserialize::<FieldProbe>(body.as_bytes()).unwrap_err();
-            let said = (&*error.code, error.param.as_deref(), error.hint.as_deref());
-            assert_eq!(said, (code, param, hint), "{body}");
+            let actual = (error.code.as_str(), error.param.as_deref(), error.hint.as_deref());
+            assert_eq!(actual, (code, param, hint), "{body}");
             assert!(!format!("{error:?}").contains("rt_secret"), "{body}");
         }
     }

@@ -1,6 +1,5 @@
-//! The check of an account owner's identity, from outside: `GET /get-kyc-status` says where it stands, `GET /get-kyc-link`
-//! gives a link for the owner, and the provider's signed callback brings the verdict. Nothing here begins or passes a
-//! check by a token.
+//! Identity verification for clients: `GET /get-kyc-status` reads its status, `GET /get-kyc-link` returns a link for
+//! the account owner, and the provider's signed callback reports the result. A token alone can't start or pass a check.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::identity_verification::Rejection;
@@ -20,7 +19,7 @@ use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::callbacks::{MAX_CALLBACK_BYTES, signed};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login::{LoginState, login_link, signed_in};
 use super::query::Query;
@@ -28,20 +27,17 @@ use super::schemas;
 use crate::identity::login::LOGIN_CODE_LIFETIME_S;
 use crate::provider::callback::CallbackKey;
 
-/// What these routes need.
 pub struct KycState {
-    /// Makes links, and knows engine and clock.
+    /// Creates links, and has the engine and the clock.
     pub login: Arc<LoginState>,
-    /// The provider signs with it.
+    /// Key of the provider's signatures.
     pub callback_key: CallbackKey,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_kyc_status, get_kyc_link, post_callback))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(kyc: Arc<KycState>) -> Router {
     Router::new()
         .route("/get-kyc-status", get(get_kyc_status))
@@ -52,8 +48,8 @@ pub fn router(kyc: Arc<KycState>) -> Router {
 
 type SharedState = State<Arc<KycState>>;
 
-/// Where the check of the owner's identity stands
-#[utoipa::path(get, path = "/get-kyc-status", tag = "Identity check", security(("bearer" = [])),
+/// Read the status of the identity check
+#[utoipa::path(get, path = "/get-kyc-status", operation_id = "getKycStatus", tag = "Identity verification", security(("bearer" = [])),
     responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = schemas::KycStatusResponse),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
 async fn get_kyc_status(
@@ -79,13 +75,13 @@ async fn get_kyc_status(
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-/// Make a link behind which the owner verifies their identity
+/// Create a link for identity verification
 ///
-/// Give `kyc_url` to the account's owner unchanged; opening it uses it up. Only a person can go on from there.
-#[utoipa::path(get, path = "/get-kyc-link", tag = "Identity check", security(("bearer" = [])),
+/// Give `kyc_url` to the account owner unchanged. It can be opened once. Only a person can continue from there.
+#[utoipa::path(get, path = "/get-kyc-link", operation_id = "createKycLink", tag = "Identity verification", security(("bearer" = [])),
     responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = schemas::KycLinkResponse),
         (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen, or a token born of a payment: `GET /auth` gives one that may.")))]
+        (status = 403, description = "Frozen, or a token issued for a payment. `GET /auth` issues one with this permission.")))]
 async fn get_kyc_link(
     State(kyc): SharedState,
     BearerClaims(claims): BearerClaims,
@@ -108,7 +104,7 @@ async fn get_kyc_link(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-/// What the provider says.
+/// Body of the provider's callback.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct IdentityCallback {
@@ -126,9 +122,9 @@ enum IdentityCallbackType {
     Failed,
 }
 
-/// A verdict of the identity check's provider
+/// Receive the result of an identity check
 ///
-/// Signed as Standard Webhooks says, with the provider's key. The same callback again changes nothing.
+/// Signed as in Standard Webhooks, with the provider's key. A repeated callback changes nothing.
 #[utoipa::path(post, path = "/identity-callback", operation_id = "receiveIdentityCallback", tag = "Provider callbacks",
     request_body(content = serde_json::Value, description = "`type` (`identity_check.passed` or `identity_check.failed`), `reference`, `wallet`, `reason`."),
     responses((status = 200, description = "Taken, now or before.", body = schemas::CallbackReceived),
@@ -145,7 +141,7 @@ async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) 
         wallet,
         reason,
     } = json::deserialize(&body)?;
-    let unknown = || ApiError::not_found("identity_check_not_found", "There is no such identity check.");
+    let unknown = || ApiError::new(ErrorCode::IdentityCheckNotFound, "There is no such identity check.");
     let wallet: Wallet = wallet.parse().map_err(|_| unknown())?;
     let verdict = match r#type {
         IdentityCallbackType::Passed => Verdict::Passed,
@@ -157,14 +153,10 @@ async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) 
         Ok(()) => Ok(json::ok(&serde_json::json!({ "received": true }))),
         Err(OperationError::Rejected(Rejection::AlreadyDecided(status))) => {
             tracing::warn!(%wallet, status, "a callback contradicts what the identity check came to");
-            let error = "The check was decided otherwise, and that stands.";
-            Err(ApiError::new(
-                StatusCode::CONFLICT,
-                "identity_check_already_decided",
-                error,
-            ))
+            let error = "The identity check already has a different result.";
+            Err(ApiError::new(ErrorCode::IdentityCheckAlreadyDecided, error))
         }
         Err(OperationError::Rejected(_) | OperationError::AlreadyUsed) => Err(unknown()),
-        Err(OperationError::Unavailable) => Err(ApiError::unavailable("service_unavailable", "Try again.", 1)),
+        Err(OperationError::Unavailable) => Err(ApiError::unavailable(ErrorCode::ServiceUnavailable, "Try again.", 1)),
     }
 }

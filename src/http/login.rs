@@ -1,5 +1,5 @@
-//! Login links: `GET /get-auth-link` makes one, `GET /login` shows the page, `POST /login` uses it up and sets the
-//! session cookie, `GET /account` tells the page what to show.
+//! Login links: `GET /get-auth-link` creates one, `GET /login` shows the page, `POST /login` redeems it and sets the
+//! session cookie, `GET /account` returns the account data for the page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, Authenticator};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::login_page::LoginPage;
 use super::query::Query;
@@ -38,47 +38,40 @@ use crate::stream;
 
 /// A form with one code.
 const MAX_FORM_BYTES: usize = 1024;
-/// Cards that the page shows at once; the stream brings what is new.
+/// Maximum cards in the account overview. The stream reports new ones.
 const MAX_CARDS_SHOWN: usize = 50;
 
-/// What these routes need.
 pub struct LoginState {
-    /// Keeps codes and sessions.
+    /// Stores codes and sessions.
     pub engine: Engine,
-    /// For the account's newest event.
+    /// Reads the account's newest event.
     pub store: Arc<dyn Store>,
-    /// Opens sessions.
     pub credentials: Arc<CredentialIssuer>,
     /// Writes the cookie.
     pub cookies: SessionCookies,
-    /// Reads it.
+    /// Verifies the cookie.
     pub authenticator: Arc<TokenAuthenticator>,
-    /// Where the page is.
+    /// Origin of the page.
     pub origin: Origin,
-    /// Now.
     pub clock: Arc<dyn Clock>,
-    /// For codes.
     pub entropy: Arc<dyn Entropy>,
-    /// Life of the browser's session, in seconds.
+    /// Lifetime of the browser's session, in seconds.
     pub session_seconds: u64,
-    /// A form must arrive within this.
+    /// Timeout for receiving a form.
     pub body_timeout: Duration,
-    /// The page.
     pub page: LoginPage,
-    /// The service's daily caps, which an owner can tighten.
+    /// Daily caps of the service, which an owner can tighten.
     pub caps: DailyCaps,
-    /// For what the page shows of API keys.
+    /// Renders API keys for the page.
     pub api_keys: ApiKeyCodec,
-    /// API keys that an account may have at a time.
+    /// Maximum active API keys per account.
     pub keys_per_account: u8,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_auth_link, get_login, post_login, get_account))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(login: Arc<LoginState>) -> Router {
     Router::new()
         .route("/get-auth-link", get(get_auth_link))
@@ -87,10 +80,11 @@ pub fn router(login: Arc<LoginState>) -> Router {
         .with_state(login)
 }
 
-/// Make a login link for a person
+/// Create a login link for a person
 ///
-/// Give `auth_url` to a person unchanged; opening it uses it up. While the account is frozen the page says why, and no more.
-#[utoipa::path(get, path = "/get-auth-link", tag = "Identity", security(("bearer" = [])),
+/// Give `auth_url` to a person unchanged. It can be opened once. While the account is frozen, the page shows only the
+/// reason.
+#[utoipa::path(get, path = "/get-auth-link", operation_id = "createAuthLink", tag = "Authentication", security(("bearer" = [])),
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = schemas::AuthLinkResponse),
         (status = 401, description = "No good token.")))]
 async fn get_auth_link(
@@ -99,7 +93,7 @@ async fn get_auth_link(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    // A frozen account's owner too: the page behind the link says why, and nothing else.
+    // Frozen accounts get a link too: the page shows only the reason.
     let url = login_link(&login, &claims).await?;
     let body = JsonObject::new()
         .text("auth_url", url.expose())
@@ -108,10 +102,10 @@ async fn get_auth_link(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-/// Makes a link that lets its holder do what this session may.
+/// Creates a link that grants the rights of this session.
 ///
 /// # Errors
-/// 404 when the account is not there, 503 when the link could not be made.
+/// 404 if the account does not exist, 503 if the link could not be created.
 pub(super) async fn login_link(login: &LoginState, claims: &AuthClaims) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
@@ -131,18 +125,18 @@ pub(super) async fn login_link(login: &LoginState, claims: &AuthClaims) -> Resul
         Ok(()) => Ok(login_url(&login.origin, &code)),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(ApiError::unavailable(
-            "service_unavailable",
+            ErrorCode::ServiceUnavailable,
             "The link could not be made. Try again.",
             1,
         )),
     }
 }
 
-/// What only an owner does is not for whoever saw a payment pass by (a hostile seller may have relayed it), nor for an agent
-/// with an API key.
+/// Requires a wallet that signed in. A hostile seller may have relayed a payment and have its token, and an agent with
+/// an API key is not the owner.
 ///
 /// # Errors
-/// 403 `sign_in_required` for what was born of either.
+/// 403 `sign_in_required` for tokens issued for a payment or an API key.
 pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
     if claims.is_signed_in() {
         return Ok(());
@@ -151,14 +145,14 @@ pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
         true => "This needs a sign-in with the wallet; a payment alone is not enough.",
         false => "This needs a sign-in with the wallet; an API key is an agent's.",
     };
-    Err(ApiError::forbidden("sign_in_required", error).hint("GET /auth signs in; a link made after that may do this."))
+    Err(ApiError::new(ErrorCode::SignInRequired, error).hint("GET /auth signs in; a link made after that may do this."))
 }
 
-/// The page behind a login link
+/// Show the page behind a login link
 ///
-/// Changes nothing, so a link preview uses nothing up (case 47). With the session cookie it also has the forms for what
-/// only the owner may do.
-#[utoipa::path(get, path = "/login", tag = "Page",
+/// Changes nothing, so a link preview does not redeem the link (case 47). With the session cookie the page also has the
+/// owner's forms.
+#[utoipa::path(get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
 async fn get_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
@@ -172,16 +166,16 @@ async fn get_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, Raw
     }
 }
 
-/// The `Cookie` header, or nothing.
-/// Whose session the request's cookie is.
+/// Claims of the session cookie of the request.
 ///
 /// # Errors
-/// 401 `token_missing` without the cookie, `token_invalid`, `token_expired` or `token_revoked` for one that is not good.
+/// 401 `token_missing` without the cookie. `token_invalid`, `token_expired` or `token_revoked` if the cookie is not
+/// valid.
 pub(super) async fn session(login: &LoginState, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let cookie = cookie_of(headers);
     if !login.cookies.is_in(cookie) {
         let error = "This route needs the session cookie that a login link sets; it takes no token.";
-        return Err(ApiError::unauthorized("token_missing", error)
+        return Err(ApiError::unauthorized(ErrorCode::TokenMissing, error)
             .hint("GET /get-auth-link makes a login link for the account's owner."));
     }
     Ok(login.authenticator.authenticate_session(cookie).await?)
@@ -192,10 +186,10 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     cookie.unwrap_or_default()
 }
 
-/// Use a login link up
+/// Redeem a login link
 ///
 /// A form with `code`. Sets the session cookie.
-#[utoipa::path(post, path = "/login", tag = "Page",
+#[utoipa::path(post, path = "/login", operation_id = "redeemLoginCode", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
@@ -205,7 +199,7 @@ async fn post_login(
     body: Body,
 ) -> Result<Response, ApiError> {
     if !is_same_origin_form(&login, &headers) {
-        let refused = ApiError::forbidden("origin_not_allowed", "This form is sent by our own page only.");
+        let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
         return owner::redirect_or_error(&login, &headers, Err(refused));
     }
     Ok(match open_session(&login, body).await {
@@ -222,9 +216,9 @@ async fn post_login(
     })
 }
 
-/// Whether another page has not sent it: that would sign its visitor in to an account that it did not choose. Our own page sends
-/// no referrer, so that a browser hides where its form comes from (`null`) and says only that it is the same site's; what is no browser
-/// says neither.
+/// Rejects forms of other sites: they would sign a visitor in to an account that the visitor did not choose. Our own
+/// page sends no referrer, so its `Origin` is `null` and the browser reports only same-site. Clients other than
+/// browsers send neither header.
 fn is_same_origin_form(login: &LoginState, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let (origin, another) = (origins.next(), origins.next());
@@ -245,7 +239,7 @@ async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
         .ok()?
         .ok()?
         .to_bytes();
-    // The code's alphabet needs no percent-decoding.
+    // The alphabet of codes needs no percent-decoding.
     let code = std::str::from_utf8(&form)
         .ok()?
         .split('&')
@@ -257,16 +251,16 @@ async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
     HeaderValue::from_str(cookie.expose()).ok()
 }
 
-/// What the page shows first
+/// Read the account overview
 ///
-/// By the session cookie only.
-#[utoipa::path(get, path = "/account", tag = "Page",
+/// Authenticated by the session cookie only.
+#[utoipa::path(get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
     responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = schemas::AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
 async fn get_account(State(login): State<Arc<LoginState>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = session(&login, &headers).await?;
     authenticated_account(&login.engine, &claims).await?;
-    // Read before the state: what happens in between comes by the stream again rather than never.
+    // Read before the state: an event in between arrives on the stream again, rather than never.
     let seq = stream::newest(&*login.store, &claims.wallet.key()).await;
     let seq = seq.map_err(|_| ApiError::internal())?;
     let account = login
@@ -274,7 +268,7 @@ async fn get_account(State(login): State<Arc<LoginState>>, headers: HeaderMap) -
         .account(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    // A session is opened by its account: there is none without.
+    // An account opens its sessions, so it always exists.
     let account = account.ok_or_else(ApiError::internal)?;
     let cards = login.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;

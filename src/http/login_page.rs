@@ -1,8 +1,8 @@
-//! The page a person lands on by a login link, and the live view of the account behind it.
+//! The page behind a login link, and the live view of the account.
 //!
-//! `GET` shows the page and changes nothing (a link preview runs no script); the page's script posts the code at
-//! once, and a button does it where scripts are off. Everything is embedded, nothing is fetched from elsewhere, and
-//! names of others reach the page only as text: of what a request says, only a code in its own alphabet gets into it.
+//! `GET` shows the page and changes nothing, and a link preview runs no script. The page's script posts the code at
+//! once, and a button does it without scripts. Everything is embedded, and the page loads no other resource. External
+//! text reaches the page only as text. Of the request, only a code in its own alphabet gets into the page.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -16,15 +16,14 @@ use crate::identity::login::login_code_hash;
 const HTML: &str = include_str!("pages/login.html");
 const SCRIPT: &str = include_str!("pages/login.js");
 const STYLE: &str = include_str!("pages/login.css");
-/// Where the form keeps the code.
+/// Placeholder of the code in the form.
 const NO_CODE: &str = "name=\"code\" id=\"code\" value=\"\"";
-/// Where the owner's forms go.
+/// Placeholder of the owner's forms.
 const OWNER: &str = "<!--owner-->";
-/// What somebody who is signed in does not need.
+/// Section that is removed for a signed-in owner.
 const SIGN_IN: &str = "<section id=\"sign-in\">";
 const NO_SIGN_IN: &str = "<section id=\"sign-in\" hidden>";
 
-/// The page, ready to send.
 #[derive(Clone)]
 pub struct LoginPage {
     body: String,
@@ -32,7 +31,7 @@ pub struct LoginPage {
 }
 
 impl LoginPage {
-    /// Puts script and style into the page and allows exactly those two by their hashes.
+    /// Embeds script and style in the page, and permits exactly those two by their hashes.
     pub fn new() -> Self {
         let body = HTML.replace("/*style*/", STYLE).replace("/*script*/", SCRIPT);
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
@@ -46,7 +45,7 @@ impl LoginPage {
         Self { body, policy }
     }
 
-    /// The page with its form filled for the code in this query. Whatever has not a code's form is left out.
+    /// The page with its form filled with the code of the query. Values that are not a code are ignored.
     pub fn sign_in(&self, query: Option<&str>) -> Response {
         let mut pairs = query.unwrap_or_default().split('&');
         let code = pairs.find_map(|pair| pair.strip_prefix("code="));
@@ -59,8 +58,8 @@ impl LoginPage {
         }
     }
 
-    /// The page of somebody who is signed in, with this section of forms. Its markup is ours, with every text of others'
-    /// escaped. The address holds no code, so the forms may say where they come from.
+    /// The page of a signed-in owner with this section of forms. The section is our own markup, with all external text
+    /// escaped. The URL holds no code, so the forms may send their origin.
     pub fn account(&self, status: StatusCode, section: &str) -> Response {
         let body = self.body.replace(OWNER, section).replace(SIGN_IN, NO_SIGN_IN);
         let mut response = self.with(status, body);
@@ -69,7 +68,7 @@ impl LoginPage {
         response
     }
 
-    /// The page with any status; the same bytes whatever was asked for.
+    /// The page with any status. Its bytes do not depend on the request.
     pub fn response(&self, status: StatusCode) -> Response {
         self.with(status, self.body.clone())
     }
@@ -102,9 +101,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: the page loads nothing from elsewhere, and nothing of others' can become markup in it (case 72).
+    // Checks: the page loads no other resource, and external text can't become markup in it (case 72).
     #[test]
-    fn case_72_the_page_is_closed_and_inert() {
+    fn case_72_page_loads_no_other_resources() {
         let page = LoginPage::new();
         let text = &page.body;
         assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("src="));
@@ -130,9 +129,9 @@ mod tests {
         );
     }
 
-    // Aim: the form without a script carries the link's code; anything else in the query never gets into the page.
+    // Checks: the form without a script carries the link's code, and nothing else of the query gets into the page.
     #[tokio::test]
-    async fn case_72_only_a_code_gets_into_the_form() {
+    async fn case_72_form_contains_only_a_code() {
         use http_body_util::BodyExt as _;
         let page = LoginPage::new();
         let text = async |query: Option<&str>| {

@@ -1,4 +1,4 @@
-//! `GET /search-merchants`: whether a card would be taken, asked before it is bought.
+//! `GET /search-merchants`: whether merchants accept a card, before it is bought.
 
 use std::sync::Arc;
 
@@ -9,58 +9,56 @@ use axum::routing::get;
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantQuery};
 
-/// Longest `q`, in characters.
+/// Limit in characters.
 pub(super) const MAX_QUERY_LEN: usize = 100;
 const PARAMETERS: [&str; 4] = ["q", "card_type", "limit", "starting_after"];
 const UNKNOWN: &str = "No such merchant is known, which says nothing of whether it takes the card.";
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(search_merchants))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(merchants: Arc<dyn MerchantDirectory>) -> Router {
     Router::new()
         .route("/search-merchants", get(search_merchants))
         .with_state(merchants)
 }
 
-/// What was found.
+/// Merchants that match a search.
 #[derive(Serialize, ToSchema)]
 struct MerchantSearchResponse {
-    /// Best match first; by name where nothing was looked for. One row with the name that was asked for and `unknown` when no
-    /// such merchant is known.
+    /// Best match first, or by name without a search text. If no merchant matches, one row has the searched name and
+    /// the status `unknown`.
     merchants: Vec<MerchantResult>,
-    /// Whether more follow.
+    /// Whether more merchants follow.
     has_more: bool,
-    /// The kind of card that every `status` is about.
+    /// Card type of every `status`.
     card_type: &'static str,
-    /// What an unknown merchant means; null otherwise.
+    /// Explains the status `unknown`; null otherwise.
     note: Option<&'static str>,
 }
 
-/// A merchant and what is known of the card there.
+/// A merchant and whether it accepts the card.
 #[derive(Serialize, ToSchema)]
 struct MerchantResult {
-    /// For `starting_after`; null for one that is not known.
+    /// Id for `starting_after`; null for an unknown merchant.
     merchant_id: Option<String>,
-    /// As the merchant writes it; as it was asked for where no such merchant is known.
+    /// Name of the merchant, or the searched name if it is unknown.
     name: String,
-    /// Its site; null where none is known.
+    /// Website; null if none is known.
     url: Option<String>,
-    /// What it sells; null where that is not known.
+    /// Category of goods; null if not known.
     category: Option<String>,
-    /// ISO 3166-1 alpha-2; null for everywhere, or where that is not known.
+    /// Countries (ISO 3166-1 alpha-2); null for all countries, or if not known.
     countries: Option<Vec<String>>,
     /// `accepted`, `not_accepted` or `unknown`.
     status: &'static str,
-    /// What to know before paying there; null for nothing.
+    /// Advice for paying there; null for none.
     notes: Option<String>,
 }
 
@@ -79,7 +77,7 @@ impl From<Merchant> for MerchantResult {
 }
 
 impl MerchantResult {
-    /// A merchant that the directory does not know.
+    /// Row for a merchant that the directory does not know.
     fn unknown(asked: &str) -> Self {
         Self {
             merchant_id: None,
@@ -93,12 +91,12 @@ impl MerchantResult {
     }
 }
 
-/// Merchants and whether they take a card
+/// Search merchants that accept a card
 ///
-/// Finds a merchant by its name, another name of it, the beginning of its name, a slip or its address. An address must be
-/// the merchant's own, its country aside: lookalikes find nothing. An unknown merchant is one row with the name that was
-/// asked for and the status `unknown`, and never a guess. Free; needs no authentication.
-#[utoipa::path(get, path = "/search-merchants", tag = "Free",
+/// Finds a merchant by its name, an alternative name, the beginning of its name, a typo or its domain. A domain must be
+/// the merchant's own, ignoring its country: lookalikes do not match. An unknown merchant is one row with the searched
+/// name and the status `unknown`, never a guess. Free; needs no authentication.
+#[utoipa::path(get, path = "/search-merchants", operation_id = "searchMerchants", tag = "Catalog",
     params(("q" = Option<String>, Query, description = "A name or an address, at most 100 characters; all merchants by name without it."),
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
@@ -115,23 +113,23 @@ async fn search_merchants(
     let word = query.choice("card_type", &CardType::ALL.map(CardType::name))?;
     let card_type = CardType::ALL.into_iter().find(|card| card.name() == word);
     let limit = query.number("limit", 20, 1, 100)?;
-    let wanted = MerchantQuery {
+    let request = MerchantQuery {
         q: query.text("q", MAX_QUERY_LEN)?.map(str::to_owned),
         card_type: card_type.ok_or_else(ApiError::internal)?,
         starting_after: query.get("starting_after").map(str::to_owned),
         limit: usize::try_from(limit).unwrap_or(20),
     };
     let page = merchants
-        .search(&wanted)
+        .search(&request)
         .await
         .map_err(|error| directory_unavailable(&error))?;
     let page =
-        page.ok_or_else(|| ApiError::not_found("merchant_not_found", "There is no such merchant in this list."))?;
+        page.ok_or_else(|| ApiError::new(ErrorCode::MerchantNotFound, "There is no such merchant in this list."))?;
     let mut merchants: Vec<MerchantResult> = page.merchants.into_iter().map(MerchantResult::from).collect();
-    let unknown = wanted
+    let unknown = request
         .q
         .as_deref()
-        .filter(|_| merchants.is_empty() && wanted.starting_after.is_none());
+        .filter(|_| merchants.is_empty() && request.starting_after.is_none());
     merchants.extend(unknown.map(MerchantResult::unknown));
     Ok(json::inert(&MerchantSearchResponse {
         has_more: page.has_more,
@@ -141,8 +139,8 @@ async fn search_merchants(
     }))
 }
 
-/// Whatever a directory says instead of an answer, asking again is all that helps.
+/// Whatever the directory's error is, the caller can only retry.
 pub(super) fn directory_unavailable(error: &purser_actors::port::PortError) -> ApiError {
     tracing::warn!(%error, "a catalog does not answer");
-    ApiError::unavailable("catalog_unavailable", "The catalog does not answer.", 2)
+    ApiError::unavailable(ErrorCode::CatalogUnavailable, "The catalog does not answer.", 2)
 }

@@ -1,6 +1,6 @@
-//! `GET /openapi.json`: generated from the handlers. What depends on settings (prices of paid operations, the
-//! service's address) is added here, from the same tables the handlers use; `answers.rs` completes what every operation may
-//! answer, `examples.rs` shows each of them.
+//! `GET /openapi.json`: generated from the handlers. Values from the settings (prices, the service's URL) are added
+//! here, from the same tables that the handlers use. `responses.rs` completes the responses of every operation, and
+//! `examples.rs` adds examples.
 
 mod examples;
 mod responses;
@@ -22,7 +22,7 @@ use super::json as answer;
 use crate::config::Config;
 use purser_actors::id::Network;
 
-/// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
+/// Operations of the front's own routes. [`document`] merges the documents of other modules.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -43,18 +43,18 @@ use purser_actors::id::Network;
 )]
 struct FrontApiDoc;
 
-/// The whole document. `rooms` are the documents of the other areas.
+/// The whole document. `modules` are the documents of the other modules.
 ///
 /// # Errors
-/// Never for documents that utoipa made.
+/// Never for documents that utoipa generated.
 pub fn document(
     config: &Config,
     public_url: &str,
-    rooms: Vec<utoipa::openapi::OpenApi>,
+    modules: Vec<utoipa::openapi::OpenApi>,
 ) -> Result<Value, serde_json::Error> {
     let mut api = FrontApiDoc::openapi();
-    for room in rooms {
-        api.merge(room);
+    for module in modules {
+        api.merge(module);
     }
     api.info.version = super::headers::API_VERSION.to_owned();
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
@@ -76,7 +76,7 @@ pub fn document(
     document["servers"] = json!([{ "url": public_url }]);
     document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
     for (name, product) in config.products.all() {
-        // Only what a handler documents is an operation; the price list names the rest.
+        // Only documented handlers are operations. The price list also names other routes.
         let Some(operation) = document["paths"].get_mut(&product.route).and_then(|p| p.get_mut("get")) else {
             continue;
         };
@@ -128,15 +128,15 @@ fn payment_info(config: &Config, name: &str, product: &crate::config::ProductCon
     })
 }
 
-/// What the caller pays for an amount, as decimal text.
+/// The price of an amount, as decimal text.
 fn price(product: &crate::config::ProductConfig, amount: purser_actors::money::Cents) -> String {
     product.fee().total(amount).unwrap_or(amount).to_string()
 }
 
-/// The first 12 hex digits of the documents' hash: changes whenever the prose does.
+/// The first 12 hex digits of the documents' hash. Changes with every change of their text.
 pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
-    // serde_json's maps are ordered by key, so the same document is the same text; the address is not prose.
+    // serde_json's maps are ordered by key, so equal documents serialize to the same text. The server URL is left out.
     let mut prose = document.clone();
     prose["servers"] = Value::Null;
     prose["x-service-info"] = Value::Null;
@@ -150,14 +150,13 @@ pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
 #[derive(Clone)]
 struct PageApiDoc(Bytes);
 
-/// The route.
 pub fn router(document: &Value) -> Router {
     let page = PageApiDoc(document.to_string().into());
     Router::new().route("/openapi.json", get(get_openapi).with_state(page))
 }
 
-/// Every route, as OpenAPI 3.1
-#[utoipa::path(get, path = "/openapi.json", tag = "Free",
+/// Read the OpenAPI 3.1 document
+#[utoipa::path(get, path = "/openapi.json", operation_id = "getOpenApi", tag = "Service",
     responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
 async fn get_openapi(State(page): State<PageApiDoc>) -> Response {
     answer::bytes_as_json(page.0)
@@ -169,7 +168,7 @@ mod tests {
     use super::*;
     use crate::config::ConfigSources;
 
-    #[utoipa::path(get, path = "/get-card", responses((status = 200, description = "A card."),
+    #[utoipa::path(get, path = "/get-card", operation_id = "buyCard", responses((status = 200, description = "A card."),
         (status = 402, description = "Its price.", body = serde_json::Value)))]
     async fn get_card() {}
 
@@ -177,9 +176,9 @@ mod tests {
     #[openapi(paths(get_card))]
     struct ModuleApiDoc;
 
-    // Aim: a paid operation carries its prices and its 402; a free one carries neither.
+    // Checks: a paid operation has its prices and a 402; a free one has neither.
     #[test]
-    fn paid_operations_name_their_price() {
+    fn paid_operations_have_prices_and_402() {
         drop(Router::<()>::new().route("/get-card", get(get_card)));
         let config = Config::load(&ConfigSources::default()).unwrap();
         let document = document(&config, "https://pay.example", vec![ModuleApiDoc::openapi()]).unwrap();

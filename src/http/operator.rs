@@ -1,5 +1,5 @@
-//! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
-//! reachable on the public one.
+//! Routes of the operator address: `/metrics`, and `/admin/*` with an operator token. None of them is reachable on the
+//! public address.
 
 mod accounts;
 mod api_doc;
@@ -41,7 +41,7 @@ use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_storage::Store;
 
 use super::auth::{AuthClaims, Authenticator, TokenError};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
@@ -51,46 +51,38 @@ pub use chains::ChainControl;
 pub use copies::{Copies, Copy, ListedTransfer};
 pub use tokens::first_token;
 
-/// What the routes under `/admin` need.
 pub struct AdminState {
-    /// Says who is there.
     pub operator_auth: OperatorAuth,
-    /// Acts and reads.
     pub engine: Engine,
-    /// What is counted and how it stands.
+    /// Counters and gauges.
     pub metrics: Arc<Metrics>,
     /// Size of a full segment of the journal.
     pub segment_bytes: u64,
-    /// Events of the house.
+    /// Reads system events.
     pub store: Arc<dyn Store>,
-    /// The real chains; none in the sandbox.
+    /// The real chains. `None` in the sandbox.
     pub chains: Option<Arc<dyn ChainControl>>,
     /// Copies for backups.
     pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
-    /// Seals CVVs.
     pub cvvs: CvvVault,
-    /// Today.
     pub clock: Arc<dyn Clock>,
-    /// New tokens.
     pub entropy: Arc<dyn Entropy>,
-    /// Where revoked ones are written down.
+    /// Durable log of revocations.
     pub revocations: Arc<RevocationLog>,
-    /// How long a claimed order is held, in milliseconds.
+    /// Duration of a lease, in milliseconds.
     pub lease_ms: u64,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<AdminState>>;
 
-/// The routes.
 pub fn router(admin: Arc<AdminState>) -> Router {
     let metrics = admin.metrics.clone();
-    let desk = Router::new()
+    let controls = Router::new()
         .route("/copy", get(copies::get_copy))
         .route("/admin/customers", get(customers::get_customers))
         .route("/admin/system", get(system::get_system))
@@ -115,7 +107,7 @@ pub fn router(admin: Arc<AdminState>) -> Router {
         )
         .route("/admin/incoming-transfers/return", post(incoming::post_return))
         .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
-        .route("/admin/reconciliation/walk", post(reconciliation::post_run))
+        .route("/admin/reconciliation/run", post(reconciliation::post_run))
         .route("/admin/events", get(reconciliation::get_events))
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
         .route("/admin/refunds/approve", post(refunds::post_approve))
@@ -150,7 +142,7 @@ pub fn router(admin: Arc<AdminState>) -> Router {
     Router::new()
         .route("/metrics", get(get_metrics))
         .with_state(metrics)
-        .merge(desk)
+        .merge(controls)
 }
 
 async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, ApiError> {
@@ -163,10 +155,10 @@ async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, Ap
 }
 
 fn unavailable() -> ApiError {
-    ApiError::unavailable("service_unavailable", "The engine could not answer now.", 1)
+    ApiError::unavailable(ErrorCode::ServiceUnavailable, "The engine could not answer now.", 1)
 }
 
-/// The wallets' tokens open nothing here; operators' tokens are for [`OperatorAuth`] to judge, route by route.
+/// Rejects wallet tokens at the operator address. [`OperatorAuth`] verifies operator tokens, route by route.
 pub struct NoWalletAuth;
 
 impl Authenticator for NoWalletAuth {

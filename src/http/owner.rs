@@ -1,6 +1,6 @@
-//! What only a person may do, as forms of the account page: `POST /account/identity`, `/account/link`, `/account/unlink`,
-//! `/account/caps`, `/account/spending`, `/account/api-keys/revoke`. A form counts only with the session cookie of a login link that a signed-in wallet made, and only
-//! from our own page; a bearer token is not even looked at.
+//! Actions reserved to the account owner, as forms of the account page: `POST /account/identity`, `/account/link`,
+//! `/account/unlink`, `/account/caps`, `/account/spending`, `/account/api-keys/revoke`. A form needs the session cookie
+//! of a login link that a signed-in wallet created, and must come from our own page. Bearer tokens are ignored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,19 +23,19 @@ use super::account::authenticated_account;
 use super::agent_wallet;
 use super::api_keys;
 use super::auth::AuthClaims;
-use super::error::{ApiError, with_prebuilt_body};
+use super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::json;
 use super::login::{LoginState, session, signed_in};
 use super::owner_page;
 use super::query::Query;
 use crate::checkout::account_error;
 
-/// Every budget with both numbers.
+/// All caps with both numbers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
-/// How long a form waits for the provider before the page says that it is on its way.
+/// How long a form waits for the provider before the page reports that it is in progress.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// The budgets that an owner can tighten, with the names of their fields.
+/// The daily caps that an owner can tighten, with the names of their fields.
 pub(super) const BUDGETS: [(ProductLine, &str, &str); 6] = [
     (ProductLine::UsaCard, "usa_prepaid_card_count", "usa_prepaid_card_usd"),
     (ProductLine::GiftCard, "gift_card_count", "gift_card_usd"),
@@ -45,14 +45,12 @@ pub(super) const BUDGETS: [(ProductLine, &str, &str); 6] = [
     (ProductLine::CardBalance, "card_balance_count", "card_balance_usd"),
 ];
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending, post_revoke))]
 pub struct ApiDoc;
 
 type SharedState = State<Arc<LoginState>>;
 
-/// The routes.
 pub fn router(login: Arc<LoginState>) -> Router {
     Router::new()
         .route("/account/identity", post(post_identity))
@@ -64,12 +62,12 @@ pub fn router(login: Arc<LoginState>) -> Router {
         .with_state(login)
 }
 
-/// Begin a check of the owner's identity
+/// Start the identity check of the account owner
 ///
-/// A form of the account page, without fields. The page then leads on to the provider.
-#[utoipa::path(post, path = "/account/identity", tag = "Page",
-    responses((status = 303, description = "Under way: back to the page."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
+/// A form of the account page, without fields. The page then links to the provider.
+#[utoipa::path(post, path = "/account/identity", operation_id = "startIdentityCheck", tag = "Account pages",
+    responses((status = 303, description = "Started: back to the page."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 409, description = "Verified already.")))]
 async fn post_identity(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = start_identity_check(&login, &headers).await;
@@ -84,8 +82,7 @@ async fn start_identity_check(login: &LoginState, headers: &HeaderMap) -> Result
             Ok(redirect_to_login())
         }
         Err(OperationError::Rejected(_)) => Err(ApiError::new(
-            StatusCode::CONFLICT,
-            "identity_already_verified",
+            ErrorCode::IdentityAlreadyVerified,
             "The identity is verified already.",
         )),
         Err(_) => Err(unavailable()),
@@ -95,9 +92,9 @@ async fn start_identity_check(login: &LoginState, headers: &HeaderMap) -> Result
 /// Link the owner's account at the card issuer
 ///
 /// A form of the account page, without fields.
-#[utoipa::path(post, path = "/account/link", tag = "Page",
-    responses((status = 303, description = "Linked or under way: back to the page."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
+#[utoipa::path(post, path = "/account/link", operation_id = "linkIssuerAccount", tag = "Account pages",
+    responses((status = 303, description = "Linked or in progress: back to the page."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session from a payment, or frozen.")))]
 async fn post_link(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&login, &headers, true).await;
     redirect_or_error(&login, &headers, done)
@@ -113,26 +110,26 @@ async fn set_linked(login: &LoginState, headers: &HeaderMap, linked: bool) -> Re
     Ok(redirect_to_login())
 }
 
-/// Unlink it
+/// Unlink the owner's account at the card issuer
 ///
-/// A form of the account page, without fields. The account at the issuer stays: linked again it is the same one.
-#[utoipa::path(post, path = "/account/unlink", tag = "Page",
+/// A form of the account page, without fields. The issuer keeps the account: linking again uses the same one.
+#[utoipa::path(post, path = "/account/unlink", operation_id = "unlinkIssuerAccount", tag = "Account pages",
     responses((status = 303, description = "Unlinked: back to the page."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
+        (status = 403, description = "Another page's form, a session from a payment, or frozen.")))]
 async fn post_unlink(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&login, &headers, false).await;
     redirect_or_error(&login, &headers, done)
 }
 
-/// Set the owner's own daily caps
+/// Set the owner's daily caps
 ///
-/// A form of the account page: two fields a budget, `_count` and `_usd`. An empty one is no cap of the owner's, and 0
-/// forbids every purchase; the service's caps hold beside it.
-#[utoipa::path(post, path = "/account/caps", tag = "Page",
+/// A form of the account page with two fields per cap, `_count` and `_usd`. An empty field removes the owner's cap, and
+/// 0 forbids every purchase. The service's caps apply too.
+#[utoipa::path(post, path = "/account/caps", operation_id = "setDailyCaps", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no number."),
         (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
+        (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_caps(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_caps(&login, &headers, body).await;
@@ -150,14 +147,14 @@ async fn set_caps(login: &LoginState, headers: &HeaderMap, body: Body) -> Result
     }
 }
 
-/// Set what agents may spend from the managed wallet
+/// Set the spend limits of the managed wallet
 ///
-/// A form of the account page: `per_call_usd` (1 to 50,000) and `per_day_usd` (US dollars; empty is no cap of the day).
-#[utoipa::path(post, path = "/account/spending", tag = "Page",
+/// A form of the account page: `per_call_usd` (1 to 50,000) and `per_day_usd` (US dollars; empty for no daily cap).
+#[utoipa::path(post, path = "/account/spending", operation_id = "setAgentWalletCaps", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no such amount."),
         (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
+        (status = 403, description = "Another page's form, a session from a payment, or frozen."),
         (status = 404, description = "There is no managed wallet."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_spending(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
@@ -176,14 +173,14 @@ async fn set_spending(login: &LoginState, headers: &HeaderMap, body: Body) -> Re
     }
 }
 
-/// Revoke an API key
+/// Revoke an API key from the account page
 ///
-/// A form of the account page: `api_key_id`. Its tokens are 401 at once and its streams are closed.
-#[utoipa::path(post, path = "/account/api-keys/revoke", tag = "Page",
+/// A form of the account page: `api_key_id`. Tokens of the key get 401 at once, and its streams are closed.
+#[utoipa::path(post, path = "/account/api-keys/revoke", operation_id = "revokeApiKeyFromPage", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Revoked: back to the page."), (status = 400, description = "No `api_key_id`."),
         (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment or an API key, another's key, or frozen."),
+        (status = 403, description = "Another page's form, a session from a payment or an API key, another's key, or frozen."),
         (status = 404, description = "There is no such key."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_revoke(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
@@ -204,18 +201,18 @@ async fn revoke(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<R
     Ok(redirect_to_login())
 }
 
-/// The person in front of the page.
+/// Authenticates the owner.
 ///
 /// # Errors
-/// 403 for another page's form, 401 without a session, 403 for one born of a payment or of a frozen account.
+/// 403 for another page's form, 401 without a session, 403 for a session from a payment or of a frozen account.
 pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let ours = origins
         .next()
         .is_some_and(|o| o.as_bytes() == login.origin.as_str().as_bytes());
     if !ours || origins.next().is_some() {
-        return Err(ApiError::forbidden(
-            "origin_not_allowed",
+        return Err(ApiError::new(
+            ErrorCode::OriginNotAllowed,
             "This form is sent by the account page only.",
         ));
     }
@@ -225,7 +222,7 @@ pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<Aut
     Ok(claims)
 }
 
-/// A browser is shown a refusal on the page, everybody else gets it as JSON.
+/// Browsers get an error as a page, other clients as JSON.
 pub(super) fn redirect_or_error(
     login: &LoginState,
     headers: &HeaderMap,
@@ -237,16 +234,16 @@ pub(super) fn redirect_or_error(
     }
 }
 
-/// Whether a kind of content is named among those that the caller accepts.
+/// Whether the client accepts this content type by name.
 pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|accept| accept.contains(kind))
 }
 
-/// A refusal as a page.
+/// Renders an error as a page.
 pub(super) fn error_page(login: &LoginState, error: &ApiError) -> Response {
     let words = error.frozen_message.as_deref().unwrap_or(&error.error);
-    let section = owner_page::render_error(words, &error.code, error.hint.as_deref());
+    let section = owner_page::render_error(words, error.code.as_str(), error.hint.as_deref());
     let mut page = login.page.account(error.status, &section);
     if let Some(seconds) = error.retry_after_seconds {
         page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
@@ -256,7 +253,7 @@ pub(super) fn error_page(login: &LoginState, error: &ApiError) -> Response {
 
 fn parse_spending(form: &[u8]) -> Result<WalletCaps, ApiError> {
     let form = Query::parse(Some(parse_form(form)?), &["per_call_usd", "per_day_usd"])?;
-    let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
+    let wrong = |name: &'static str, what: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, name, what);
     let amount = |name: &'static str| {
         let text = form.get(name).map(str::trim).filter(|value| !value.is_empty());
         let read = text.map(Cents::parse).transpose();
@@ -271,7 +268,13 @@ fn parse_spending(form: &[u8]) -> Result<WalletCaps, ApiError> {
 }
 
 pub(super) fn parse_form(form: &[u8]) -> Result<&str, ApiError> {
-    let malformed = |_| ApiError::parameter("query_malformed", "body", "The form is not percent-encoded UTF-8.");
+    let malformed = |_| {
+        ApiError::parameter(
+            ErrorCode::QueryMalformed,
+            "body",
+            "The form is not percent-encoded UTF-8.",
+        )
+    };
     std::str::from_utf8(form).map_err(malformed)
 }
 
@@ -283,7 +286,8 @@ fn parse_caps(form: &[u8]) -> Result<OwnerCaps, ApiError> {
     BUDGETS
         .iter()
         .try_fold(OwnerCaps::default(), |caps, (line, count, usd)| {
-            let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
+            let wrong =
+                |name: &'static str, what: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, name, what);
             let whole = |text: &str| {
                 text.bytes()
                     .all(|b| b.is_ascii_digit())
@@ -303,7 +307,11 @@ fn parse_caps(form: &[u8]) -> Result<OwnerCaps, ApiError> {
 }
 
 fn unavailable() -> ApiError {
-    ApiError::unavailable("service_unavailable", "That could not be done now. Try again.", 1)
+    ApiError::unavailable(
+        ErrorCode::ServiceUnavailable,
+        "That could not be done now. Try again.",
+        1,
+    )
 }
 
 pub(super) fn redirect_to_login() -> Response {

@@ -1,5 +1,4 @@
-//! The section of the account page for what only its owner may do, as plain forms that need no script. Texts of others
-//! are escaped here, all of them.
+//! The owner's section of the account page, as plain forms that need no script. All external texts are escaped here.
 
 use std::fmt::Write as _;
 
@@ -18,15 +17,15 @@ use super::login::LoginState;
 use super::owner::BUDGETS;
 use crate::identity::api_key::ApiKeyCodec;
 
-/// The section for whoever holds this cookie; `None` for nobody.
+/// The section for the owner of this cookie. `None` without a valid session.
 pub(super) async fn section(login: &LoginState, cookie: &str) -> Option<String> {
     let claims = login.authenticator.authenticate_session(cookie).await.ok()?;
     let (engine, wallet) = (&login.engine, claims.wallet);
     let account = engine.account(&wallet).await.ok()??;
     if let Some(message) = &account.frozen {
-        let said = escaped(message);
+        let text = escaped(message);
         return Some(section_html(&format!(
-            "<p role=\"alert\" class=\"bad\">This account is frozen: {said}</p>"
+            "<p role=\"alert\" class=\"bad\">This account is frozen: {text}</p>"
         )));
     }
     let identity = engine.identity(&wallet).await.ok()?;
@@ -50,7 +49,7 @@ pub(super) async fn section(login: &LoginState, cookie: &str) -> Option<String> 
     )))
 }
 
-/// The section with a refusal and the way back.
+/// The section with an error and a link back.
 pub(super) fn render_error(error: &str, code: &str, hint: Option<&str>) -> String {
     let hint = hint.map(|hint| format!(" {}", escaped(hint))).unwrap_or_default();
     section_html(&format!(
@@ -67,7 +66,7 @@ fn section_html(content: &str) -> String {
     )
 }
 
-/// One part: what it is, how it stands, what can be done.
+/// One panel: its title, status and actions.
 fn panel(id: &str, title: &str, tone: &str, status: &str, rest: &str) -> String {
     format!(
         "<div id=\"{id}\"><h3>{title}: <span class=\"{tone}\">{}</span></h3>{rest}</div>\n    ",
@@ -196,7 +195,7 @@ fn of_caps(account: &Account, login: &LoginState, may: bool) -> String {
     panel("caps", "Daily caps", "quiet", status, &form)
 }
 
-/// What agents may spend from the managed wallet.
+/// Spend limits of the managed wallet.
 fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
     let Some(wallet) = wallet else {
         let rest =
@@ -235,7 +234,7 @@ fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
     panel("spending", "Managed wallet", "good", "active", &rest)
 }
 
-/// The agents that have a key.
+/// Agents with an API key.
 fn of_keys(api_keys: &ApiKeyCodec, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
@@ -273,11 +272,11 @@ fn service_cap_text(cap: Option<DailyCap>) -> String {
     };
     let count = (cap.count != u32::MAX).then(|| format!("{} purchases", cap.count));
     let sum = (cap.sum.get() != u64::MAX).then(|| format!("{:.2} USD", cap.sum.decimal()));
-    let said: Vec<String> = count.into_iter().chain(sum).collect();
-    format!("the service allows {}", said.join(", "))
+    let limits: Vec<String> = count.into_iter().chain(sum).collect();
+    format!("the service allows {}", limits.join(", "))
 }
 
-/// Text that can be neither markup nor the end of an attribute.
+/// Escapes text for markup and attributes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -298,9 +297,9 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    // Aim: whatever a provider or an operator writes stays text on the page (case 72).
+    // Checks: text from a provider or an operator stays text on the page (case 72).
     #[test]
-    fn case_72_texts_of_others_stay_text() {
+    fn case_72_external_text_is_escaped() {
         let hostile = "</section><script>alert('1')</script>\"&\u{7}";
         let text = escaped(hostile);
         assert!(!text.contains(['<', '>', '"', '\'', '\u{7}']), "{text}");
@@ -310,9 +309,8 @@ mod tests {
         assert_eq!(page.matches("</section>").count(), 1, "{page}");
     }
 
-    // Aim: the service's caps are shown as far as there are any.
     #[test]
-    fn the_services_caps_are_told() {
+    fn service_caps_are_shown() {
         let cap = |count, sum| {
             Some(DailyCap {
                 count,

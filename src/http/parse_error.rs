@@ -1,10 +1,9 @@
-//! A socket that puts our own answer in place of hyper's bare one.
+//! A socket that replaces hyper's bare error responses with our own.
 //!
-//! What cannot be parsed as a request (headers beyond the buffer, a URL beyond its limit, bytes that are not HTTP)
-//! never reaches a service: hyper answers `HTTP/1.1 4xx` with an empty body by itself and closes. Its answer is
-//! recognised by its size, which no answer of the front can have, since the front's headers alone are longer.
-//! After such an answer, and after a 413, the socket is closed gently: unread bytes would otherwise make the
-//! kernel reset the connection, and the client might never see why it was refused.
+//! Input that can't be parsed as a request (headers beyond the buffer, a URL beyond its limit, bytes that are not HTTP)
+//! never reaches a service. hyper answers it with an empty `HTTP/1.1 4xx` response and closes. Such a response is
+//! recognized by its size: the front's headers alone are longer. After it, and after a 413, the socket is closed
+//! gently. Otherwise unread bytes would make the kernel reset the connection, and the client might never see the error.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,20 +18,19 @@ use tokio::net::TcpStream;
 
 use super::front::Front;
 
-/// hyper's own answers are about 130 bytes; the front's are at least four times that.
+/// hyper's own responses have about 130 bytes; the front's at least four times that.
 const MAX_BARE_RESPONSE_BYTES: usize = 256;
 
-/// How much is read and thrown away while closing, and for how long.
+/// How much is read and discarded while closing, and for how long.
 const LINGER_BYTES: usize = 4 << 20;
 const LINGER: Duration = Duration::from_secs(2);
 
-/// See the module.
 pub(super) struct RewritingSocket {
     /// `None` only while being dropped.
     stream: Option<TcpStream>,
     front: Arc<Front>,
     peer: SocketAddr,
-    /// Our answer on its way out, and how much of it is out.
+    /// Our response, and how many of its bytes are written.
     replacing: Option<(Vec<u8>, usize)>,
     linger: bool,
 }
@@ -55,7 +53,7 @@ impl RewritingSocket {
             .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Status of a bare answer of hyper's.
+    /// Status of a bare response of hyper.
     fn bare(bytes: &[u8]) -> Option<StatusCode> {
         let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
         (bytes.len() < MAX_BARE_RESPONSE_BYTES && status[0] == b'4')
@@ -63,7 +61,7 @@ impl RewritingSocket {
             .flatten()
     }
 
-    /// Writes the rest of our answer in place of `len` bytes of hyper's.
+    /// Writes the rest of our response in place of `len` bytes of hyper's.
     fn replace(&mut self, cx: &mut Context<'_>, len: usize) -> Poll<io::Result<usize>> {
         while let Some((bytes, done)) = self.replacing.take() {
             let Some(stream) = self.stream.as_mut() else {
@@ -84,7 +82,7 @@ impl RewritingSocket {
         Poll::Ready(Ok(len))
     }
 
-    /// What to do with bytes that begin an answer: `None` to let them pass.
+    /// Handles the first bytes of a response. `None` to pass them through.
     fn intercept(&mut self, cx: &mut Context<'_>, first: &[u8]) -> Option<Poll<io::Result<usize>>> {
         if self.replacing.is_none() {
             self.linger |= first.starts_with(b"HTTP/1.1 413");
@@ -115,7 +113,7 @@ impl AsyncWrite for RewritingSocket {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // hyper writes a bare answer in one piece; anything in several pieces is an answer of the front's.
+        // hyper writes a bare response in one piece. Several pieces are a response of the front.
         if let [only] = bufs
             && let Some(answer) = self.intercept(cx, only)
         {

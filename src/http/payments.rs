@@ -1,4 +1,5 @@
-//! `GET /list-payments`: what an account has paid, for a client that lost an answer; and how a payment shows what it bought.
+//! `GET /list-payments`: the payments of an account, for a client that lost a response; and the rendering of a
+//! payment's product.
 
 use std::sync::Arc;
 
@@ -15,34 +16,31 @@ use purser_actors::product::PurchasedProduct;
 use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::query::Query;
 use super::{json, schemas};
 use crate::payment::receipt::SettledReceipt;
 
-/// What the route needs.
 pub struct PaymentsState {
-    /// Reads them.
     pub engine: Engine,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(list_payments))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(payments: Arc<PaymentsState>) -> Router {
     Router::new()
         .route("/list-payments", get(list_payments))
         .with_state(payments)
 }
 
-/// What the account has paid
+/// List the payments of the account
 ///
-/// Every payment that was claimed, newest first, with what it bought as that stands now, and its receipt: a client that lost an
-/// answer finds here what it paid for. `status` is the payment's own; `product_status` says whether there is a product. No codes, links, card numbers or tokens.
-#[utoipa::path(get, path = "/list-payments", tag = "Account", security(("bearer" = [])),
+/// Every claimed payment, newest first, with its receipt and the current status of its product. A client that lost a
+/// response finds here what it paid for. `status` is the status of the payment, `product_status` that of the product.
+/// Codes, links, card numbers and tokens are left out.
+#[utoipa::path(get, path = "/list-payments", operation_id = "listPayments", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payment_id` of the page before.")),
     responses((status = 200, description = "`payments`, `has_more`.", body = schemas::PaymentList),
@@ -72,16 +70,16 @@ async fn list_payments(
 }
 
 impl PaymentsState {
-    /// Another's place in time would tell when it paid.
+    /// A cursor from another account would reveal when that account paid.
     async fn load_owned(&self, wallet: &Wallet, text: &str) -> Result<PaymentId, ApiError> {
-        let unknown = || ApiError::not_found("payment_not_found", "There is no such payment.");
+        let unknown = || ApiError::new(ErrorCode::PaymentNotFound, "There is no such payment.");
         let id: PaymentId = text.parse().map_err(|_| unknown())?;
         let payment = self.engine.payment(&id).await.map_err(|_| ApiError::internal())?;
         if payment.ok_or_else(unknown)?.account() == *wallet {
             return Ok(id);
         }
         let error = "This payment belongs to another wallet.";
-        Err(ApiError::forbidden("payment_access_denied", error))
+        Err(ApiError::new(ErrorCode::PaymentAccessDenied, error))
     }
 
     async fn render(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
@@ -94,8 +92,9 @@ impl PaymentsState {
     }
 }
 
-/// Adds what a payment bought, as that stands now: its id under the contract's name, `product_status`, and `credited_usd_amount` where
-/// some of the charge is on the account's balance. `whole`: also the product as its own list shows it.
+/// Adds the product of a payment with its current status: its id under the contract's name, `product_status`, and
+/// `credited_usd_amount` if part of the charge was credited to the balance. With `whole` also the product as its own
+/// list shows it.
 ///
 /// # Errors
 /// 500 when storage fails.
@@ -107,7 +106,7 @@ pub(super) async fn with_product(
 ) -> Result<JsonObject, ApiError> {
     let product = match &payment.status {
         Status::Fulfilled { product, .. } => *product,
-        // What a settled payment could not buy is credited whole.
+        // A settled payment without a product is credited in full.
         Status::Credited { .. } => return Ok(of_credit(view, None, payment.price())),
         _ => return Ok(view.optional_text("product_status", None::<&str>)),
     };
@@ -131,14 +130,14 @@ fn of_credit(view: JsonObject, status: Option<&str>, credited: Usdc) -> JsonObje
     view.number("credited_usd_amount", credited.decimal())
 }
 
-/// What a payment bought, as that stands now.
+/// The product of a payment, with its current status.
 struct PaymentProduct {
-    /// Of its member.
+    /// Name of its member.
     name: &'static str,
     status: &'static str,
-    /// Of the charge, on the account's balance.
+    /// Part of the charge that was credited to the balance.
     credited: Usdc,
-    /// As its own list shows it.
+    /// The product as its own list shows it.
     view: JsonObject,
 }
 
@@ -180,7 +179,7 @@ impl PaymentProduct {
     }
 }
 
-/// What `PAYMENT-RESPONSE` said when the payment settled.
+/// The contents of `PAYMENT-RESPONSE` when the payment settled.
 fn receipt(payment: &Payment) -> Option<JsonObject> {
     let landed = matches!(
         payment.status,

@@ -1,4 +1,5 @@
-//! Payouts: `GET /get-push-to-card`, `GET /send-bank-payment` and `GET /send-payment` (paid), and `GET /get-payment-status`.
+//! Payouts: `GET /get-push-to-card`, `GET /send-bank-payment` and `GET /send-payment` (paid), and
+//! `GET /get-payment-status`.
 
 mod payee;
 
@@ -20,7 +21,7 @@ use utoipa::OpenApi;
 pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::{json, schemas};
@@ -28,9 +29,7 @@ use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 use crate::identity::payout_form_link::PayoutFormLinks;
 
-/// What these routes need.
 pub struct PayoutState {
-    /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts and currencies of a push to card.
     pub push_to_card: ProductConfig,
@@ -38,20 +37,17 @@ pub struct PayoutState {
     pub bank_payment: ProductConfig,
     /// Range of amounts and apps of an app payment.
     pub app_payment: ProductConfig,
-    /// Reads them.
     pub engine: Engine,
-    /// Makes the links that a push to card's recipient gets.
+    /// Creates the links for recipients of a push to card.
     pub form_links: PayoutFormLinks,
-    /// Whether a token issued for a payment reads what other payments bought.
+    /// Whether a token issued for a payment can read what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_push_to_card, send_bank_payment, send_payment, get_payment_status))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(payouts: Arc<PayoutState>) -> Router {
     Router::new()
         .route("/get-push-to-card", get(get_push_to_card))
@@ -61,7 +57,7 @@ pub fn router(payouts: Arc<PayoutState>) -> Router {
         .with_state(payouts)
 }
 
-/// The parts of a request that checkout looks at.
+/// Parts of a request that checkout needs.
 struct CheckoutInput<'a> {
     headers: &'a HeaderMap,
     bearer: &'a BearerAuth,
@@ -92,10 +88,10 @@ impl PayoutState {
 
 /// Pay out to a debit card
 ///
-/// Paid. Give `redemption_url` to the recipient, who enters the card there; it must belong to a bank in a country of the
-/// currency (`GET /get-supported-countries`). Not entered within 30 days: the whole charge goes to the account's balance.
-/// The price of another currency is converted at the rate of the moment, and a quote holds for its life.
-#[utoipa::path(get, path = "/get-push-to-card", tag = "Payouts",
+/// Paid. Give `redemption_url` to the recipient, who enters the card there. The card must belong to a bank in a country
+/// of the currency (`GET /get-supported-countries`). If no card is entered within 30 days, the full charge is credited
+/// to the account's balance. Other currencies are converted at the current rate. A quote holds for its validity.
+#[utoipa::path(get, path = "/get-push-to-card", operation_id = "sendPushToCard", tag = "Payouts",
     params(("amount" = String, Query, description = "What the recipient gets, in `currency`, at most 2 decimal places.", example = "25"),
         ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD")),
     responses((status = 200, description = "Bought: `auth` and `redemption_url` (for the call that paid first), `payout_id`, `status`. Or `status: credited`.",
@@ -122,7 +118,7 @@ async fn get_push_to_card(
         Some(currency) => currency.parse().map_err(|_| ApiError::internal())?,
         None => {
             let error = format!("`currency` must be one of: {}.", sold.join(", "));
-            return Err(ApiError::parameter("parameter_invalid", "currency", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "currency", error));
         }
     };
     let asked = CheckoutInput {
@@ -137,8 +133,8 @@ async fn get_push_to_card(
 
 /// Pay out to a bank
 ///
-/// Paid. To one of the account's own destinations (`GET /bank-recipients`), in the U.S.
-#[utoipa::path(get, path = "/send-bank-payment", tag = "Payouts",
+/// Paid. Pays one of the account's saved destinations in the U.S. (`GET /bank-recipients`).
+#[utoipa::path(get, path = "/send-bank-payment", operation_id = "sendBankPayment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "2000"),
         ("destination_id" = String, Query, description = "One of the account's own, from `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `bank_payment`. Or `status: credited`.",
@@ -162,7 +158,8 @@ async fn send_bank_payment(
     let amount = query.amount(&payouts.bank_payment)?;
     let destination: BankDestinationId = query.required("destination_id")?.parse().map_err(|_| {
         let error = "`destination_id` is not the id of a bank destination.";
-        ApiError::parameter("parameter_invalid", "destination_id", error).hint("GET /bank-recipients lists them.")
+        ApiError::parameter(ErrorCode::ParameterInvalid, "destination_id", error)
+            .hint("GET /bank-recipients lists them.")
     })?;
     let asked = CheckoutInput {
         headers: &headers,
@@ -176,11 +173,11 @@ async fn send_bank_payment(
 
 /// Pay out to a payment app
 ///
-/// Paid. Needs the account owner's verified identity. The recipient is saved when first paid (`GET /payment-recipients`), and is
-/// paid again by its `recipient_id` from there and the amount alone: app, names and address are those that are saved, and whatever
-/// is given beside must be the same.
-/// What nobody claims within 30 days comes back to the account's balance.
-#[utoipa::path(get, path = "/send-payment", tag = "Payouts",
+/// Paid. Needs the account owner's verified identity. The recipient is saved with its first payment (`GET
+/// /payment-recipients`). Later payments need only the amount and its `recipient_id`. App, names and address are the
+/// saved ones, and values given with the id must match them. A payout that is not claimed within 30 days is credited to
+/// the account's balance.
+#[utoipa::path(get, path = "/send-payment", operation_id = "sendAppPayment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "5"),
         ("platform" = Option<String>, Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`, or what the app knows the recipient by.", example = "@ada"),
@@ -223,12 +220,12 @@ async fn send_payment(
     payouts.sell(asked, "/send-payment", purchase, description).await
 }
 
-/// How payouts stand
+/// Read payouts
 ///
-/// With `payout_id`: that payout, while its recipient has not given a card the link to give, and under `late_return` what
-/// became of money that came back after the return window (the payout itself stays `complete`). Without: all of the
-/// account's.
-#[utoipa::path(get, path = "/get-payment-status", tag = "Payouts", security(("bearer" = [])),
+/// With `payout_id`: that payout. It includes the link while the recipient has not entered a card. `late_return`
+/// reports funds returned after the return window, while the payout stays `complete`. Without `payout_id`: all payouts
+/// of the account.
+#[utoipa::path(get, path = "/get-payment-status", operation_id = "getPayoutStatus", tag = "Payouts", security(("bearer" = [])),
     params(("payout_id" = Option<String>, Query, description = "One payout."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
@@ -250,7 +247,7 @@ async fn get_payment_status(
         return Ok(json::private(json::bytes_as_json(view.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    // Another's place in time would tell when it was bought.
+    // A cursor from another account would reveal when that account bought.
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => {
@@ -277,14 +274,14 @@ impl PayoutState {
             return Ok(payout);
         }
         let error = "This payout belongs to another wallet.";
-        Err(ApiError::forbidden("payout_access_denied", error))
+        Err(ApiError::new(ErrorCode::PayoutAccessDenied, error))
     }
 
     async fn one(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
         let view = with_hold_reason(&self.engine, &Job::SendPayout(id), payout.view(&id)).await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
-            // The caller that opens the form is paid.
+            // Anyone who opens the form can be paid, so the link is secret.
             Status::AwaitingDetails
                 if claims.may_read_secrets(Some(payout.charge.payment), self.payment_token_reads_earlier) =>
             {
@@ -298,7 +295,7 @@ impl PayoutState {
         })
     }
 
-    /// What became of money that came back after the payout was final.
+    /// Adds the outcome of funds that were returned after the payout was final.
     async fn with_late_return(&self, id: PayoutId, payout: &Payout, view: JsonObject) -> Result<JsonObject, ApiError> {
         if !payout.returned_late {
             return Ok(view);
@@ -311,5 +308,5 @@ impl PayoutState {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("payout_not_found", "There is no such payout.")
+    ApiError::new(ErrorCode::PayoutNotFound, "There is no such payout.")
 }

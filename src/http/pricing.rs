@@ -1,5 +1,5 @@
-//! `GET /get-pricing` and `GET /get-supported-countries`: written from the product table, which is also what the paid
-//! routes enforce; prices with the fee rates that are in force at the moment.
+//! `GET /get-pricing` and `GET /get-supported-countries`, generated from the product table that the paid routes
+//! enforce. Prices use the current fee rates.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,23 +23,23 @@ const FEE_NOTE: &str = "Fees are added on top of amount. The recipient or card r
 const COUNTRY_NOTE: &str = "Codes are ISO 3166-1 alpha-2. A request for a country that a product does not serve is refused \
     before anything is charged.";
 
-/// The fee schedule.
+/// Fee schedule of all paid products.
 #[derive(Serialize, ToSchema)]
 struct PricingResponse<'a> {
     /// How fees are applied.
     note: &'a str,
-    /// One entry a paid product.
+    /// One entry per paid product.
     products: Vec<ProductPrice<'a>>,
 }
 
-/// A product's price.
+/// Price of a product.
 #[derive(Serialize, ToSchema)]
 struct ProductPrice<'a> {
-    /// Product identifier.
+    /// Identifier of the product.
     product: &'a str,
-    /// The paid route selling it.
+    /// Paid route that sells it.
     route: &'a str,
-    /// Currencies of `amount`; null where the amount is in the product's own currency.
+    /// Currencies of `amount`; null if the amount is in the product's own currency.
     amount_currencies: Option<&'a [String]>,
     /// Smallest accepted `amount`.
     #[schema(value_type = f64)]
@@ -53,46 +53,46 @@ struct ProductPrice<'a> {
     /// Smallest fee, in the amount's currency.
     #[schema(value_type = f64)]
     min_fee: ExactNumber,
-    /// Product-specific pricing rules.
+    /// Pricing rules of the product.
     note: Option<&'a str>,
-    /// Whether it is sold now.
+    /// Whether the product is available now.
     available: bool,
 }
 
-/// Supported countries.
+/// Countries of all products.
 #[derive(Serialize, ToSchema)]
 struct SupportedCountriesResponse<'a> {
-    /// How to read this.
+    /// How to read this table.
     note: &'a str,
-    /// One entry a product.
+    /// One entry per product.
     products: Vec<ProductCountries<'a>>,
 }
 
-/// Where one product is served.
+/// Countries of one product.
 #[derive(Serialize, ToSchema)]
 struct ProductCountries<'a> {
-    /// Product identifier.
+    /// Identifier of the product.
     product: &'a str,
-    /// The selling route.
+    /// Paid route that sells it.
     route: &'a str,
-    /// ISO 3166-1 alpha-2 codes; null where no fixed list exists.
+    /// ISO 3166-1 alpha-2 codes; null without a fixed list.
     countries: Option<Vec<&'a str>>,
-    /// By currency, for push to card.
+    /// Countries by currency, for push to card.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     countries_by_currency: BTreeMap<&'a str, Option<&'a [String]>>,
-    /// By payment app, for app payments.
+    /// Countries by payment app, for app payments.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     countries_by_platform: BTreeMap<&'a str, Option<&'a [String]>>,
-    /// Usage note.
+    /// Usage note for the product.
     note: Option<&'a str>,
-    /// Whether it can be bought yet.
+    /// Whether the product is available.
     available: bool,
 }
 
-/// The fee rate of a line in force now, where one is known.
+/// Current fee rate of a product line, if known.
 pub type FeeRateLookup = Arc<dyn Fn(ProductLine) -> Option<Decimal> + Send + Sync>;
 
-/// Whether a line is sold now.
+/// Whether a product line is available now.
 pub type Sold = Arc<dyn Fn(ProductLine) -> bool + Send + Sync>;
 
 #[derive(Clone)]
@@ -103,10 +103,8 @@ struct PricingPages {
     countries: Bytes,
 }
 
-/// The two routes.
-///
 /// # Errors
-/// Never for settings that were loaded: the tables are text and decimals.
+/// Never for loaded settings: the tables are text and decimals.
 pub fn router(config: &Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Result<Router, serde_json::Error> {
     let pages = PricingPages {
         config: config.clone(),
@@ -120,19 +118,19 @@ pub fn router(config: &Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Result<
         .with_state(pages))
 }
 
-/// Fee schedule
+/// Read the fee schedule
 ///
-/// What every paid product costs. Free; needs no authentication.
-#[utoipa::path(get, path = "/get-pricing", tag = "Free",
+/// The price of every paid product. Free; needs no authentication.
+#[utoipa::path(get, path = "/get-pricing", operation_id = "getPricing", tag = "Catalog",
     responses((status = 200, description = "The fee schedule.", body = inline(PricingResponse<'static>))))]
 async fn get_pricing(State(pages): State<PricingPages>) -> Response {
     json::ok(&pricing(&pages))
 }
 
-/// Supported countries
+/// Read the supported countries
 ///
-/// Where every product is served. Free; needs no authentication.
-#[utoipa::path(get, path = "/get-supported-countries", tag = "Free",
+/// The countries of every product. Free; needs no authentication.
+#[utoipa::path(get, path = "/get-supported-countries", operation_id = "getSupportedCountries", tag = "Catalog",
     responses((status = 200, description = "Countries by product.", body = inline(SupportedCountriesResponse<'static>))))]
 async fn get_supported_countries(State(pages): State<PricingPages>) -> Response {
     json::bytes_as_json(pages.countries)
@@ -181,7 +179,7 @@ fn supported(config: &Config) -> SupportedCountriesResponse<'_> {
     }
 }
 
-/// The product's countries, or all that its currencies or apps serve together.
+/// The product's countries, or the union over its currencies or apps.
 fn everywhere(product: &crate::config::ProductConfig) -> Option<Vec<&str>> {
     let parts = product
         .countries_by_currency

@@ -1,14 +1,14 @@
-//! Query parameters, strictly: each once, each known, and amounts exactly.
+//! Strict query parameters: each once, each known, and amounts exact.
 
 use std::borrow::Cow;
 
 use purser_actors::money::{AmountError, Cents};
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use crate::config::ProductConfig;
 use crate::suggest::closest_match;
 
-/// A query whose names are all known and unrepeated.
+/// A query whose names are all known and unique.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pairs: Vec<(&'static str, String)>,
@@ -16,7 +16,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Reads a raw query string (without `?`).
+    /// Parses a raw query string (without `?`).
     ///
     /// # Errors
     /// 400 `parameter_unrecognized` (with the nearest known name as hint), `parameter_duplicated`, `query_malformed`.
@@ -30,14 +30,14 @@ impl Query {
             };
             if pairs.iter().any(|(seen, _)| *seen == name) {
                 let error = format!("The parameter `{name}` is given more than once.");
-                return Err(ApiError::parameter("parameter_duplicated", name, error));
+                return Err(ApiError::parameter(ErrorCode::ParameterDuplicated, name, error));
             }
             pairs.push((name, decode(value)?));
         }
         Ok(Self { pairs, needed: &[] })
     }
 
-    /// Says which parameters the route cannot do without: whoever leaves one out is told of all that are lacking at once.
+    /// Sets the required parameters. An error then names all missing ones at once.
     #[must_use]
     pub const fn require(mut self, needed: &'static [&'static str]) -> Self {
         self.needed = needed;
@@ -52,10 +52,10 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The value, which must be there and not empty.
+    /// The value, which must be present and not empty.
     ///
     /// # Errors
-    /// 400 `parameter_missing`, which names every other one that is needed and lacking too ([`Query::require`]).
+    /// 400 `parameter_missing`, which also names every other missing parameter ([`Query::require`]).
     pub fn required(&self, name: &'static str) -> Result<&str, ApiError> {
         self.names(name).ok_or_else(|| {
             let others = self.needed.iter().copied();
@@ -84,10 +84,10 @@ impl Query {
                 "`amount` must be between {} and {}.",
                 product.min_amount, product.max_amount
             );
-            ApiError::parameter("amount_out_of_range", "amount", error)
+            ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error)
         };
-        let amount = self.plain_amount().map_err(|e| match &*e.code {
-            "amount_out_of_range" => outside(),
+        let amount = self.plain_amount().map_err(|e| match e.code {
+            ErrorCode::AmountOutOfRange => outside(),
             _ => e.hint(range()),
         })?;
         if amount < product.min_amount || amount > product.max_amount {
@@ -96,7 +96,7 @@ impl Query {
         Ok(amount)
     }
 
-    /// A text of at most so many characters; `None` when the parameter is absent or empty.
+    /// A text of at most `most` characters. `None` if the parameter is absent or empty.
     ///
     /// # Errors
     /// 400 `parameter_invalid`.
@@ -104,41 +104,43 @@ impl Query {
         match self.get(name).filter(|text| !text.is_empty()) {
             Some(text) if text.chars().nth(most).is_some() => {
                 let error = format!("`{name}` is longer than {most} characters.");
-                Err(ApiError::parameter("parameter_invalid", name, error))
+                Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error))
             }
             text => Ok(text),
         }
     }
 
-    /// A code of so many capital letters, such as `US` or `EUR`; `None` when the parameter is absent or empty.
+    /// A code of `letters` capital letters, such as `US` or `EUR`. `None` if the parameter is absent or empty.
     ///
     /// # Errors
-    /// 400 `parameter_invalid`, which names the list that the code is of.
+    /// 400 `parameter_invalid`, which names the standard of the code.
     pub fn code(&self, name: &'static str, letters: usize, of: &str) -> Result<Option<&str>, ApiError> {
         match self.get(name).filter(|code| !code.is_empty()) {
             Some(code) if code.len() != letters || !code.bytes().all(|b| b.is_ascii_uppercase()) => {
                 let error = format!("`{name}` must be a code of {letters} capital letters ({of}).");
-                Err(ApiError::parameter("parameter_invalid", name, error))
+                Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error))
             }
             code => Ok(code),
         }
     }
 
-    /// `amount` as it stands, whatever its range.
+    /// `amount` without a range.
     ///
     /// # Errors
-    /// 400 `parameter_missing`, `amount_invalid`, or `amount_out_of_range` for what no amount can be.
+    /// 400 `parameter_missing`, `amount_invalid`, or `amount_out_of_range` if no amount can have this value.
     pub fn plain_amount(&self) -> Result<Cents, ApiError> {
         Cents::parse(self.required("amount")?).map_err(|e| match e {
-            AmountError::OutOfRange => ApiError::parameter("amount_out_of_range", "amount", "`amount` is too large."),
+            AmountError::OutOfRange => {
+                ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", "`amount` is too large.")
+            }
             AmountError::Malformed => {
                 let error = "`amount` is not a plain decimal number of at most 2 places.";
-                ApiError::parameter("amount_invalid", "amount", error)
+                ApiError::parameter(ErrorCode::AmountInvalid, "amount", error)
             }
         })
     }
 
-    /// One of a few words, or the first of them when the parameter is absent.
+    /// One of the given values, or the first one if the parameter is absent.
     ///
     /// # Errors
     /// 400 `parameter_invalid`.
@@ -148,11 +150,11 @@ impl Query {
         };
         words.iter().copied().find(|w| *w == given).ok_or_else(|| {
             let error = format!("`{name}` must be one of: {}.", words.join(", "));
-            ApiError::parameter("parameter_invalid", name, error)
+            ApiError::parameter(ErrorCode::ParameterInvalid, name, error)
         })
     }
 
-    /// A whole number of at most `most`, or `default` when the parameter is absent.
+    /// An integer from `least` to `most`, or `default` if the parameter is absent.
     ///
     /// # Errors
     /// 400 `parameter_invalid`.
@@ -164,18 +166,22 @@ impl Query {
         let number = if plain { given.parse::<u64>().ok() } else { None };
         number.filter(|n| (least..=most).contains(n)).ok_or_else(|| {
             let error = format!("`{name}` must be a whole number from {least} to {most}.");
-            ApiError::parameter("parameter_invalid", name, error)
+            ApiError::parameter(ErrorCode::ParameterInvalid, name, error)
         })
     }
 }
 
-/// 400 about the first of these, which names them all.
+/// 400 about the first of these names. The message names all of them.
 fn missing_parameters(names: &[&'static str]) -> ApiError {
     let error = match names {
         [_, _, ..] => format!("The parameters `{}` are required.", names.join("`, `")),
         _ => format!("The parameter `{}` is required.", names.concat()),
     };
-    let error = ApiError::parameter("parameter_missing", names.first().copied().unwrap_or_default(), error);
+    let error = ApiError::parameter(
+        ErrorCode::ParameterMissing,
+        names.first().copied().unwrap_or_default(),
+        error,
+    );
     match names {
         [_, _, ..] => error.missing(names.iter().copied()),
         _ => error,
@@ -183,10 +189,10 @@ fn missing_parameters(names: &[&'static str]) -> ApiError {
 }
 
 fn unrecognized_parameter(name: &str, known: &[&'static str]) -> ApiError {
-    // The name is the caller's own text: shown back short and without anything unprintable.
+    // The name is the caller's text: quoted short and printable only.
     let shown: String = name.chars().filter(|c| c.is_ascii_graphic()).take(64).collect();
     let error = ApiError::parameter(
-        "parameter_unrecognized",
+        ErrorCode::ParameterUnrecognized,
         shown,
         "This route does not take that parameter.",
     );
@@ -197,15 +203,9 @@ fn unrecognized_parameter(name: &str, known: &[&'static str]) -> ApiError {
     }
 }
 
-/// Percent-decoding of `application/x-www-form-urlencoded`, refusing what is not UTF-8.
+/// Decodes `application/x-www-form-urlencoded`. Rejects invalid UTF-8.
 fn decode(text: &str) -> Result<String, ApiError> {
-    let malformed = || {
-        ApiError::new(
-            http::StatusCode::BAD_REQUEST,
-            "query_malformed",
-            "A parameter is not percent-encoded UTF-8.",
-        )
-    };
+    let malformed = || ApiError::new(ErrorCode::QueryMalformed, "A parameter is not percent-encoded UTF-8.");
     let text: Cow<'_, str> = if text.contains('+') {
         text.replace('+', " ").into()
     } else {
@@ -239,16 +239,16 @@ mod tests {
 
     const KNOWN: [&str; 2] = ["amount", "format"];
 
-    fn amount(raw: &str) -> Result<u64, std::borrow::Cow<'static, str>> {
+    fn amount(raw: &str) -> Result<u64, ErrorCode> {
         let config = Config::load(&ConfigSources::default()).unwrap();
-        let query = Query::parse(Some(raw), &KNOWN).map_err(|e| e.code.clone())?;
+        let query = Query::parse(Some(raw), &KNOWN).map_err(|e| e.code)?;
         query
             .amount(&config.products.usa_prepaid_card)
             .map(Cents::get)
-            .map_err(|e| e.code.clone())
+            .map_err(|e| e.code)
     }
 
-    // Aim (case 24): only plain decimals with at most two places are amounts, and equal amounts are equal.
+    // Checks (case 24): amounts are plain decimals with at most two places, and equal amounts compare equal.
     #[test]
     fn case_24_amounts_are_plain_decimals() {
         for same in [
@@ -265,80 +265,83 @@ mod tests {
         ] {
             assert_eq!(
                 amount(&format!("amount={wrong}")),
-                Err("amount_invalid".into()),
+                Err(ErrorCode::AmountInvalid),
                 "{wrong}"
             );
         }
         assert_eq!(
             amount(&format!("amount={}", "9".repeat(40))),
-            Err("amount_out_of_range".into())
+            Err(ErrorCode::AmountOutOfRange)
         );
-        assert_eq!(amount("amount="), Err("parameter_missing".into()));
-        assert_eq!(amount(""), Err("parameter_missing".into()));
+        assert_eq!(amount("amount="), Err(ErrorCode::ParameterMissing));
+        assert_eq!(amount(""), Err(ErrorCode::ParameterMissing));
     }
 
-    // Aim (case 25): the range includes its edges and ends one cent beyond them.
+    // Checks (case 25): the range includes its limits and ends one cent beyond them.
     #[test]
-    fn case_25_the_range_ends_at_its_edges() {
-        assert_eq!(amount("amount=4.99"), Err("amount_out_of_range".into()));
+    fn case_25_range_includes_its_limits() {
+        assert_eq!(amount("amount=4.99"), Err(ErrorCode::AmountOutOfRange));
         assert_eq!(amount("amount=1000"), Ok(100_000));
-        assert_eq!(amount("amount=1000.01"), Err("amount_out_of_range".into()));
-        assert_eq!(amount("amount=0"), Err("amount_out_of_range".into()));
+        assert_eq!(amount("amount=1000.01"), Err(ErrorCode::AmountOutOfRange));
+        assert_eq!(amount("amount=0"), Err(ErrorCode::AmountOutOfRange));
     }
 
-    // Aim (case 4): a repeated parameter is refused, however it is spelled; the larger value is never taken.
+    // Checks (case 4): a repeated parameter is rejected in any spelling; the larger value is never used.
     #[test]
-    fn case_4_a_repeated_parameter_is_refused() {
+    fn case_4_repeated_parameter_is_rejected() {
         for raw in [
             "amount=5&amount=500",
             "amount=5&amount=5",
             "amount=5&%61mount=500",
             "amount&amount=5",
         ] {
-            assert_eq!(amount(raw), Err("parameter_duplicated".into()), "{raw}");
+            assert_eq!(amount(raw), Err(ErrorCode::ParameterDuplicated), "{raw}");
         }
     }
 
-    // Aim: an unknown name is refused, with the name that was probably meant.
+    // Checks: an unknown name is rejected, with the nearest known name as hint.
     #[test]
-    fn an_unknown_parameter_names_its_neighbour() {
+    fn unknown_parameter_hint_names_the_nearest() {
         let error = Query::parse(Some("amout=5"), &KNOWN).unwrap_err();
         assert_eq!(
-            (error.status.as_u16(), &*error.code, error.param.as_deref()),
+            (error.status.as_u16(), error.code.as_str(), error.param.as_deref()),
             (400, "parameter_unrecognized", Some("amout"))
         );
         assert_eq!(error.hint.as_deref(), Some("Did you mean `amount`?"));
         let far = Query::parse(Some("colour=red"), &KNOWN).unwrap_err();
         assert_eq!(far.hint.as_deref(), Some("Known parameters: amount, format."));
-        assert_eq!(Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code, "query_malformed");
+        assert_eq!(
+            Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code,
+            ErrorCode::QueryMalformed
+        );
         assert_eq!(
             Query::parse(Some("amount=%ff"), &KNOWN).unwrap_err().code,
-            "query_malformed"
+            ErrorCode::QueryMalformed
         );
     }
 
-    // Aim: one refusal names every parameter that is needed and lacking, first the one that was looked for; empty is lacking.
+    // Checks: one error names every missing parameter, first the one that was read; an empty value is missing.
     #[test]
-    fn all_that_is_lacking_is_named_at_once() {
+    fn error_names_all_missing_parameters() {
         let query = |raw| {
             Query::parse(Some(raw), &["amount", "format", "country"])
                 .unwrap()
                 .require(&["amount", "country"])
         };
-        let told = |error: ApiError| (error.param.clone().unwrap(), error.error.clone(), error.missing.clone());
-        let both = told(query("country=").required("country").unwrap_err());
+        let parts = |error: ApiError| (error.param.clone().unwrap(), error.error.clone(), error.missing.clone());
+        let both = parts(query("country=").required("country").unwrap_err());
         assert_eq!(both.0, "country");
         assert_eq!(both.1, "The parameters `country`, `amount` are required.");
         assert_eq!(both.2, ["country", "amount"]);
-        let one = told(query("amount=5").required("country").unwrap_err());
+        let one = parts(query("amount=5").required("country").unwrap_err());
         assert_eq!(one.1, "The parameter `country` is required.");
         assert!(one.2.is_empty(), "one is in `param`");
         assert_eq!(query("country=US").required("country").unwrap(), "US");
     }
 
-    // Aim: words and numbers are taken literally or not at all.
+    // Checks: choices and numbers are accepted only in their exact form.
     #[test]
-    fn words_and_numbers_are_literal() {
+    fn choices_and_numbers_must_match_exactly() {
         let query = |raw| Query::parse(Some(raw), &["format", "limit"]).unwrap();
         assert_eq!(query("").choice("format", &["json", "html"]).unwrap(), "json");
         assert_eq!(
@@ -350,7 +353,7 @@ mod tests {
                 .choice("format", &["json", "html"])
                 .unwrap_err()
                 .code,
-            "parameter_invalid"
+            ErrorCode::ParameterInvalid
         );
         assert_eq!(query("limit=3").number("limit", 20, 1, 100).unwrap(), 3);
         for wrong in [
@@ -363,26 +366,29 @@ mod tests {
         ] {
             assert_eq!(
                 query(wrong).number("limit", 20, 1, 100).unwrap_err().code,
-                "parameter_invalid",
+                ErrorCode::ParameterInvalid,
                 "{wrong}"
             );
         }
     }
 
-    // Aim: texts end at their length in characters, codes are what they say, and empty is absent.
+    // Checks: texts are limited in characters, codes have their exact form, and an empty value is absent.
     #[test]
     fn texts_and_codes_are_bounded() {
         let query = |raw: &str| Query::parse(Some(raw), &["q", "country"]).unwrap();
         assert_eq!(query("q=").text("q", 3).unwrap(), None);
         assert_eq!(query("q=%C3%A9%C3%A9%C3%A9").text("q", 3).unwrap(), Some("ééé"));
-        assert_eq!(query("q=abcd").text("q", 3).unwrap_err().code, "parameter_invalid");
+        assert_eq!(
+            query("q=abcd").text("q", 3).unwrap_err().code,
+            ErrorCode::ParameterInvalid
+        );
         assert_eq!(query("country=").code("country", 2, "").unwrap(), None);
         assert_eq!(query("country=US").code("country", 2, "").unwrap(), Some("US"));
         for wrong in ["us", "USA", "U", "U1", "%C3%9C", "U%00"] {
             let raw = format!("country={wrong}");
             assert_eq!(
                 query(&raw).code("country", 2, "").unwrap_err().code,
-                "parameter_invalid",
+                ErrorCode::ParameterInvalid,
                 "{wrong}"
             );
         }

@@ -1,5 +1,5 @@
-//! The service-wide ceiling: so many requests a caller in a fixed window. One counter a caller, bounded memory,
-//! well under a microsecond a request.
+//! The service-wide rate limit: a number of requests per caller in a fixed window. One counter per caller, bounded
+//! memory, well under a microsecond per request.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -12,16 +12,15 @@ use purser_actors::port::Timestamp;
 
 use crate::config::Limits;
 
-/// Whom a request counts against.
+/// Identity that a request counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RateLimitKey {
     /// The wallet of a valid token.
     Wallet(Wallet),
-    /// An IPv4 address.
     V4([u8; 4]),
     /// The first 64 bits of an IPv6 address: one customer's network, however many addresses it uses.
     V6([u8; 8]),
-    /// The payer of a verified payment; a budget of its own.
+    /// The payer of a verified payment, with a separate limit.
     Payer(Wallet),
 }
 
@@ -37,35 +36,35 @@ impl From<IpAddr> for RateLimitKey {
     }
 }
 
-/// What the headers say after a request.
+/// Values of the rate limit headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitStatus {
-    /// Requests a window.
+    /// Requests per window.
     pub limit: u32,
-    /// Of them left.
+    /// Requests left in this window.
     pub remaining: u32,
-    /// Seconds until the window rolls over, at least 1.
+    /// Seconds until the next window, at least 1.
     pub reset_seconds: u32,
     /// Whether this request is within the limit.
     pub allowed: bool,
 }
 
-/// Shards: enough that two cores seldom meet, few enough to be nothing.
+/// Enough shards that two cores seldom contend.
 const SHARDS: usize = 64;
 
 #[derive(Default)]
 struct LimiterShard {
-    /// Number of the window the counts belong to.
+    /// Number of the window that the counts belong to.
     window: u64,
-    /// By the caller's keyed hash: two callers of one hash would share a budget, which 64 bits make a non-event.
+    /// Keyed hash of the caller. Two callers with one hash would share a limit, which 64 bits make negligible.
     counts: HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>,
-    /// How many of them are addresses.
+    /// Number of address entries.
     addresses: usize,
-    /// Shared by all callers that came after the shard was full: by addresses, and by wallets.
+    /// Shared counters for callers that arrive when the shard is full: addresses, and wallets.
     overflow: [u32; 2],
 }
 
-/// The keys are hashes already.
+/// Passes keys through, because they are hashes already.
 #[derive(Default)]
 struct IdentityHasher(u64);
 
@@ -85,23 +84,22 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// Counts callers.
 pub struct RateLimiter {
     shards: Vec<Mutex<LimiterShard>>,
-    /// Keyed with secrets of the process, so nobody can aim at one shard.
+    /// Keyed with secrets of the process, so that callers can't target one shard.
     hasher: RandomState,
     per_shard: usize,
-    /// Of these, addresses, at most: they cost their user nothing, and however many come, wallets keep their place.
+    /// Maximum address entries per shard. Addresses cost their user nothing, and they must not displace wallets.
     addresses_per_shard: usize,
     window_seconds: u64,
     requests: u32,
     payments: u32,
-    /// Refusals by requests and by payments.
+    /// Rejections of requests and of payments.
     rejected: [AtomicU64; 2],
 }
 
 impl RateLimiter {
-    /// With the limits of the settings.
+    /// Uses the limits of the settings.
     pub fn new(limits: &Limits) -> Self {
         let per_shard = limits.max_tracked_callers.div_ceil(SHARDS);
         Self {
@@ -116,24 +114,23 @@ impl RateLimiter {
         }
     }
 
-    /// What was refused since the start, by the budget that was spent.
+    /// Rejections since startup, by limit.
     pub fn rejected_count(&self) -> [(&'static str, u64); 2] {
         let n = |i: usize| self.rejected[i].load(Ordering::Relaxed);
         [("requests", n(0)), ("payments", n(1))]
     }
 
-    /// Counts one request.
     pub fn count(&self, caller: RateLimitKey, now: Timestamp) -> RateLimitStatus {
         self.consume(caller, now, 1)
     }
 
-    /// What is left, without counting: preflights, health checks.
+    /// The remaining requests, without counting. For preflights and health checks.
     pub fn peek(&self, caller: RateLimitKey, now: Timestamp) -> RateLimitStatus {
         self.consume(caller, now, 0)
     }
 
-    /// Counts one verified payment of a payer, whatever address or token it came with. Called by the paid routes
-    /// after the signature is verified, before anything is claimed.
+    /// Counts one verified payment of a payer, whatever address or token sent it. The paid routes call this after
+    /// verifying the signature and before any claim.
     pub fn count_payment(&self, payer: Wallet, now: Timestamp) -> RateLimitStatus {
         self.consume(RateLimitKey::Payer(payer), now, 1)
     }
@@ -144,11 +141,11 @@ impl RateLimiter {
         let limit = if of_payer { self.payments } else { self.requests };
         let window = now.seconds() / self.window_seconds;
         let key = self.hasher.hash_one(caller);
-        // The table below uses the top and the lowest bits of the hash; the shard takes some between.
+        // The hash map uses the top and lowest bits of the hash. The shard index uses bits in between.
         let place = (key >> 40) as usize % SHARDS;
         let used = {
             let mut shard = self.shards[place].lock();
-            // A clock that steps back continues in the newer window instead of handing out a second budget.
+            // If the clock steps back, the newer window continues instead of granting a second limit.
             if window > shard.window {
                 shard.window = window;
                 shard.counts.clear();
@@ -205,9 +202,9 @@ mod tests {
         text.parse::<IpAddr>().unwrap().into()
     }
 
-    // Aim: the limit itself is allowed, one past it is not, the next window starts afresh.
+    // Checks: the limit itself is allowed, one past it is not, and the next window starts at zero.
     #[test]
-    fn the_limit_holds_for_its_window() {
+    fn limit_applies_per_window() {
         let limiter = limiter(2, 1000);
         let first = limiter.count(ip("1.2.3.4"), NOW);
         assert_eq!(
@@ -230,25 +227,25 @@ mod tests {
         assert!(limiter.count(ip("1.2.3.4"), NOW.plus_ms(50_000)).allowed);
     }
 
-    // Aim: a clock that steps back does not hand out the budget again.
+    // Checks: a clock that steps back does not grant the limit again.
     #[test]
-    fn a_clock_that_steps_back_gives_nothing() {
+    fn backward_clock_step_does_not_reset_the_limit() {
         let limiter = limiter(1, 1000);
         limiter.count(ip("1.2.3.4"), NOW);
         assert!(!limiter.count(ip("1.2.3.4"), Timestamp(NOW.0 - 3_600_000)).allowed);
     }
 
-    // Aim (case 51): changing the lower half of an IPv6 address, or writing IPv4 as IPv6, changes nothing.
+    // Checks (case 51): another lower half of an IPv6 address, or IPv4 written as IPv6, is the same caller.
     #[test]
-    fn case_51_an_ipv6_network_is_one_caller() {
+    fn case_51_ipv6_network_shares_a_limit() {
         assert_eq!(ip("2001:db8:1:2::1"), ip("2001:db8:1:2:ffff::9"));
         assert_ne!(ip("2001:db8:1:2::1"), ip("2001:db8:1:3::1"));
         assert_eq!(ip("::ffff:1.2.3.4"), ip("1.2.3.4"));
     }
 
-    // Aim: looking costs nothing; a payer's payments are a budget apart from the wallet's requests.
+    // Checks: `peek` does not count; a payer's payments have a separate limit from the wallet's requests.
     #[test]
-    fn budgets_are_apart() {
+    fn payment_and_request_limits_are_separate() {
         let limiter = limiter(5, 1000);
         let wallet = Wallet::Evm([7; 20]);
         assert_eq!(limiter.peek(RateLimitKey::Wallet(wallet), NOW).remaining, 5);
@@ -257,9 +254,9 @@ mod tests {
         assert_eq!(limiter.peek(RateLimitKey::Wallet(wallet), NOW).remaining, 5);
     }
 
-    // Aim: memory is bounded by the setting however many callers come; those already known keep their budget.
+    // Checks: the setting bounds memory however many callers arrive; known callers keep their own limit.
     #[test]
-    fn callers_beyond_the_table_share_a_budget() {
+    fn callers_beyond_capacity_share_a_limit() {
         let limiter = limiter(10, 64);
         let flood = |i: u32| RateLimitKey::V4(i.to_be_bytes());
         for i in 0..10_000 {
@@ -276,10 +273,10 @@ mod tests {
         assert_eq!(limiter.count(known, NOW).remaining, 8);
     }
 
-    // Aim: a flood of addresses takes no place from wallets, and its shared budget is not theirs; a look tells what a call
-    // would meet.
+    // Checks: a flood of addresses displaces no wallet and shares a separate limit; `peek` reports what a request would
+    // get.
     #[test]
-    fn a_flood_of_addresses_leaves_room_for_wallets() {
+    fn address_flood_does_not_displace_wallets() {
         let limiter = limiter(10, 64 * 40);
         for i in 0..100_000_u32 {
             limiter.count(RateLimitKey::V4(i.to_be_bytes()), NOW);

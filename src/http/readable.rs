@@ -1,18 +1,19 @@
-//! Texts that people give others to read.
+//! Validation of names, labels and notes that people write for others.
 
-/// The one rule for names, labels and notes that people give: something to read, of at most `most` characters, without control characters (a
-/// NUL cuts a text short, others control a terminal) and without what makes a text read otherwise than it is written.
+/// The one rule for names, labels and notes: visible text of at most `most` characters. Control characters are
+/// rejected, because a NUL truncates text and others control a terminal. So are characters that make text look
+/// different from what it is.
 pub(super) fn is_readable(text: &str, most: usize) -> bool {
     let shows = |c: char| !c.is_whitespace() && !is_joiner(c);
     text.chars().any(shows) && text.chars().nth(most).is_none() && !text.chars().any(|c| c.is_control() || misleads(c))
 }
 
-/// Marks that belong to scripts and to emoji, and show nothing by themselves.
+/// Joiners of scripts and emoji, which are invisible on their own.
 const fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Turns a text round (the bidirectional overrides and isolates of Unicode), breaks its lines, or hides in it.
+/// Characters that reorder text (Unicode bidirectional overrides and isolates), break lines or are invisible.
 const fn misleads(c: char) -> bool {
     matches!(
         c,
@@ -25,11 +26,11 @@ const fn misleads(c: char) -> bool {
 mod tests {
     use super::is_readable;
 
-    // Aim: what people write in any script is taken; what shows nothing, or shows otherwise than it is written, is not.
+    // Checks: text in any script is accepted; invisible or misleading text is rejected.
     #[test]
-    fn a_text_is_what_it_looks_like() {
-        for good in ["Ada", "کتاب\u{200c}ها", "👩\u{200d}🚀", "a b", "日本語", "é"] {
-            assert!(is_readable(good, 20), "{good:?}");
+    fn readable_text_rejects_invisible_and_misleading_characters() {
+        for valid in ["Ada", "کتاب\u{200c}ها", "👩\u{200d}🚀", "a b", "日本語", "é"] {
+            assert!(is_readable(valid, 20), "{valid:?}");
         }
         for bad in [
             "",

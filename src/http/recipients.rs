@@ -1,4 +1,4 @@
-//! Who can be paid: `/payment-recipients` of the payment apps, `/bank-recipients` of the banks.
+//! Saved recipients: `/payment-recipients` of payment apps, `/bank-recipients` of banks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,24 +20,20 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::callable::may_change;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
 use super::{json, schemas};
 
-/// What these routes need.
 pub struct RecipientState {
-    /// Reads and changes them.
     pub engine: Engine,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     get_payment_recipients,
@@ -47,7 +43,6 @@ pub struct RecipientState {
 ))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(recipients: Arc<RecipientState>) -> Router {
     let saved = get(get_payment_recipients)
         .post(post_payment_recipients)
@@ -58,15 +53,15 @@ pub fn router(recipients: Arc<RecipientState>) -> Router {
         .with_state(recipients)
 }
 
-/// Characters of a display name, at most.
+/// Limit in characters.
 const MAX_NAME_LEN: usize = 100;
 
-/// Recipients of app payments
+/// List the recipients of app payments
 ///
-/// Saved when first paid, oldest first, with what the app knows them by and what they were paid so far: a payment counts from the
-/// moment it is bought, and no more once its money came back. `GET /send-payment` pays one by its `recipient_id` and an amount
-/// alone. Archived ones only with `include_archived=true`.
-#[utoipa::path(get, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
+/// Oldest first, saved with their first payment, with their handle at the app and the total paid to them. The total
+/// includes a payment from its purchase, until its funds return. `GET /send-payment` pays a recipient by its
+/// `recipient_id` and an amount. Archived recipients are listed only with `include_archived=true`.
+#[utoipa::path(get, path = "/payment-recipients", operation_id = "listPaymentRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = Option<String>, Query, description = "`venmo` or `paypal`; both if absent."),
         ("include_archived" = Option<String>, Query, description = "`false` (default) or `true`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
@@ -85,7 +80,7 @@ async fn get_payment_recipients(
     let platform = platform(&query)?;
     let archived = query.choice("include_archived", &["false", "true"])? == "true";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    // Another's place in time would tell when it was saved.
+    // A cursor from another account would reveal when its recipient was saved.
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => Some(recipients.load_owned(&claims.wallet, text).await?.0),
@@ -114,36 +109,36 @@ fn listed(id: PaymentRecipientId, saved: &PaymentRecipient) -> JsonObject {
 }
 
 const CHANGE: &str = "/payment-recipients";
-/// A key stands for one of the two.
+/// Keys of the two methods are separate.
 const DELETE: &str = "DELETE /payment-recipients";
 
-/// What `POST /payment-recipients` takes.
+/// Request of `POST /payment-recipients`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct UpdateRecipientRequest {
-    /// From `GET /payment-recipients`.
+    /// Recipient from `GET /payment-recipients`.
     recipient_id: String,
-    /// The recipient's app.
+    /// Payment app of the recipient.
     platform: String,
-    /// A new name of 1 to 100 characters.
+    /// New name of 1 to 100 characters.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     display_name: Option<Value>,
-    /// Hidden from the list, or shown again.
+    /// Whether the recipient is hidden from the list.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<bool>)]
     archived: Option<Value>,
 }
 
-/// A null is a value of the wrong type, not an absent one.
+/// Distinguishes null, which is a value of the wrong type, from an absent member.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(value).map(Some)
 }
 
 /// Rename or archive a recipient
 ///
-/// At least one of `display_name` and `archived`. Archiving hides the recipient and keeps its history.
-#[utoipa::path(post, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
+/// Give `display_name`, `archived` or both. Archiving hides the recipient and keeps its history.
+#[utoipa::path(post, path = "/payment-recipients", operation_id = "updatePaymentRecipient", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The recipient after it.", body = schemas::UpdatedPaymentRecipient),
         (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
@@ -157,12 +152,12 @@ async fn post_payment_recipients(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: UpdateRecipientRequest = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
-    let name = wanted.display_name.map(display_name).transpose()?;
-    let archived = wanted.archived.map(|value| match value {
+    let request: UpdateRecipientRequest = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
+    let name = request.display_name.map(display_name).transpose()?;
+    let archived = request.archived.map(|value| match value {
         Value::Bool(archived) => Ok(archived),
         _ => Err(ApiError::parameter(
-            "invalid_archived",
+            ErrorCode::InvalidArchived,
             "archived",
             "`archived` must be true or false.",
         )),
@@ -170,39 +165,39 @@ async fn post_payment_recipients(
     let archived = archived.transpose()?;
     if name.is_none() && archived.is_none() {
         let error = "Give `display_name`, `archived` or both.";
-        return Err(ApiError::parameter("parameter_missing", "display_name", error));
+        return Err(ApiError::parameter(ErrorCode::ParameterMissing, "display_name", error));
     }
     authenticated_account(&recipients.engine, &claims).await?;
-    let asked = UpdateRecipientParams {
-        recipient_id: wanted.recipient_id.clone(),
-        platform: wanted.platform.clone(),
+    let params = UpdateRecipientParams {
+        recipient_id: request.recipient_id.clone(),
+        platform: request.platform.clone(),
         display_name: name.clone(),
         archived,
     };
-    let (rooms, owner) = (recipients.clone(), claims.wallet);
-    key.run(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
-        // Behind the key: what was answered stays answered, even if the recipient is deleted meanwhile.
-        let id = rooms
-            .load_active(&owner, &wanted.recipient_id, &wanted.platform)
+    let (running, owner) = (recipients.clone(), claims.wallet);
+    key.run(&recipients.engine, &claims, CHANGE, &params, move |place| async move {
+        // Inside the key: a recorded response is replayed even if the recipient is deleted in between.
+        let id = running
+            .load_active(&owner, &request.recipient_id, &request.platform)
             .await?;
         let memo = place.map(|place| {
-            recorder::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| match told {
+            recorder::<PaymentRecipient>(place, move |result: CommandResult<'_, PaymentRecipient>| match result {
                 Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
                 Ok((_, None)) | Err(_) => Err(unknown()),
             })
         });
-        match rooms.engine.update_recipient(id, name, archived, memo).await {
+        match running.engine.update_recipient(id, name, archived, memo).await {
             Ok(()) => {}
             Err(OperationError::Rejected(_)) => return Err(unknown()),
             Err(denied) => return Err(in_progress_response(&denied)),
         }
-        let saved = rooms.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
+        let saved = running.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         Ok(changed(&owner, id, &saved.ok_or_else(unknown)?))
     })
     .await
 }
 
-/// What was understood of a change: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct UpdateRecipientParams {
     recipient_id: String,
@@ -211,14 +206,14 @@ struct UpdateRecipientParams {
     archived: Option<bool>,
 }
 
-/// What was understood of a deletion, for the same.
+/// Covered by the idempotency fingerprint.
 #[derive(Clone, Serialize)]
 struct DeleteRecipientParams {
     recipient_id: String,
     platform: String,
 }
 
-/// The answer to a change, as it is sent and remembered.
+/// The response to a change, as sent and recorded.
 fn changed(owner: &Wallet, id: PaymentRecipientId, saved: &PaymentRecipient) -> RecordedReply {
     RecordedReply::ok(
         &JsonObject::new()
@@ -233,7 +228,7 @@ fn changed(owner: &Wallet, id: PaymentRecipientId, saved: &PaymentRecipient) -> 
 fn display_name(value: Value) -> Result<String, ApiError> {
     let invalid = || {
         let error = format!("`display_name` must be readable text of 1 to {MAX_NAME_LEN} characters.");
-        ApiError::parameter("invalid_display_name", "display_name", error)
+        ApiError::parameter(ErrorCode::InvalidDisplayName, "display_name", error)
     };
     match value {
         Value::String(name) if is_readable(&name, MAX_NAME_LEN) => Ok(name),
@@ -243,8 +238,8 @@ fn display_name(value: Value) -> Result<String, ApiError> {
 
 /// Delete a recipient
 ///
-/// Prefer archiving: a deleted recipient is off every list, and comes back only when it is paid again.
-#[utoipa::path(delete, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
+/// Prefer archiving: a deleted recipient is removed from every list, and returns only when it is paid again.
+#[utoipa::path(delete, path = "/payment-recipients", operation_id = "deletePaymentRecipient", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = String, Query, description = "The recipient's app."),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`."),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
@@ -261,23 +256,23 @@ async fn delete_payment_recipients(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?.require(&["platform", "recipient_id"]);
-    let asked = DeleteRecipientParams {
+    let params = DeleteRecipientParams {
         platform: query.required("platform")?.to_owned(),
         recipient_id: query.required("recipient_id")?.to_owned(),
     };
     authenticated_account(&recipients.engine, &claims).await?;
     may_change(&claims)?;
-    let (rooms, owner, wanted) = (recipients.clone(), claims.wallet, asked.clone());
-    key.run(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
-        let id = rooms
-            .load_active(&owner, &wanted.recipient_id, &wanted.platform)
+    let (running, owner, request) = (recipients.clone(), claims.wallet, params.clone());
+    key.run(&recipients.engine, &claims, DELETE, &params, move |place| async move {
+        let id = running
+            .load_active(&owner, &request.recipient_id, &request.platform)
             .await?;
         let memo = place.map(|place| {
-            recorder::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| {
-                told.map(|_| deleted(id)).map_err(|_| unknown())
+            recorder::<PaymentRecipient>(place, move |result: CommandResult<'_, PaymentRecipient>| {
+                result.map(|_| deleted(id)).map_err(|_| unknown())
             })
         });
-        match rooms.engine.delete_recipient(id, memo).await {
+        match running.engine.delete_recipient(id, memo).await {
             Ok(()) => Ok(deleted(id)),
             Err(OperationError::Rejected(_)) => Err(unknown()),
             Err(denied) => Err(in_progress_response(&denied)),
@@ -286,13 +281,13 @@ async fn delete_payment_recipients(
     .await
 }
 
-/// The answer to a deletion, as it is sent and remembered.
+/// The response to a deletion, as sent and recorded.
 fn deleted(id: PaymentRecipientId) -> RecordedReply {
     RecordedReply::ok(&JsonObject::new().text("recipient_id", id).boolean("deleted", true))
 }
 
 impl RecipientState {
-    /// A recipient of the caller's, of that app, that is not deleted.
+    /// Loads the caller's recipient of this app, if it is not deleted.
     async fn load_active(&self, owner: &Wallet, id: &str, platform: &str) -> Result<PaymentRecipientId, ApiError> {
         let (id, saved) = self.load_owned(owner, id).await?;
         if saved.status == Status::Deleted || saved.platform.name() != platform {
@@ -301,7 +296,7 @@ impl RecipientState {
         Ok(id)
     }
 
-    /// A recipient of the caller's, deleted or not.
+    /// Loads the caller's recipient, deleted or not.
     async fn load_owned(&self, owner: &Wallet, id: &str) -> Result<(PaymentRecipientId, PaymentRecipient), ApiError> {
         let id: PaymentRecipientId = id.parse().map_err(|_| unknown())?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
@@ -310,18 +305,18 @@ impl RecipientState {
             return Ok((id, saved));
         }
         let error = "This recipient belongs to another wallet.";
-        Err(ApiError::forbidden("recipient_access_denied", error))
+        Err(ApiError::new(ErrorCode::RecipientAccessDenied, error))
     }
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("recipient_not_found", "There is no such recipient.")
+    ApiError::new(ErrorCode::RecipientNotFound, "There is no such recipient.")
 }
 
-/// Bank recipients with their destinations
+/// List the bank recipients with their destinations
 ///
-/// `destination_id` is for `GET /send-bank-payment`, which pays to those of type `fiat_us`.
-#[utoipa::path(get, path = "/bank-recipients", tag = "Payouts", security(("bearer" = [])),
+/// `destination_id` is for `GET /send-bank-payment`, which pays destinations of type `fiat_us`.
+#[utoipa::path(get, path = "/bank-recipients", operation_id = "listBankRecipients", tag = "Payouts", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "Destinations, 1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `destination_id` of the page before.")),
     responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::BankRecipientList),
@@ -335,7 +330,7 @@ async fn get_bank_recipients(
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     authenticated_account(&recipients.engine, &claims).await?;
-    let unknown = || ApiError::not_found("destination_not_found", "There is no such bank destination.");
+    let unknown = || ApiError::new(ErrorCode::DestinationNotFound, "There is no such bank destination.");
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => {
@@ -355,7 +350,7 @@ async fn get_bank_recipients(
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-/// Each recipient with its destinations, in the order in which the first of them was registered.
+/// Each recipient with its destinations, ordered by its first destination.
 pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> String {
     let mut order: Vec<BankRecipientId> = Vec::new();
     for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {

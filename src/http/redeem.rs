@@ -1,7 +1,7 @@
-//! `/redeem`: the form behind `redemption_url`, where the recipient of a push to card says which card is paid.
+//! `/redeem`: the form behind `redemption_url`, where the recipient of a push to card enters the debit card.
 //!
-//! The link's key is the only credential and no cookie is used, so a page elsewhere has nothing to forge a request with.
-//! What is entered goes sealed into the vault and is never shown again; the page works without a script and has none.
+//! The link's key is the only credential and there is no cookie, so another site can't forge a request. The entered
+//! card is sealed into the vault and never shown again. The page has no script.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,40 +35,35 @@ const STYLE: &str = include_str!("pages/redeem.css");
 /// A number, an expiry and the key, percent-encoded.
 const MAX_FORM_BYTES: usize = 1_024;
 
-/// What the page needs.
 pub struct RedeemState {
-    /// Reads payouts and takes cards.
+    /// Reads payouts and stores cards.
     pub engine: Engine,
-    /// Judges links.
     pub form_links: PayoutFormLinks,
-    /// Seals numbers.
     pub vault: Arc<Vault>,
-    /// Knows whose bank a card is of.
+    /// Looks up the bank of a card.
     pub payouts: Arc<dyn PayoutApi>,
     /// Countries by currency.
     pub product: ProductConfig,
-    /// For expiry dates.
+    /// Clock for expiry dates.
     pub clock: Arc<dyn Clock>,
-    /// A form must arrive within this.
+    /// Timeout for receiving a form.
     pub body_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_redeem, post_redeem))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(redeem: Arc<RedeemState>) -> Router {
     Router::new()
         .route("/redeem", get(get_redeem).post(post_redeem))
         .with_state(redeem)
 }
 
-/// The recipient's form
+/// Show the form for a debit card
 ///
-/// Changes nothing, so a link preview uses nothing up.
-#[utoipa::path(get, path = "/redeem", tag = "Page",
+/// Changes nothing, so a link preview does not use up the link.
+#[utoipa::path(get, path = "/redeem", operation_id = "showRedeemForm", tag = "Account pages",
     params(("payout_id" = Option<String>, Query, description = "Of the link."), ("key" = Option<String>, Query, description = "Of the link.")),
     responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
         (status = 403, description = "Not now: the payer's account is frozen.", body = String, content_type = "text/html"),
@@ -83,10 +78,10 @@ async fn get_redeem(State(redeem): State<Arc<RedeemState>>, RawQuery(query): Raw
     }
 }
 
-/// Say which card is paid
+/// Enter the debit card to pay
 ///
-/// A form with `payout_id`, `key`, `card_number` and `expiry` (`MM/YY`). Good once.
-#[utoipa::path(post, path = "/redeem", tag = "Page",
+/// A form with `payout_id`, `key`, `card_number` and `expiry` (`MM/YY`). Accepted once.
+#[utoipa::path(post, path = "/redeem", operation_id = "submitRedeemForm", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "Taken: the money is on its way.", body = String, content_type = "text/html"),
         (status = 403, description = "Sent from another site's page, or the payer's account is frozen.", body = String, content_type = "text/html"),
@@ -131,7 +126,7 @@ async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap,
     }
 }
 
-/// The payout that a link's parameters open. A form has further ones.
+/// The payout that the link's parameters open. A form has more parameters.
 fn link(redeem: &RedeemState, pairs: Option<&str>) -> Option<(PayoutId, String)> {
     let query = Query::parse(pairs, &["payout_id", "key", "card_number", "expiry"]).ok()?;
     let id: PayoutId = query.get("payout_id")?.parse().ok()?;
@@ -140,7 +135,7 @@ fn link(redeem: &RedeemState, pairs: Option<&str>) -> Option<(PayoutId, String)>
 }
 
 impl RedeemState {
-    /// What a link opens. While its payer is frozen it moves no money: nothing changes by the form, and its 30 days go by.
+    /// The payout behind a link. While its payer is frozen, the form changes nothing, and its 30 days continue.
     async fn payout(&self, id: PayoutId) -> Result<Payout, Response> {
         let read = self.engine.payout(&id).await.map_err(|_| unavailable_page())?;
         let payout = read.ok_or_else(invalid_link_page)?;
@@ -156,7 +151,7 @@ impl RedeemState {
         Ok(payout)
     }
 
-    /// The card of a form, or what is wrong with it, in words that repeat nothing of it.
+    /// Parses the card of a form. The error message repeats nothing of it.
     fn card(&self, form: Option<&str>) -> Result<CardNumberRecord, &'static str> {
         let query =
             Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).map_err(|_| "Please try again.")?;
@@ -176,7 +171,7 @@ impl RedeemState {
         Ok(card)
     }
 
-    /// Whether the card's bank is where this payout's currency is paid.
+    /// Whether the card's bank is in a country of the payout's currency.
     async fn is_payable(&self, payout: &Payout, card: &CardNumberRecord) -> Result<bool, PortError> {
         let country = self.payouts.card_country(card.number()).await?;
         let served = self.product.countries_by_currency.get(payout.currency.as_str());
@@ -221,7 +216,7 @@ fn this_month(clock: &dyn Clock) -> (u16, u8) {
     (part(0, 4), u8::try_from(part(5, 7)).unwrap_or(1))
 }
 
-/// The form, or that there is none any more.
+/// The form, or the page for a used link.
 fn status_page(id: PayoutId, key: &str, payout: &Payout) -> Response {
     match payout.status {
         Status::AwaitingDetails => form_page(StatusCode::OK, id, key, payout, ""),
@@ -229,7 +224,7 @@ fn status_page(id: PayoutId, key: &str, payout: &Payout) -> Response {
     }
 }
 
-/// Everything in it is our own: ids and keys are of fixed alphabets, amounts are numbers.
+/// The markup has only our own values: ids and keys have fixed alphabets, amounts are numbers.
 fn form_page(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong: &str) -> Response {
     let (amount, currency) = (payout.amount.decimal(), payout.currency);
     let wrong = match wrong {
@@ -237,7 +232,7 @@ fn form_page(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong
         wrong => format!("<p class=\"wrong\" role=\"alert\">{wrong}</p>"),
     };
     let form = format!(
-        "<p>Somebody sends you <strong>{amount:.2} {currency}</strong>. Enter the debit card that it goes to.</p>{wrong}\
+        "<p>You've been sent <strong>{amount:.2} {currency}</strong>. Enter your debit card to receive it.</p>{wrong}\
          <form method=\"post\" action=\"/redeem\" autocomplete=\"off\">\
          <input type=\"hidden\" name=\"payout_id\" value=\"{id}\"><input type=\"hidden\" name=\"key\" value=\"{key}\">\
          <label for=\"card_number\">Card number</label>\
@@ -249,19 +244,19 @@ fn form_page(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong
 }
 
 fn closed_page() -> Response {
-    let text = "<p>This payment waits for no card any more.</p>";
+    let text = "<p>This payment link has already been used or has expired.</p>";
     page(StatusCode::CONFLICT, "Nothing to do", text)
 }
 
-/// Why is between us and the payer.
+/// The reason concerns only the payer and the service, so it is not shown.
 fn frozen_page() -> Response {
-    let text = "<p>This payment is on hold, and no card can be entered now. Nothing is lost: please try again later, or \
-                ask whoever sent you the link.</p>";
+    let text = "<p>This payment is on hold, so you can't enter a card now. Nothing is lost: try again later, or ask \
+                the sender of the link.</p>";
     page(StatusCode::FORBIDDEN, "Not now", text)
 }
 
 fn invalid_link_page() -> Response {
-    let text = "<p>This link is not complete, or not ours. Please ask whoever sent it for the whole link.</p>";
+    let text = "<p>This link is incomplete or invalid. Ask the sender for a new one.</p>";
     page(StatusCode::NOT_FOUND, "No such link", text)
 }
 
@@ -304,9 +299,9 @@ fn page(status: StatusCode, title: &str, text: &str) -> Response {
 mod tests {
     use super::*;
 
-    // Aim: an expiry is what stands on a card, and nothing else is read as one.
+    // Checks: an expiry has the form printed on cards, and nothing else is accepted.
     #[test]
-    fn an_expiry_is_as_on_the_card() {
+    fn card_expiry_is_parsed_as_printed() {
         for (text, read) in [("12/31", (12, 2031)), (" 1 / 2031 ", (1, 2031)), ("01/00", (1, 2000))] {
             assert_eq!(expiry(text), Some(read), "{text}");
         }

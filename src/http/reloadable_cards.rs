@@ -1,4 +1,4 @@
-//! Reloadable cards: `POST /create-reloadable-card`. They are read with the other cards.
+//! Reloadable cards: `POST /create-reloadable-card`. Clients read them with the other cards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use http::StatusCode;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
@@ -24,37 +23,31 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::login::signed_in;
 use super::withdrawals::in_range;
 use super::{json, schemas, top_ups};
 use crate::provider::CardBalanceReader;
 
-/// What these routes need.
 pub struct ReloadableCardState {
-    /// Orders and reads.
     pub engine: Engine,
-    /// Knows what holders have at the issuer.
+    /// Reads balances at the issuer.
     pub balances: Arc<dyn CardBalanceReader>,
-    /// Ids.
     pub entropy: Arc<dyn Entropy>,
-    /// For `status_url`.
+    /// Prefix of `status_url`.
     pub public_url: String,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
-    /// Whether a token issued for a payment steers cards that its own payment did not buy.
+    /// Whether a token issued for a payment can change cards of other payments.
     pub payment_token_reads_earlier: bool,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(create_reloadable_card))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(state: Arc<ReloadableCardState>) -> Router {
     Router::new()
         .route("/create-reloadable-card", post(create_reloadable_card))
@@ -63,24 +56,24 @@ pub fn router(state: Arc<ReloadableCardState>) -> Router {
 
 type SharedState = State<Arc<ReloadableCardState>>;
 
-/// How long an answer waits for the issuer's word; what comes later is told by events.
+/// How long a response waits for the issuer. Events report later answers.
 pub(super) const ISSUER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// One dollar.
+/// One US dollar.
 const MIN_AMOUNT: Cents = Cents::new(100);
 
-/// What `POST /create-reloadable-card` takes.
+/// Request of `POST /create-reloadable-card`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateReloadableCardRequest {
     /// US dollars to load from the balance at the card issuer, at least 1, at most 2 decimal places.
     #[schema(value_type = schemas::ExactDecimal)]
     usd_amount: Box<RawValue>,
-    /// Whether it stays open after its first charge; true without it.
+    /// Whether the card stays open after its first charge. True by default.
     reusable: Option<bool>,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct CreateReloadableCardParams {
     usd_amount: String,
@@ -89,12 +82,12 @@ struct CreateReloadableCardParams {
 
 /// Create a reloadable card
 ///
-/// Free. The card is loaded from the balance at the card issuer, which `GET /get-card-deposit-address` shows. The token that
-/// `GET /fund-card-balance` answered with loads up to what that payment brought, and reads the number of what it made. A card that is
-/// not `reusable` closes after its first charge; closing gives what is left on a card back to the balance. 202 when the
-/// issuer has not answered within 3 seconds: the card is `creating`, and `reloadable_card.open` or `reloadable_card.failed`
-/// tells what came of it.
-#[utoipa::path(post, path = "/create-reloadable-card", tag = "Cards", security(("bearer" = [])), request_body = inline(CreateReloadableCardRequest),
+/// Free. The card is loaded from the balance at the card issuer (`GET /get-card-deposit-address`). The token from `GET
+/// /fund-card-balance` loads up to the amount of that payment, and reads the numbers of the cards it created. A card
+/// that is not `reusable` closes after its first charge. Closing returns the remainder to the balance. Answers 202 if
+/// the issuer has not answered within 3 seconds: the card is `creating`, and `reloadable_card.open` or
+/// `reloadable_card.failed` reports the outcome.
+#[utoipa::path(post, path = "/create-reloadable-card", operation_id = "createReloadableCard", tag = "Cards", security(("bearer" = [])), request_body = inline(CreateReloadableCardRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = schemas::CreateReloadableCardResponse),
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = schemas::CreateReloadableCardResponse),
@@ -110,9 +103,9 @@ async fn create_reloadable_card(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: CreateReloadableCardRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let amount = in_range(wanted.usd_amount.get(), "usd_amount", MIN_AMOUNT, None)?;
-    let reusable = wanted.reusable.unwrap_or(true);
+    let request: CreateReloadableCardRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(request.usd_amount.get(), "usd_amount", MIN_AMOUNT, None)?;
+    let reusable = request.reusable.unwrap_or(true);
     authenticated_account(&state.engine, &claims).await?;
     let funded_by = funding_payment(&state.engine, &claims).await?;
     let order = CreateReloadableCardParams {
@@ -150,8 +143,8 @@ async fn create_reloadable_card(
         .await
 }
 
-/// The payment that this token was issued for and that loaded the card balance, if there is one. A seller that relayed a payment has
-/// a token of it, and with that the number of the card: what others loaded is not theirs.
+/// The payment that this token was issued for, if it loaded the card balance. A seller that relayed a payment has its
+/// token, and so reads the card's number. Funds of other payments must stay out of reach.
 ///
 /// # Errors
 /// 403 `sign_in_required` for a token of another payment, and for an API key's.
@@ -169,7 +162,7 @@ async fn funding_payment(engine: &Engine, claims: &AuthClaims) -> Result<Option<
     }
 }
 
-/// How many cards tokens of this payment have ordered, if what it brought still covers this one.
+/// The number of cards that tokens of this payment have ordered, if its amount still covers this one.
 async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Result<u32, ApiError> {
     let (left, ordered) = engine.top_up_left(payment).await.map_err(|_| ApiError::internal())?;
     if amount <= left {
@@ -178,13 +171,14 @@ async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Res
     let error = format!(
         "This token was issued for a payment and loads only what that payment brought: {left} USD are left of it."
     );
-    Err(ApiError::forbidden("sign_in_required", error)
+    Err(ApiError::new(ErrorCode::SignInRequired, error)
         .param("usd_amount")
         .hint("Sign in with GET /auth to load more."))
 }
 
 impl ReloadableCardState {
-    /// What came of an order: the issuer's answer, if it comes soon. `pending` was on its way to the balance when it was asked.
+    /// The response to an order: the issuer's answer if it comes soon. `pending` is the amount that was on its way to
+    /// the balance at the time of the request.
     async fn created(&self, id: CardId, pending: Cents) -> Result<RecordedReply, ApiError> {
         let mut card = self.read(id).await?;
         if card.status == Status::Creating {
@@ -197,10 +191,10 @@ impl ReloadableCardState {
             }
             Status::Failed { .. } => {
                 let error = "The card issuer refused the card.";
-                return Err(ApiError::new(StatusCode::CONFLICT, "card_creation_declined", error));
+                return Err(ApiError::new(ErrorCode::CardCreationDeclined, error));
             }
             Status::Creating => "creating",
-            // As it was made, so that every replay shows the same.
+            // The status at creation, so that every replay shows the same.
             Status::Open(_) | Status::Paused(_) | Status::Closed(_) => "open",
         };
         let shown = JsonObject::new()

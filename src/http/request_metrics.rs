@@ -1,12 +1,12 @@
-//! What the front counts of requests: how many, how they were answered, how long it took. A request costs one look-up
-//! and two additions on cells of its thread.
+//! Request metrics of the front: count, status class and duration. A request costs one lookup and two additions on
+//! cells of its thread.
 
 use std::collections::HashMap;
 
 use http::StatusCode;
 use purser_storage::stats::{Histogram, HistogramSnapshot, PerThread};
 
-/// Every route, the operator's too. What is asked for elsewhere is counted as [`OTHER`].
+/// All routes, including the operator's. Other paths are counted as [`OTHER`].
 pub const ROUTES: &[&str] = &[
     "/",
     "/skill.md",
@@ -53,7 +53,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/lines/open",
     "/admin/openapi.json",
     "/admin/reconciliation",
-    "/admin/reconciliation/walk",
+    "/admin/reconciliation/run",
     "/admin/refunds",
     "/admin/refunds/approve",
     "/admin/refunds/reject",
@@ -189,18 +189,18 @@ pub const ROUTES: &[&str] = &[
     "/sandbox/bank-deposits",
 ];
 
-/// The label of a path that is no route.
+/// Label of unknown paths.
 pub const OTHER: &str = "other";
 
-/// Classes of answers. A 402 is a price, not a mistake, so it stands apart from the other 4xx.
+/// Status classes. A 402 is a price, not an error, so it is counted apart from the other 4xx.
 pub const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "402", "4xx", "5xx"];
 
-/// Upper ends of the ranges of a request's time, in microseconds.
+/// Upper bounds of the duration buckets, in microseconds.
 const TIMES_US: &[u64] = &[
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000,
 ];
 
-/// Requests by route and class of answer.
+/// Requests by route and status class.
 pub struct RequestMetrics {
     routes: HashMap<&'static str, usize>,
     cells: PerThread<Box<[Histogram]>>,
@@ -217,7 +217,7 @@ impl Default for RequestMetrics {
 }
 
 impl RequestMetrics {
-    /// The place of a path, to be kept while the request is answered.
+    /// Index of a path, to keep while the request is answered.
     pub(super) fn route(&self, path: &str) -> usize {
         self.routes.get(path).copied().unwrap_or(ROUTES.len())
     }
@@ -236,7 +236,7 @@ impl RequestMetrics {
         }
     }
 
-    /// Route, class of answer and times in microseconds of everything that was asked for at least once.
+    /// Route, status class and durations in microseconds of every combination with at least one request.
     pub fn read(&self) -> Vec<(&'static str, &'static str, HistogramSnapshot)> {
         let mut found = Vec::new();
         for (r, route) in ROUTES.iter().copied().chain([OTHER]).enumerate() {
@@ -257,10 +257,9 @@ impl RequestMetrics {
 mod tests {
     use super::*;
 
-    // Aim: a request is counted once, under its route and class, whichever thread answered it; a stranger's path makes
-    // no label of its own.
+    // Checks: a request is counted once, under its route and class, on any thread; an unknown path creates no label.
     #[test]
-    fn a_request_is_counted_once_under_its_route() {
+    fn request_is_counted_once_under_its_route() {
         let meter = RequestMetrics::default();
         let card = meter.route("/get-card");
         std::thread::scope(|threads| {

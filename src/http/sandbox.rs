@@ -1,4 +1,4 @@
-//! `/sandbox/*`: steer and inspect the simulated world. Only there in sandbox mode, never limited by an account.
+//! `/sandbox/*`: control and inspect the simulated chains and providers. Only in sandbox mode, without account limits.
 
 pub mod bank;
 pub mod bridge;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
 use crate::payment::decode::{Payload, decode};
@@ -38,23 +38,19 @@ use crate::sandbox::control::{
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 
-/// What these routes need.
 pub struct SandboxState {
     /// Chains and issuer.
     pub control: SandboxControl,
     /// Answers Solana's JSON-RPC.
     pub settlement: Arc<SandboxSettlement>,
-    /// To freeze accounts.
     pub engine: Engine,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<SandboxState>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     get_state,
@@ -71,7 +67,6 @@ type SharedState = State<Arc<SandboxState>>;
 ))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(state: Arc<SandboxState>) -> Router {
     Router::new()
         .route("/sandbox", get(get_state))
@@ -93,9 +88,9 @@ impl From<ControlError> for ApiError {
         match error {
             ControlError::Invalid { param, .. } => {
                 let text = error.to_string();
-                Self::parameter("parameter_invalid", param, text)
+                Self::parameter(ErrorCode::ParameterInvalid, param, text)
             }
-            ControlError::Stopped(_) => Self::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1),
+            ControlError::Stopped(_) => Self::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1),
         }
     }
 }
@@ -106,15 +101,15 @@ impl SandboxState {
     }
 }
 
-/// Chains and issuer at a glance
-#[utoipa::path(get, path = "/sandbox", tag = "Sandbox",
+/// Read the state of chains and issuer
+#[utoipa::path(get, path = "/sandbox", operation_id = "getSandboxState", tag = "Sandbox",
     responses((status = 200, description = "The simulated world.", body = SandboxView)))]
 async fn get_state(State(sandbox): SharedState) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.control.state().await?))
 }
 
-/// A wallet on its chain
-#[utoipa::path(get, path = "/sandbox/balances", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
+/// Read the balance of a wallet on its chain
+#[utoipa::path(get, path = "/sandbox/balances", operation_id = "getSandboxBalance", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
     responses((status = 200, description = "Its balance.", body = BalanceResponse)))]
 async fn get_balance(State(sandbox): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet"])?;
@@ -122,8 +117,8 @@ async fn get_balance(State(sandbox): SharedState, RawQuery(query): RawQuery) -> 
     Ok(json::ok(&sandbox.control.balance(&BalanceRequest { wallet }).await?))
 }
 
-/// What is on a chain
-#[utoipa::path(get, path = "/sandbox/transfers", tag = "Sandbox", params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
+/// List the transfers of a chain
+#[utoipa::path(get, path = "/sandbox/transfers", operation_id = "listSandboxTransfers", tag = "Sandbox", params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
     ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
     ("limit" = Option<u32>, Query, description = "1 to 1,000, 100 by default.")),
     responses((status = 200, description = "A page of transfers, oldest first.", body = TransferList)))]
@@ -141,118 +136,124 @@ async fn get_transfers(State(sandbox): SharedState, RawQuery(query): RawQuery) -
     Ok(json::ok(&sandbox.control.transfers(&request).await?))
 }
 
-/// Amounts that force an outcome
-#[utoipa::path(get, path = "/sandbox/magic", tag = "Sandbox",
+/// List the amounts that force an outcome
+#[utoipa::path(get, path = "/sandbox/magic", operation_id = "listMagicValues", tag = "Sandbox",
     responses((status = 200, description = "The list.", body = Vec<MagicValue>)))]
 async fn get_magic(State(sandbox): SharedState) -> Response {
     json::ok(&sandbox.control.magic_values())
 }
 
-/// Make a chain misbehave
-#[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = inline(ChainFaultRequest),
+/// Inject a fault into a chain
+#[utoipa::path(post, path = "/sandbox/chain", operation_id = "injectFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
     responses((status = 200, description = "The chains after it.", body = SandboxView)))]
 async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.control.set_chain_fault(&request).await?))
 }
 
-/// Make the issuer misbehave
-#[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
+/// Inject a fault into the card issuer
+#[utoipa::path(post, path = "/sandbox/issuer", operation_id = "injectFault", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
     responses((status = 200, description = "The issuer after it.", body = SandboxView),
-        (status = 409, description = "Its provider is elsewhere.")))]
+        (status = 409, description = "The provider is remote.")))]
 async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.control.set_issuer_fault(&request).await?))
 }
 
-/// Give a wallet test money
-#[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = inline(FaucetRequest),
+/// Give a wallet test USDC
+#[utoipa::path(post, path = "/sandbox/faucet", operation_id = "fundSandboxWallet", tag = "Sandbox", request_body = inline(FaucetRequest),
     responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
 async fn post_faucet(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.control.faucet(&request).await?))
 }
 
-/// Whom to freeze.
+/// Account to freeze or unfreeze.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SandboxFreezeRequest {
-    /// An address of either chain.
+    /// Wallet address on either chain.
     wallet: String,
-    /// What its holder is told; without it the account is unfrozen.
+    /// Message shown to the owner. The account is unfrozen if absent.
     message: Option<String>,
 }
 
-/// Whether an account is frozen.
+/// Result of freezing or unfreezing an account.
 #[derive(Serialize, ToSchema)]
 struct SandboxFreezeResponse {
-    /// The exact address.
+    /// Exact wallet address.
     wallet: String,
-    /// Whether it is frozen now.
+    /// Whether the account is frozen now.
     frozen: bool,
 }
 
 /// Freeze an account, or unfreeze it without a message
-#[utoipa::path(post, path = "/sandbox/freeze", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
+#[utoipa::path(post, path = "/sandbox/freeze", operation_id = "freezeSandboxAccount", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
     responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse)))]
 async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: SandboxFreezeRequest = sandbox.body(body).await?;
     let wallet: Wallet = request
         .wallet
         .parse()
-        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "not an address"))?;
+        .map_err(|_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "not an address"))?;
     let frozen = request.message.is_some();
     sandbox
         .engine
         .set_frozen(wallet, request.message, None)
         .await
-        .map_err(|_| ApiError::unavailable("service_unavailable", "The account could not be changed.", 1))?;
+        .map_err(|_| ApiError::unavailable(ErrorCode::ServiceUnavailable, "The account could not be changed.", 1))?;
     Ok(json::ok(&SandboxFreezeResponse {
         wallet: wallet.address(),
         frozen,
     }))
 }
 
-/// A payment that a seller was given.
+/// A payment that a seller received.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SubmitBasePaymentRequest {
-    /// The value of `PAYMENT-SIGNATURE`, on Base.
+    /// Value of `PAYMENT-SIGNATURE`, on Base.
     payment: String,
 }
 
-/// What the chain did with it.
+/// Result of a submitted payment.
 #[derive(Serialize, ToSchema)]
 struct SubmitBasePaymentResponse {
-    /// Whether it is on chain.
+    /// Whether the transfer is on chain.
     success: bool,
-    /// The transaction's id, if it is.
+    /// Transaction id, if the transfer is on chain.
     transaction: Option<String>,
-    /// The chain's word, if not.
+    /// Reason of the chain, if it declined.
     reason: Option<String>,
 }
 
 /// Submit a payment on Base
 ///
-/// As anybody can who was given one: this is how another seller of the sandbox settles what it was paid.
-#[utoipa::path(post, path = "/sandbox/base", tag = "Sandbox", request_body = inline(SubmitBasePaymentRequest),
+/// Any receiver of a payment can do this. Other sellers in the sandbox settle their payments this way.
+#[utoipa::path(post, path = "/sandbox/base", operation_id = "submitSandboxBasePayment", tag = "Sandbox", request_body = inline(SubmitBasePaymentRequest),
     responses((status = 200, description = "What the chain did with it.", body = SubmitBasePaymentResponse),
         (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
 async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let taken: SubmitBasePaymentRequest = sandbox.body(body).await?;
-    let none = || ApiError::parameter("parameter_invalid", "payment", "`payment` is no EIP-3009 payment.");
+    let none = || {
+        ApiError::parameter(
+            ErrorCode::ParameterInvalid,
+            "payment",
+            "`payment` is no EIP-3009 payment.",
+        )
+    };
     let payment = decode(taken.payment.as_bytes()).map_err(|_| none())?;
     let Payload::Evm(payload) = payment.payload else {
         return Err(none());
     };
     let authorization = Authorization::Evm(parse_fields(&payload).ok_or_else(none)?);
-    // On Base the authorization is what is sent.
+    // On Base the authorization itself is submitted.
     let prepared = PreparedTransaction {
         bytes: Vec::new(),
         transaction: String::new(),
     };
     let submitted = sandbox.settlement.submit(&authorization, &prepared).await;
-    let told = match submitted {
+    let receipt = match submitted {
         Ok(SubmitResult::Settled { transaction, .. }) => SubmitBasePaymentResponse {
             success: true,
             transaction: Some(transaction),
@@ -265,34 +266,34 @@ async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, 
         },
         Err(_) => {
             return Err(ApiError::unavailable(
-                "chain_unavailable",
+                ErrorCode::ChainUnavailable,
                 "The chain gave no answer.",
                 1,
             ));
         }
     };
-    Ok(json::inert(&told))
+    Ok(json::inert(&receipt))
 }
 
-/// The JSON-RPC calls that stock Solana clients make
-#[utoipa::path(post, path = "/sandbox/solana", tag = "Sandbox", request_body = serde_json::Value,
+/// Call Solana's JSON-RPC as stock clients do
+#[utoipa::path(post, path = "/sandbox/solana", operation_id = "callSandboxSolanaRpc", tag = "Sandbox", request_body = serde_json::Value,
     responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value)))]
 async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: Value = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))
 }
 
-/// What a bridge in another process asks the chains
+/// Serve the chains to a bridge in another process
 ///
-/// For `purser serve-providers --chain-url`. Question and answer are in `purser`'s own encoding, of the same version.
-#[utoipa::path(post, path = "/sandbox/chain-rpc", tag = "Sandbox", request_body = inline(ChainRpcRequest),
+/// For `purser serve-providers --chain-url`. Request and response use `purser`'s own encoding, of the same version.
+#[utoipa::path(post, path = "/sandbox/chain-rpc", operation_id = "callSandboxChain", tag = "Sandbox", request_body = inline(ChainRpcRequest),
     responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
 async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let question: ChainRpcRequest = sandbox.body(body).await?;
     match question.execute(&sandbox.settlement).await {
         Some(reply) => Ok(json::ok(&reply)),
         None => Err(ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             "request",
             "not a request of this version",
         )),

@@ -1,4 +1,4 @@
-//! The page of the sandbox's identity check: a form without a script, with the account page's style.
+//! The page of the sandbox identity check: a form without a script, in the account page's style.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -14,21 +14,21 @@ const FORM: &str = include_str!("pages/identity_form.html");
 const STYLE: &str = include_str!("pages/login.css");
 const BACK: &str = "<p><a href=\"/login\">Back to your account</a></p>";
 
-/// The page, with what is wrong in the form, if something is. Nothing of the caller's gets into it.
+/// The page, with an error of the form if there is one. It contains no text of the caller.
 pub fn page(shown: CheckPage, wrong: Option<&'static str>, status: StatusCode) -> Response {
     let content = match shown {
         CheckPage::Open => match wrong {
             Some(wrong) => format!("<p role=\"alert\" class=\"bad\">{wrong}</p>\n  {FORM}"),
             None => FORM.to_owned(),
         },
-        CheckPage::Answered => format!("<p role=\"status\">Thank you. The check is under way.</p>\n  {BACK}"),
+        CheckPage::Answered => format!("<p role=\"status\">Thank you. The check is in progress.</p>\n  {BACK}"),
         CheckPage::Expired => format!("<p role=\"status\">This check was given up. Begin another one.</p>\n  {BACK}"),
     };
     framed(HTML, &content, "no-referrer", status)
 }
 
-/// A page with a style and no script, which no other page frames and nobody keeps. `referrer` is what the browser tells of
-/// its address, which may hold a secret, when a form of it is sent.
+/// A page with a style and without scripts, which can't be framed or cached. `referrer` limits what a browser reveals
+/// of its URL, which may hold a secret, when a form is sent.
 pub(super) fn framed(html: &str, content: &str, referrer: &'static str, status: StatusCode) -> Response {
     let body = html.replace("/*style*/", STYLE).replace("<!--content-->", content);
     let mut response = Response::new(Body::from(body));

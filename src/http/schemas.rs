@@ -1,8 +1,8 @@
-//! The bodies of answers, for `/openapi.json` alone: what is written as text elsewhere (amounts with their exact digits,
-//! challenges byte for byte) is described here.
+//! Response bodies for `/openapi.json` only. Describes what handlers write as text (amounts with exact digits,
+//! challenges byte for byte).
 //!
-//! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
-//! that is not listed here fails there.
+//! Clients tolerate new members, so the document leaves its objects open. The tests close them: a response with a
+//! member that is not listed here fails.
 
 mod account;
 mod agent_wallet;
@@ -75,113 +75,113 @@ impl PartialSchema for ExactDecimal {
 
 impl ToSchema for ExactDecimal {}
 
-/// Every refusal but a 402. As `application/problem+json` also the members of RFC 9457.
+/// Every error except a 402. As `application/problem+json` with the members of RFC 9457.
 #[derive(Deserialize, ToSchema)]
 pub struct Error {
-    /// `about:blank`; RFC 9457 only.
+    /// `about:blank`, for RFC 9457 only.
     pub r#type: Option<String>,
-    /// The status in words; RFC 9457 only.
+    /// Name of the status, for RFC 9457 only.
     pub title: Option<String>,
-    /// The status; RFC 9457 only.
+    /// HTTP status, for RFC 9457 only.
     pub status: Option<u16>,
-    /// As `error`; RFC 9457 only.
+    /// Same as `error`, for RFC 9457 only.
     pub detail: Option<String>,
-    /// For people, one sentence.
+    /// Message for people, one sentence.
     pub error: String,
-    /// For programs; stable.
+    /// Stable code for programs.
     pub code: String,
-    /// The parameter or header at fault.
+    /// Parameter or header at fault.
     pub param: Option<String>,
-    /// What to do about it.
+    /// What the caller can do.
     pub hint: Option<String>,
-    /// Of several reasons for one code: which. Of a call to this service's own route: the code that it answered with.
+    /// Distinguishes several reasons for one code. For a call to a route of this service: the code of its error.
     pub reason: Option<String>,
-    /// Of a call made for the caller: the server's HTTP status.
+    /// HTTP status of the called server.
     pub seller_status: Option<u16>,
-    /// The beginning of the server's body, at most 2,048 bytes of readable text; of this service's own route its code, sentence and
-    /// hint stand in its place.
+    /// Beginning of the server's body, at most 2,048 bytes of readable text. For a route of this service, its code,
+    /// message and hint appear instead.
     pub seller_body: Option<String>,
-    /// What is lacking, by name.
+    /// Names of missing parameters or preconditions.
     pub missing: Option<Vec<String>>,
-    /// The operator's words to a frozen account.
+    /// Message of the operator to a frozen account.
     pub frozen_message: Option<String>,
     /// Whether the same request can never succeed.
     pub terminal: bool,
-    /// Also in `Request-Id`.
+    /// Id of the request, also in `Request-Id`.
     pub request_id: String,
-    /// Also in `Retry-After`.
+    /// Delay before a retry, also in `Retry-After`.
     pub retry_after_seconds: Option<u64>,
 }
 
-/// Every refusal of a callable function.
+/// Every error of a callable function.
 #[derive(Deserialize, ToSchema)]
 pub struct CallableError {
-    /// What was refused, and why.
+    /// Details of the error.
     #[schema(inline)]
     pub error: CallableErrorDetails,
-    /// The operator's words to a frozen account.
+    /// Message of the operator to a frozen account.
     pub frozen_message: Option<String>,
 }
 
-/// The inside of a callable function's refusal.
+/// Error of a callable function, without its envelope.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CallableErrorDetails {
-    /// For programs; stable.
+    /// Stable code for programs.
     pub code: String,
-    /// For people, one sentence.
+    /// Message for people, one sentence.
     pub message: String,
-    /// The HTTP status.
+    /// HTTP status of the error.
     pub status: u16,
-    /// The member or header at fault.
+    /// Member or header at fault.
     pub param: Option<String>,
-    /// What to do about it.
+    /// What the caller can do.
     pub hint: Option<String>,
-    /// Of several reasons for one code: which. Of a call to this service's own route: the code that it answered with.
+    /// Distinguishes several reasons for one code. For a call to a route of this service: the code of its error.
     pub reason: Option<String>,
-    /// Of a call made for the caller: the server's HTTP status.
+    /// HTTP status of the called server.
     pub seller_status: Option<u16>,
-    /// The beginning of the server's body, at most 2,048 bytes of readable text; of this service's own route its code, sentence and
-    /// hint stand in its place.
+    /// Beginning of the server's body, at most 2,048 bytes of readable text. For a route of this service, its code,
+    /// message and hint appear instead.
     pub seller_body: Option<String>,
-    /// What is lacking, by name.
+    /// Names of missing parameters or preconditions.
     pub missing: Option<Vec<String>>,
     /// Whether the same call can never succeed.
     pub terminal: bool,
-    /// Also in `Request-Id`.
+    /// Id of the request, also in `Request-Id`.
     pub request_id: String,
-    /// Also in `Retry-After`.
+    /// Delay before a retry, also in `Retry-After`.
     pub retry_after_seconds: Option<u64>,
 }
 
 /// Tokens of a session.
 #[derive(Deserialize, ToSchema)]
 pub struct Credentials {
-    /// For `Authorization: Bearer`.
+    /// Token for `Authorization: Bearer`.
     pub id_token: String,
-    /// For `POST /auth`; good once.
+    /// Token for `POST /auth`, valid once.
     pub refresh_token: String,
-    /// Seconds that `id_token` lives, as text.
+    /// Lifetime of `id_token` in seconds, as text.
     pub expires_in: String,
 }
 
-/// A wallet that signed in.
+/// Session of a wallet that signed in.
 #[derive(Deserialize, ToSchema)]
 pub struct SignInResponse {
-    /// Its tokens.
+    /// Tokens of the session.
     pub auth: Credentials,
     /// The wallet's address in lower case.
     pub user_id: String,
 }
 
-/// The tokens that follow a refresh token.
+/// New tokens for a refresh token.
 #[derive(Deserialize, ToSchema)]
 pub struct TokenResponse {
-    /// For `Authorization: Bearer`.
+    /// Token for `Authorization: Bearer`.
     pub id_token: String,
-    /// The next one.
+    /// Next refresh token.
     pub refresh_token: String,
-    /// Seconds that `id_token` lives, as text.
+    /// Lifetime of `id_token` in seconds, as text.
     pub expires_in: String,
     /// The wallet's address in lower case.
     pub user_id: String,
@@ -190,62 +190,62 @@ pub struct TokenResponse {
 /// Public keys (RFC 7517).
 #[derive(Deserialize, ToSchema)]
 pub struct JsonWebKeySet {
-    /// Newest first.
+    /// Newest key first.
     pub keys: Vec<JsonWebKey>,
 }
 
 /// An Ed25519 key (RFC 8037).
 #[derive(Deserialize, ToSchema)]
 pub struct JsonWebKey {
-    /// `OKP`.
+    /// `OKP` is the key type.
     pub kty: String,
-    /// `Ed25519`.
+    /// `Ed25519` is the curve.
     pub crv: String,
-    /// `sig`.
+    /// `sig` is the key's use.
     pub r#use: String,
-    /// `EdDSA`.
+    /// `EdDSA` is the signature algorithm.
     pub alg: String,
-    /// Names it in a token's header.
+    /// Id of the key in token headers.
     pub kid: String,
-    /// The key, base64url.
+    /// Public key in base64url.
     pub x: String,
 }
 
-/// What is to be paid or signed. `PAYMENT-REQUIRED` holds the same object without `code`, `reason` and older names.
+/// What to pay or sign. `PAYMENT-REQUIRED` has the same object without `code`, `reason` and older names.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentChallenge {
-    /// False: paid or signed, the same request succeeds.
+    /// Always false: once it is paid or signed, the same request succeeds.
     pub terminal: bool,
-    /// As in the header `Request-Id`.
+    /// Id of the request, also in `Request-Id`.
     #[serde(rename = "request_id")]
     pub request_id: String,
     /// 2.
     #[serde(rename = "x402Version")]
     pub x402_version: u8,
-    /// Why: `Payment required`, or the reason of a refusal.
+    /// `Payment required`, or the reason of an error.
     pub error: String,
-    /// For programs; stable.
+    /// Stable code for programs.
     pub code: String,
-    /// Of a sign-in: why the proof was refused.
+    /// Reason why a sign-in proof was rejected.
     pub reason: Option<String>,
-    /// Type of the problem in the Machine Payments Protocol (RFC 9457).
+    /// Problem type of the Machine Payments Protocol (RFC 9457).
     pub r#type: Option<String>,
-    /// The type in words.
+    /// Title of the problem type.
     pub title: Option<String>,
     /// 402.
     pub status: Option<u16>,
-    /// What is wrong, for people.
+    /// Explanation of the problem.
     pub detail: Option<String>,
     /// Id of the challenge in `WWW-Authenticate`.
     pub challenge_id: Option<String>,
-    /// How the amount was converted, when it is not in US dollars.
+    /// Conversion of the amount, if it is not in US dollars.
     pub exchange_rate: Option<Box<QuotedExchangeRate>>,
-    /// What was asked for.
+    /// The requested resource.
     pub resource: ChallengeResource,
-    /// The terms, of which one is chosen.
+    /// Payment terms. Choose one.
     pub accepts: Vec<PaymentOffer>,
-    /// By name, such as `sign-in-with-x`.
+    /// Extensions by name, such as `sign-in-with-x`.
     pub extensions: Option<Value>,
 }
 
@@ -253,54 +253,54 @@ pub struct PaymentChallenge {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuotedExchangeRate {
-    /// ISO 4217, of the amount.
+    /// Currency of the amount (ISO 4217).
     pub currency: String,
-    /// US dollars of one unit.
+    /// US dollars per unit.
     #[schema(value_type = ExactDecimal)]
     pub usd_per_unit: Value,
-    /// Who made the table.
+    /// Source of the rate.
     pub source: String,
-    /// Since when it holds.
+    /// Time since when the rate is valid.
     pub as_of: String,
 }
 
-/// What was asked for.
+/// The requested resource.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChallengeResource {
-    /// The URL with its query.
+    /// URL with its query.
     pub url: String,
-    /// One sentence.
+    /// Description in one sentence.
     pub description: String,
-    /// Of the answer.
+    /// Media type of the response.
     pub mime_type: String,
 }
 
-/// Terms of x402 v2 with the names of v1 beside them.
+/// Payment terms of x402 v2, with the member names of v1 besides.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentOffer {
-    /// `exact`.
+    /// `exact` is the payment scheme.
     pub scheme: String,
-    /// CAIP-2.
+    /// Network as a CAIP-2 name.
     pub network: String,
-    /// Atomic USDC, fees included.
+    /// Amount in atomic USDC, fees included.
     pub amount: String,
-    /// The token.
+    /// Token to pay with.
     pub asset: String,
-    /// Who is paid.
+    /// Address of the payee.
     pub pay_to: String,
-    /// Seconds that the price holds.
+    /// Seconds that the price is valid.
     pub max_timeout_seconds: u32,
-    /// What the network needs besides.
+    /// Parameters specific to the network.
     pub extra: Value,
-    /// As `amount`.
+    /// Same as `amount`.
     pub max_amount_required: String,
-    /// The URL with its query.
+    /// URL with its query.
     pub resource: String,
-    /// One sentence.
+    /// Description in one sentence.
     pub description: String,
-    /// Of the answer.
+    /// Media type of the response.
     pub mime_type: String,
 }
 
@@ -308,28 +308,28 @@ pub struct PaymentOffer {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementFailure {
-    /// False: the same request may succeed.
+    /// Always false: the same request may succeed.
     pub terminal: bool,
-    /// As in the header `Request-Id`.
+    /// Id of the request, also in `Request-Id`.
     #[serde(rename = "request_id")]
     pub request_id: String,
-    /// False.
+    /// Always false on failure.
     pub success: bool,
-    /// For people, one sentence.
+    /// Message for people, one sentence.
     pub error: String,
-    /// `settlement_failed`.
+    /// `settlement_failed` is the stable code.
     pub code: String,
     /// `insufficient_funds`, or the chain's reason.
     pub error_reason: String,
-    /// The chain's words.
+    /// Message of the chain.
     pub error_message: String,
-    /// Empty.
+    /// Always the empty string.
     pub transaction: String,
-    /// CAIP-2.
+    /// Network as a CAIP-2 name.
     pub network: String,
-    /// Who wanted to pay.
+    /// Address of the payer.
     pub payer: String,
-    /// What to do now.
+    /// What to do next.
     #[serde(rename = "x_service_guidance")]
     pub guidance: Option<String>,
 }
@@ -338,21 +338,21 @@ pub struct SettlementFailure {
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum PaymentRequiredResponse {
-    /// Pay one of these.
+    /// Payment terms to choose from.
     Challenge(PaymentChallenge),
-    /// A payment came, and failed.
+    /// A payment that failed.
     Failed(SettlementFailure),
 }
 
 /// A payment whose outcome is not known yet.
 #[derive(Deserialize, ToSchema)]
 pub struct PendingPayment {
-    /// `settlement_pending`.
+    /// `settlement_pending` is the status.
     pub status: String,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
-    /// Where to ask.
+    /// URL to poll.
     pub status_url: String,
-    /// When to ask.
+    /// Delay before the next poll.
     pub retry_after_seconds: u64,
 }

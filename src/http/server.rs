@@ -1,4 +1,4 @@
-//! Sockets: accepts up to a limit, times out slow headers, and stops without breaking what is in flight.
+//! Sockets: accepts up to a limit, times out slow headers, and stops without interrupting requests in progress.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,17 +18,17 @@ use super::front::Front;
 use super::parse_error::RewritingSocket;
 use crate::config::Config;
 
-/// Bytes of request head that hyper takes before it gives up: beyond the URL and header limits of the front, which
-/// answers what lies between with its own words.
+/// Maximum bytes of a request head for hyper. It exceeds the URL and header limits of the front, which answers requests
+/// in between with its own errors.
 fn parser_bytes(config: &Config) -> usize {
     (config.server.max_url_bytes + config.server.max_header_bytes) * 2 + (16 << 10)
 }
 
-/// Tells the server to stop; dropping it stops the server too.
+/// Signals the server to stop. Dropping it stops the server too.
 pub struct StopHandle(watch::Sender<bool>);
 
 impl StopHandle {
-    /// Stop accepting and finish what is in flight.
+    /// Stops accepting and finishes requests in progress.
     pub fn stop(&self) {
         let _ = self.0.send(true);
     }
@@ -46,7 +46,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes over a bound listener (bound first, because the public URL may depend on its port).
+    /// Takes over a bound listener. It is bound first, because the public URL may depend on its port.
     pub fn new(config: &Config, listener: TcpListener, front: Arc<Front>) -> (Self, StopHandle) {
         let (sender, stop) = watch::channel(false);
         let server = Self {
@@ -61,7 +61,7 @@ impl Server {
         (server, StopHandle(sender))
     }
 
-    /// Serves until stopped. Returns whether every connection ended by itself within the grace period.
+    /// Serves until stopped. Returns whether every connection ended within the grace period.
     pub async fn run(self) -> bool {
         let slots = Arc::new(Semaphore::new(self.max_connections as usize));
         let mut stop = self.stop.clone();
@@ -77,7 +77,7 @@ impl Server {
                     tokio::spawn(self.connection(stream, peer, permit));
                 }
                 Err(error) => {
-                    // Out of descriptors, or a client that left before it was accepted: neither ends the service.
+                    // Out of file descriptors, or a client that left before it was accepted. Neither stops the service.
                     tracing::warn!(%error, "accept failed");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
@@ -135,7 +135,7 @@ async fn accept(
     Ok((stream, peer, permit))
 }
 
-/// Until the signal, or until nobody is left who could give it.
+/// Waits for the signal, or until its sender is dropped.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stopped| *stopped).await;
 }

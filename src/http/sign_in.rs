@@ -1,4 +1,4 @@
-//! Identity over HTTP: `GET /auth`, `POST /auth`, the old `POST /refresh`, and the key set.
+//! Authentication: `GET /auth`, `POST /auth`, the deprecated `POST /refresh`, and the key set.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::{ApiError, with_members, with_prebuilt_body};
+use super::error::{ApiError, ErrorCode, with_members, with_prebuilt_body};
 use super::json;
 use super::query::Query;
 use super::schemas;
@@ -30,35 +30,26 @@ use crate::identity::sign_in_error::SignInError;
 use crate::payment::header::PAYMENT_REQUIRED;
 
 const SIGN_IN_WITH_X: &str = "sign-in-with-x";
-/// A refresh that loses a race reads again; two clients of one family are already a theft.
+/// A refresh that loses a race reads again. Two clients with one token family already mean a theft.
 const RACES: usize = 4;
 
-/// What these routes need.
 pub struct SignInState {
-    /// Opens sessions.
     pub engine: Engine,
-    /// Writes 402 challenges.
+    /// Creates 402 challenges.
     pub challenges: SignInChallenges,
-    /// Judges proofs.
     pub verifier: ProofVerifier,
-    /// Makes tokens.
     pub credentials: Arc<CredentialIssuer>,
-    /// Now.
     pub clock: Arc<dyn Clock>,
-    /// For nonces.
     pub entropy: Arc<dyn Entropy>,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_auth, post_auth, post_refresh, get_jwks))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(state: Arc<SignInState>) -> Router {
     Router::new()
         .route("/auth", get(get_auth).post(post_auth))
@@ -69,8 +60,8 @@ pub fn router(state: Arc<SignInState>) -> Router {
 
 /// Sign in with a wallet
 ///
-/// Free. Without a good `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored here.
-#[utoipa::path(get, path = "/auth", tag = "Identity",
+/// Free. Without a valid `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored.
+#[utoipa::path(get, path = "/auth", operation_id = "signIn", tag = "Authentication",
     params(("network" = Option<String>, Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
     responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = schemas::SignInResponse),
@@ -103,7 +94,7 @@ async fn get_auth(
         },
     };
     let session = state.credentials.new_session();
-    // A nonce matters through its last second.
+    // A nonce is valid through its last second.
     let nonce = (signed.nonce.bytes, signed.nonce.expires.seconds() + 1);
     match state.engine.sign_in(signed.wallet, nonce, session).await {
         Ok(()) => {}
@@ -136,21 +127,21 @@ fn challenge(state: &SignInState, first: Network, refusal: Option<SignInError>) 
     with_prebuilt_body(response)
 }
 
-/// What `POST /auth` takes.
+/// Request of `POST /auth`.
 #[derive(Deserialize, ToSchema)]
 struct TokenRequest {
-    /// `refresh_token`.
+    /// `refresh_token` is the only grant type.
     #[schema(value_type = String)]
     grant_type: Option<serde_json::Value>,
-    /// The newest refresh token.
+    /// Newest refresh token of the session.
     #[schema(value_type = String)]
     refresh_token: Option<serde_json::Value>,
 }
 
 /// Exchange a refresh token
 ///
-/// Each token is good once; store the new one. A lost answer may be asked for again within 30 seconds.
-#[utoipa::path(post, path = "/auth", tag = "Identity", request_body = inline(TokenRequest),
+/// Each token is valid once; store the new one. After a lost response, the request can be repeated within 30 seconds.
+#[utoipa::path(post, path = "/auth", operation_id = "refreshTokens", tag = "Authentication", request_body = inline(TokenRequest),
     responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = schemas::TokenResponse),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
         (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
@@ -158,16 +149,16 @@ async fn post_auth(State(state): State<Arc<SignInState>>, body: Body) -> Result<
     refresh_session(&state, body).await
 }
 
-/// The old form of `POST /auth`
-#[utoipa::path(post, path = "/refresh", tag = "Identity", request_body = inline(TokenRequest),
+/// Exchange a refresh token (deprecated form of `POST /auth`)
+#[utoipa::path(post, path = "/refresh", operation_id = "refreshTokensDeprecated", tag = "Authentication", request_body = inline(TokenRequest),
     responses((status = 200, description = "As `POST /auth`. Deprecated.", body = schemas::TokenResponse), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
 async fn post_refresh(State(state): State<Arc<SignInState>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
 }
 
-/// The keys that verify id_tokens
-#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "Identity",
+/// Read the keys that verify id_tokens
+#[utoipa::path(get, path = "/.well-known/jwks.json", operation_id = "getJwks", tag = "Authentication",
     responses((status = 200, description = "A JWK Set (RFC 7517).", body = schemas::JsonWebKeySet)))]
 async fn get_jwks(State(state): State<Arc<SignInState>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
@@ -178,19 +169,19 @@ async fn refresh_session(state: &SignInState, body: Body) -> Result<Response, Ap
     let text = |name: &'static str, value: Option<serde_json::Value>| match value {
         Some(serde_json::Value::String(text)) => Ok(text),
         None => Err(ApiError::parameter(
-            "parameter_missing",
+            ErrorCode::ParameterMissing,
             name,
             format!("`{name}` is missing."),
         )),
         Some(_) => Err(ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             name,
             format!("`{name}` must be a string."),
         )),
     };
     if text("grant_type", sent.grant_type)? != "refresh_token" {
         let error = "`grant_type` must be `refresh_token`.";
-        return Err(ApiError::parameter("parameter_invalid", "grant_type", error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "grant_type", error));
     }
     let token = text("refresh_token", sent.refresh_token)?;
     let presented = RefreshTokenCodec::parse(&token).map_err(|_| invalid())?;
@@ -202,7 +193,7 @@ async fn refresh_session(state: &SignInState, body: Body) -> Result<Response, Ap
     Err(unavailable())
 }
 
-/// One try; `None` when the session moved on meanwhile.
+/// One attempt. `None` if the session changed in between.
 async fn attempt(state: &SignInState, presented: &ParsedRefreshToken) -> Result<Option<Response>, ApiError> {
     let read = state
         .engine
@@ -210,11 +201,11 @@ async fn attempt(state: &SignInState, presented: &ParsedRefreshToken) -> Result<
         .await
         .map_err(|_| ApiError::internal())?;
     let session: Session = read.ok_or_else(invalid)?;
-    // A made-up token must not be able to revoke anybody's family.
+    // A forged token must not be able to revoke another account's token family.
     if !state.credentials.belongs_to(presented, &session) {
         return Err(invalid());
     }
-    // Nothing of a revoked API key goes on, whether its families were told or not.
+    // Sessions of a revoked API key end here, even if their token families were not revoked yet.
     if state
         .engine
         .is_api_key_inactive(&session)
@@ -249,8 +240,7 @@ async fn attempt(state: &SignInState, presented: &ParsedRefreshToken) -> Result<
 
 fn invalid() -> ApiError {
     ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "refresh_token_invalid",
+        ErrorCode::RefreshTokenInvalid,
         "The refresh token is invalid or expired.",
     )
     .hint("Sign in with GET /auth.")
@@ -258,13 +248,16 @@ fn invalid() -> ApiError {
 
 fn revoked() -> ApiError {
     ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "refresh_token_revoked",
+        ErrorCode::RefreshTokenRevoked,
         "The refresh token's session was revoked.",
     )
     .hint("Sign in with GET /auth.")
 }
 
 fn unavailable() -> ApiError {
-    ApiError::unavailable("service_unavailable", "The service could not answer. Try again.", 1)
+    ApiError::unavailable(
+        ErrorCode::ServiceUnavailable,
+        "The service could not answer. Try again.",
+        1,
+    )
 }

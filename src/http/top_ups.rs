@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::job::Job;
@@ -20,7 +20,7 @@ use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::MaybeBearer;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::{cards, json, schemas};
@@ -28,24 +28,19 @@ use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 use crate::provider::CardBalanceReader;
 
-/// What these routes need.
 pub struct TopUpState {
-    /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts.
     pub product: ProductConfig,
-    /// Reads them.
     pub engine: Engine,
-    /// Knows what holders have at the issuer.
+    /// Reads balances at the issuer.
     pub balances: Arc<dyn CardBalanceReader>,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(fund_card_balance, list_card_transactions, get_card_deposit_address))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(top_ups: Arc<TopUpState>) -> Router {
     Router::new()
         .route("/fund-card-balance", get(fund_card_balance))
@@ -56,10 +51,10 @@ pub fn router(top_ups: Arc<TopUpState>) -> Router {
 
 type SharedState = State<Arc<TopUpState>>;
 
-/// Cards of each kind that a list of all looks at, the newest.
+/// Newest cards of each kind that the list without `card_id` reads.
 const MAX_CARDS_READ: usize = 100;
 const FUND: &str = "/fund-card-balance";
-/// Of charges and of top-ups.
+/// Statuses of charges and of top-ups.
 const STATUSES: [&str; 9] = [
     "pending",
     "settled",
@@ -72,11 +67,11 @@ const STATUSES: [&str; 9] = [
     "failed",
 ];
 
-/// Load the balance at the card issuer
+/// Top up the balance at the card issuer
 ///
-/// Paid. Exactly `amount` arrives at the holder's deposit address on Base, whichever network paid; the bridge from Solana
-/// costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
-#[utoipa::path(get, path = "/fund-card-balance", tag = "Card balance",
+/// Paid. Exactly `amount` arrives at the owner's deposit address on Base, on whichever network the payment was made.
+/// The bridge from Solana costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
+#[utoipa::path(get, path = "/fund-card-balance", operation_id = "fundCardBalance", tag = "Card balance",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5")),
     responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = schemas::TopUpPurchaseResponse),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
@@ -109,11 +104,11 @@ async fn fund_card_balance(
     top_ups.checkout.handle(call).await
 }
 
-/// What cards were charged, and what moved on the card balance
+/// List card transactions and top-ups
 ///
-/// Charges of every kind of card, refused ones too, and what happened to the cards; top-ups with every leg on its chain: each
-/// newest first. `status` filters charges and top-ups alike. Of each card the newest 20 charges are known.
-#[utoipa::path(get, path = "/list-card-transactions", tag = "Card balance", security(("bearer" = [])),
+/// Charges of every kind of card including declined ones, status changes of the cards, and top-ups with every leg on
+/// its chain: each newest first. `status` filters charges and top-ups. Each card has its newest 20 charges.
+#[utoipa::path(get, path = "/list-card-transactions", operation_id = "listCardTransactions", tag = "Card balance", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "Only what happened to this card, of whatever kind."),
         ("status" = Option<String>, Query, description = "Only charges and top-ups in this state: `pending`, `settled`, `declined` or `refunded` of charges; `paid`, `bridging`, `delivered`, `credited` or `failed` of top-ups."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
@@ -191,7 +186,7 @@ fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
         .iter()
         .flat_map(|(id, card)| card.history().into_iter().map(move |(event, at)| (at, id, event)));
     let mut happened: Vec<_> = happened.collect();
-    // What happened in one millisecond stays in its order.
+    // Entries of the same millisecond keep their order.
     happened.reverse();
     happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
     let view = |(at, id, event): (Timestamp, &CardId, &'static str)| {
@@ -203,7 +198,7 @@ fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
     happened.into_iter().take(limit).map(view).collect()
 }
 
-/// Top-ups in a state, or in any, and whether there are more.
+/// Top-ups with a status, or all, and whether there are more.
 async fn filter_by_status(
     engine: &Engine,
     wallet: &Wallet,
@@ -228,8 +223,8 @@ async fn filter_by_status(
     }
 }
 
-/// Where the card balance is loaded
-#[utoipa::path(get, path = "/get-card-deposit-address", tag = "Card balance", security(("bearer" = [])),
+/// Read the deposit address of the card balance
+#[utoipa::path(get, path = "/get-card-deposit-address", operation_id = "getCardDepositAddress", tag = "Card balance", security(("bearer" = [])),
     responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = schemas::DepositAddress),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 412, description = "No account at the card issuer is linked."),
@@ -259,15 +254,15 @@ pub(super) async fn linked(engine: &Engine, wallet: &Wallet) -> Result<[u8; 20],
     let address = engine.deposit_address(wallet).await.map_err(|_| ApiError::internal())?;
     address.ok_or_else(|| {
         let error = "No account at the card issuer is linked.";
-        ApiError::new(StatusCode::PRECONDITION_FAILED, "issuer_not_linked", error)
+        ApiError::new(ErrorCode::IssuerNotLinked, error)
             .hint("GET /get-auth-link gives a link for the owner, who links the account on the page behind it.")
     })
 }
 
-/// Newest top-ups among which those are looked for that have not arrived: one older than this many is not on its way any more.
+/// Newest top-ups searched for pending ones. An older one is not pending any more.
 const MAX_TOP_UPS_READ: usize = 100;
 
-/// US dollars of the owner's top-ups that are paid and not on the balance at the card issuer yet.
+/// US dollars of the owner's paid top-ups that are not on the balance at the card issuer yet.
 ///
 /// # Errors
 /// 500 when storage fails.
@@ -284,8 +279,9 @@ pub(super) async fn pending(engine: &Engine, owner: &Wallet) -> Result<Cents, Ap
     ))
 }
 
-/// What is on its way to the balance, before the issuer is asked to take `amount` from it. While something is, an amount that the
-/// balance does not cover yet is refused here: nothing is recorded, and the same request succeeds once the top-up has arrived.
+/// The amount on its way to the balance, before the issuer is asked to take `amount` from it. If a top-up is on its way
+/// and the balance does not cover the amount yet, the request is rejected here. That error is not recorded, so the same
+/// request succeeds once the top-up has arrived.
 ///
 /// # Errors
 /// 409 `insufficient_card_balance`; 500 when storage fails.
@@ -299,7 +295,7 @@ pub(super) async fn await_pending(
     if pending == Cents::ZERO {
         return Ok(pending);
     }
-    // An issuer that does not answer this decides when it is asked for the card itself.
+    // If the issuer does not answer here, it decides when the card itself is requested.
     match balances.balance(address).await {
         Ok(balance) if Usdc::from_cents(amount).is_ok_and(|amount| balance < amount) => {
             Err(insufficient(param, pending))
@@ -308,11 +304,11 @@ pub(super) async fn await_pending(
     }
 }
 
-/// 409: the balance at the card issuer is smaller than the amount that was asked for. While a top-up is on its way nobody is told to
-/// pay for another.
+/// 409: the balance at the card issuer is smaller than the requested amount. While a top-up is on its way, the message
+/// does not ask for another one.
 pub(super) fn insufficient(param: &'static str, pending: Cents) -> ApiError {
     let error = "The balance at the card issuer is smaller than this amount. Nothing was taken.";
-    let error = ApiError::new(StatusCode::CONFLICT, "insufficient_card_balance", error).param(param);
+    let error = ApiError::new(ErrorCode::InsufficientCardBalance, error).param(param);
     if pending == Cents::ZERO {
         return error.hint("GET /get-card-deposit-address shows the balance, GET /fund-card-balance loads it.");
     }
@@ -327,16 +323,16 @@ pub(super) fn insufficient(param: &'static str, pending: Cents) -> ApiError {
 const PENDING_RETRY_S: u64 = 5;
 
 fn issuer_unavailable() -> ApiError {
-    ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2)
+    ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2)
 }
 
 async fn load_owned_top_up(top_ups: &TopUpState, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
-    let unknown = || ApiError::not_found("top_up_not_found", "There is no such top-up.");
+    let unknown = || ApiError::new(ErrorCode::TopUpNotFound, "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
     let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;
     if known.ok_or_else(unknown)?.owner != *wallet {
         let error = "This top-up belongs to another wallet.";
-        return Err(ApiError::forbidden("top_up_access_denied", error));
+        return Err(ApiError::new(ErrorCode::TopUpAccessDenied, error));
     }
     Ok(id)
 }

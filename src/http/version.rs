@@ -1,4 +1,4 @@
-//! `GET /version`: the contract's version and the policy about it, for programs.
+//! `GET /version`: the contract's version and its change policy, for programs.
 
 use axum::Router;
 use axum::extract::State;
@@ -12,10 +12,10 @@ use super::headers::API_VERSION;
 use super::json;
 use crate::config::DeprecatedRoute;
 
-/// The version and its policy.
+/// The version and its change policy.
 #[derive(Serialize, ToSchema)]
 struct VersionResponse<'a> {
-    /// The contract's version, a date; also in `X-Service-Api-Version`.
+    /// Version of the contract, a date; also in `X-Service-Api-Version`.
     api_version: &'a str,
     /// Hash of the documents; also in `X-Service-Docs-Version`.
     docs_version: &'a str,
@@ -28,25 +28,23 @@ struct VersionResponse<'a> {
 /// What may change and how it is announced.
 #[derive(Serialize, ToSchema)]
 struct VersionPolicy<'a> {
-    /// Form of `api_version`.
+    /// Format of `api_version`.
     version_format: &'static str,
-    /// Changes that leave `api_version` as it is; clients tolerate them.
+    /// Changes that keep `api_version`. Clients must tolerate them.
     compatible_changes: [&'static str; 3],
-    /// What a breaking change comes with.
+    /// How a breaking change is announced.
     breaking_changes: &'static str,
-    /// Headers on answers of a route that is being retired.
+    /// Headers on responses of a deprecated route.
     deprecation_headers: [&'static str; 3],
-    /// No blanket notice period: the date of each route is the commitment.
+    /// Always null: the date of each route is the commitment.
     notice_period: Option<&'static str>,
-    /// Routes being retired.
+    /// Routes that are deprecated.
     deprecated_routes: &'a [DeprecatedRoute],
 }
 
 #[derive(Clone)]
 struct VersionPage(Bytes);
 
-/// The route.
-///
 /// # Errors
 /// Never: the parts are text.
 pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -> Result<Router, serde_json::Error> {
@@ -67,10 +65,10 @@ pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -
     Ok(Router::new().route("/version", get(get_version)).with_state(page))
 }
 
-/// Version of the contract
+/// Read the version of the contract
 ///
 /// The same value as the header `X-Service-Api-Version`, with the policy about changes.
-#[utoipa::path(get, path = "/version", tag = "Free",
+#[utoipa::path(get, path = "/version", operation_id = "getVersion", tag = "Service",
     responses((status = 200, description = "Version and policy.", body = inline(VersionResponse<'static>))))]
 async fn get_version(State(page): State<VersionPage>) -> Response {
     json::bytes_as_json(page.0)

@@ -1,4 +1,4 @@
-//! Endpoints that an account's events are posted to: register, look, delete.
+//! Webhook endpoints of an account: register, read, delete.
 
 mod deliveries;
 
@@ -10,7 +10,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::StatusCode;
 use purser_actors::engine::webhooks::{RegistrationError, WebhookRegistration, parse_entity_ref};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::WebhookId;
@@ -23,7 +22,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
 use super::{json, schemas};
@@ -32,25 +31,18 @@ use crate::vault::Vault;
 use crate::webhooks::{HttpWebhookSender, SigningSecret, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
 
-/// What these routes need.
 pub struct WebhookState {
-    /// Asks and reads.
     pub engine: Engine,
-    /// Judges URLs.
     pub webhook_sender: Arc<HttpWebhookSender>,
-    /// Seals secrets.
     pub vault: Arc<Vault>,
-    /// Secrets and their names.
+    /// Draws secrets and their ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Now.
     pub clock: Arc<dyn Clock>,
-    /// Longest body taken.
     pub max_body_bytes: usize,
-    /// Longest wait for it.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     post_register,
@@ -61,7 +53,6 @@ pub struct WebhookState {
 ))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(webhooks: Arc<WebhookState>) -> Router {
     Router::new()
         .route("/register-webhook", post(post_register))
@@ -74,30 +65,30 @@ pub fn router(webhooks: Arc<WebhookState>) -> Router {
 
 type SharedState = State<Arc<WebhookState>>;
 
-/// What `POST /register-webhook` takes.
+/// Request of `POST /register-webhook`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RegisterWebhookRequest {
-    /// Where events are posted to: a public address, http or https.
+    /// URL that receives events, HTTP or HTTPS at a public address.
     url: String,
-    /// Types such as `card.ready` or `card.*`, at most 64; all without it.
+    /// Event types such as `card.ready` or `card.*`, at most 64. All types if absent.
     types: Option<Vec<String>>,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Clone, Serialize)]
 struct RegisterWebhookParams {
     url: String,
     types: Vec<String>,
 }
 
-/// Register an endpoint for events
+/// Register a webhook endpoint
 ///
-/// By [Standard Webhooks](https://www.standardwebhooks.com). The `secret` is shown in this answer, and in the answer to the
-/// same `Idempotency-Key` for as long as it signs; nowhere else. A signed `webhook.test` is posted at once. Registering a URL
-/// again replaces its secret, for 24 hours the one before signs too; it also sets `types` anew, and an endpoint that was
-/// disabled is posted to again.
-#[utoipa::path(post, path = "/register-webhook", tag = "Events", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
+/// Follows [Standard Webhooks](https://www.standardwebhooks.com). The `secret` is shown only in this response, and in
+/// replays of the same `Idempotency-Key` while it is valid. A signed `webhook.test` is posted at once. Registering a
+/// URL again replaces its secret, and the previous one also signs for 24 hours. It also replaces `types`, and enables a
+/// disabled endpoint.
+#[utoipa::path(post, path = "/register-webhook", operation_id = "registerWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RegisterWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
     responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = schemas::RegisterWebhookResponse),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
@@ -111,15 +102,15 @@ async fn post_register(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: RegisterWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let url = state.webhook_sender.check_url(&wanted.url).map_err(|why| {
+    let request: RegisterWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let url = state.webhook_sender.check_url(&request.url).map_err(|why| {
         let error = format!("This URL is not called: {}{}.", wire_summary(why), why.allowlist_hint());
-        ApiError::parameter("webhook_url_not_allowed", "url", error)
+        ApiError::parameter(ErrorCode::WebhookUrlNotAllowed, "url", error)
             .hint("A public address on port 80 or 443, by name or plainly written.")
     })?;
-    let types = wanted.types.unwrap_or_default();
+    let types = request.types.unwrap_or_default();
     EventFilter::new(types.clone())
-        .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
+        .map_err(|why| ApiError::parameter(ErrorCode::ParameterInvalid, "types", why.to_string()))?;
     authenticated_account(&state.engine, &claims).await?;
     let order = RegisterWebhookParams { url, types };
     let (first, later, asked) = (state.clone(), state.clone(), order.clone());
@@ -146,7 +137,7 @@ impl WebhookState {
         let (secret, record) = (SigningSecret::new(&*self.entropy), self.entropy.random());
         let sealed = secret.seal(&self.vault, record).map_err(|_| ApiError::internal())?;
         let RegisterWebhookParams { url, types } = order;
-        let wanted = WebhookRegistration {
+        let request = WebhookRegistration {
             owner: claims.wallet,
             session: claims.session,
             only_own: claims.is_payment_token(),
@@ -155,11 +146,11 @@ impl WebhookState {
             record,
             sealed,
         };
-        match self.engine.register_webhook(wanted, place).await {
+        match self.engine.register_webhook(request, place).await {
             Ok(id) => self.registered(id, record, &types).await,
             Err(RegistrationError::LimitReached(most)) => {
                 let error = format!("The account has {most} endpoints, which is as many as it may.");
-                let full = ApiError::new(StatusCode::CONFLICT, "webhook_limit_reached", error);
+                let full = ApiError::new(ErrorCode::WebhookLimitReached, error);
                 Err(full.hint("Delete one that is not needed: POST /delete-webhook."))
             }
             Err(RegistrationError::OwnedByOtherSession) => Err(of_another_session()),
@@ -167,8 +158,8 @@ impl WebhookState {
         }
     }
 
-    /// The answer, as it is sent each time: with the types that were asked for, whatever a later registration has made of them, and
-    /// with the secret for as long as it is one of the endpoint's.
+    /// The response, as sent each time. It has the requested types, even after a later registration, and the secret
+    /// while it is one of the endpoint's.
     async fn registered(&self, id: WebhookId, record: u128, types: &[String]) -> Result<RecordedReply, ApiError> {
         let failed = |_| ApiError::internal();
         let endpoint = self.engine.webhook(&id).await.map_err(failed)?;
@@ -207,23 +198,23 @@ impl WebhookState {
         Ok(RecordedReply::ok(&body))
     }
 
-    /// The endpoint of this name, if it is the caller's.
+    /// Loads the caller's webhook endpoint.
     async fn load_owned(&self, claims: &AuthClaims, text: &str) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
         let id: WebhookId = text.parse().map_err(|_| unknown())?;
         let found = self.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
         let endpoint = found.ok_or_else(unknown)?;
         if endpoint.owner != claims.wallet {
             let error = "This webhook belongs to another wallet.";
-            return Err(ApiError::forbidden("webhook_access_denied", error));
+            return Err(ApiError::new(ErrorCode::WebhookAccessDenied, error));
         }
         Ok((id, endpoint))
     }
 }
 
-/// Endpoints of the account
+/// Read the webhook endpoints of the account
 ///
-/// One, a deleted one too, or all that are not deleted. Without their secrets.
-#[utoipa::path(get, path = "/get-webhook", tag = "Events", security(("bearer" = [])),
+/// One endpoint, including a deleted one, or all that are not deleted. Without their secrets.
+#[utoipa::path(get, path = "/get-webhook", operation_id = "getWebhook", tag = "Webhooks", security(("bearer" = [])),
     params(("webhook_id" = Option<String>, Query, description = "One endpoint; without it all, oldest first.")),
     responses((status = 200, description = "`webhook`, or `webhooks`.", body = schemas::GetWebhookResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
@@ -250,18 +241,18 @@ async fn get_webhook(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-/// What `POST /delete-webhook` takes.
+/// Request of `POST /delete-webhook`.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteWebhookRequest {
-    /// From `POST /register-webhook`.
+    /// Id from `POST /register-webhook`.
     webhook_id: String,
 }
 
-/// Delete an endpoint
+/// Delete a webhook endpoint
 ///
-/// Nothing is posted to it any more, and its secrets are destroyed. Its URL may be registered again, as a new endpoint.
-#[utoipa::path(post, path = "/delete-webhook", tag = "Events", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
+/// No more events are posted to it, and its secrets are destroyed. Its URL can be registered again, as a new endpoint.
+#[utoipa::path(post, path = "/delete-webhook", operation_id = "deleteWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(DeleteWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`, `webhook_id`.", body = schemas::DeleteWebhookResponse),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
@@ -276,44 +267,45 @@ async fn post_delete(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: DeleteWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: DeleteWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     authenticated_account(&state.engine, &claims).await?;
-    let (room, caller, named) = (state.clone(), claims.clone(), wanted.webhook_id.clone());
+    let (running, caller, named) = (state.clone(), claims.clone(), request.webhook_id.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
-        let (id, endpoint) = room.load_owned(&caller, &named).await?;
+        let (id, endpoint) = running.load_owned(&caller, &named).await?;
         may_change(&caller, &endpoint)?;
         let memo = place.map(|place| {
-            recorder::<WebhookEndpoint>(place, move |told: CommandResult<'_, WebhookEndpoint>| {
-                deleted(id, told.map(drop).map_err(|why| *why))
+            recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {
+                deleted(id, result.map(drop).map_err(|why| *why))
             })
         });
-        match room.engine.delete_webhook(id, memo).await {
+        match running.engine.delete_webhook(id, memo).await {
             Ok(()) => deleted(id, Ok(())),
             Err(OperationError::Rejected(why)) => deleted(id, Err(why)),
             Err(denied) => Err(in_progress_response(&denied)),
         }
     };
-    key.run(&state.engine, &claims, "/delete-webhook", &wanted, run).await
+    key.run(&state.engine, &claims, "/delete-webhook", &request, run).await
 }
 
-fn deleted(id: WebhookId, told: Result<(), Rejection>) -> Result<RecordedReply, ApiError> {
-    told.map_err(already_deleted)?;
+fn deleted(id: WebhookId, result: Result<(), Rejection>) -> Result<RecordedReply, ApiError> {
+    result.map_err(already_deleted)?;
     let body = JsonObject::new().boolean("deleted", true).text("webhook_id", id);
     Ok(RecordedReply::ok(&body))
 }
 
-/// 409: the endpoint takes nothing any more, or not now.
+/// 409: the endpoint is deleted or disabled.
 pub(super) fn already_deleted(why: Rejection) -> ApiError {
     let Rejection::InvalidState(state) = why;
-    let conflict = |code, error| ApiError::new(StatusCode::CONFLICT, code, error);
+    let conflict = |code, error| ApiError::new(code, error);
     match state {
-        "disabled" => conflict("webhook_disabled", "The endpoint is disabled.")
+        "disabled" => conflict(ErrorCode::WebhookDisabled, "The endpoint is disabled.")
             .hint("Register its URL again: POST /register-webhook."),
-        _ => conflict("webhook_deleted", "The endpoint is deleted."),
+        _ => conflict(ErrorCode::WebhookDeleted, "The endpoint is deleted."),
     }
 }
 
-/// What another session has registered is not changed by a token issued for a payment: whoever relayed the payment may have it.
+/// A token issued for a payment can't change endpoints of other sessions, because a party that relayed the payment may
+/// have it.
 pub(super) fn may_change(claims: &AuthClaims, endpoint: &WebhookEndpoint) -> Result<(), ApiError> {
     match claims.may_change_of(endpoint.session) {
         true => Ok(()),
@@ -323,10 +315,10 @@ pub(super) fn may_change(claims: &AuthClaims, endpoint: &WebhookEndpoint) -> Res
 
 fn of_another_session() -> ApiError {
     let error = "This token was issued for a payment, and another session registered this webhook.";
-    ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
+    ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth.")
 }
 
-/// The refusal that an endpoint's state alone is reason for.
+/// The error for an endpoint that is deleted or disabled.
 pub(super) fn check_state(endpoint: &WebhookEndpoint) -> Result<(), ApiError> {
     match endpoint.status {
         Status::Active => Ok(()),
@@ -335,5 +327,5 @@ pub(super) fn check_state(endpoint: &WebhookEndpoint) -> Result<(), ApiError> {
 }
 
 pub(super) fn unknown() -> ApiError {
-    ApiError::not_found("webhook_not_found", "There is no such webhook.")
+    ApiError::new(ErrorCode::WebhookNotFound, "There is no such webhook.")
 }

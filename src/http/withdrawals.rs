@@ -1,5 +1,5 @@
-//! Taking money out: `POST /withdraw`, `GET /get-withdrawal-status`, and `GET /get-account-statement`, which says where it
-//! came from and went.
+//! Withdrawals: `POST /withdraw`, `GET /get-withdrawal-status`, and `GET /get-account-statement`, which lists all
+//! changes of the balance.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
@@ -24,7 +23,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::outgoing_holds::{require_withdrawals_active, transfer_error, with_hold_reason};
 use super::query::Query;
@@ -33,33 +32,27 @@ use crate::payment::evm::checksummed;
 use crate::payment::terms::can_own_usdc;
 use crate::provider::CardBalanceReader;
 
-/// What is withdrawn at least.
+/// Minimum amount of a withdrawal.
 const MIN_AMOUNT: Cents = Cents::new(1);
 
-/// What these routes need.
 pub struct WithdrawalState {
-    /// Asks and reads.
     pub engine: Engine,
-    /// Knows what holders have at the card issuer.
+    /// Reads balances at the card issuer.
     pub balances: Arc<dyn CardBalanceReader>,
-    /// Ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Our own addresses, which nothing is sent to.
+    /// Addresses of the service. Withdrawals to them are rejected.
     pub treasuries: Vec<Wallet>,
-    /// For `status_url`.
+    /// Prefix of `status_url`.
     pub public_url: String,
-    /// Longest body taken.
     pub max_body_bytes: usize,
-    /// Longest wait for it.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_withdraw, get_withdrawal_status, get_account_statement))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
     Router::new()
         .route("/withdraw", post(post_withdraw))
@@ -70,36 +63,36 @@ pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
 
 type SharedState = State<Arc<WithdrawalState>>;
 
-/// What `POST /withdraw` takes.
+/// Request of `POST /withdraw`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WithdrawRequest {
     /// US dollars, at least 0.01, at most 2 decimal places.
     #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
-    /// Who receives it, on either chain; the caller's own wallet without it.
+    /// Address of the receiver on either chain. By default the caller's own wallet.
     address: Option<String>,
-    /// `base` or `solana`; the address says which.
+    /// `base` or `solana`. By default derived from the address.
     network: Option<String>,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct WithdrawParams {
     amount: String,
     address: String,
 }
 
-/// Take money out of the balance
+/// Withdraw from the balance
 ///
-/// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can never
-/// reach the chain becomes `failed`, and its amount is available again. An address on Solana needs a token account for USDC, and
-/// each chain pays out what its own treasury has.
-#[utoipa::path(post, path = "/withdraw", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
+/// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can
+/// never settle becomes `failed`, and its amount is available again. An address on Solana needs a token account for
+/// USDC. Each chain pays from its own treasury.
+#[utoipa::path(post, path = "/withdraw", operation_id = "createWithdrawal", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = schemas::CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
+        (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 503, description = "Not now: too little on this chain, after a restore, or no answer.")))]
@@ -109,9 +102,9 @@ async fn post_withdraw(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: WithdrawRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let amount = in_range(wanted.amount.get(), "amount", MIN_AMOUNT, None)?;
-    let to = recipient(&state, &claims, &wanted)?;
+    let request: WithdrawRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(request.amount.get(), "amount", MIN_AMOUNT, None)?;
+    let to = recipient(&state, &claims, &request)?;
     authenticated_account(&state.engine, &claims).await?;
     require_account_wallet(&claims, &to)?;
     let order = WithdrawParams {
@@ -124,8 +117,8 @@ async fn post_withdraw(
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
         let memo = place.map(|place| {
-            recorder::<Account>(place, move |told: CommandResult<'_, Account>| {
-                accepted(id, usdc, &url, told.map(drop))
+            recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
+                accepted(id, usdc, &url, result.map(drop))
             })
         });
         require_withdrawals_active(&engine)?;
@@ -142,8 +135,8 @@ async fn post_withdraw(
     .await
 }
 
-/// Room on its chain for a withdrawal. Whoever has too little of their own is told that, whatever the chain has: then there is
-/// none, and the account says it. Another withdrawal of theirs may take both at the same moment.
+/// Checks the treasury of the chain for a withdrawal. An account with too little balance skips the check, so that its
+/// own error comes first. A concurrent withdrawal of the account may still use up both.
 async fn check_transferable(
     engine: &Engine,
     from: &Wallet,
@@ -163,14 +156,14 @@ async fn check_transferable(
     }
 }
 
-/// The answer to a withdrawal, as it is sent and remembered.
+/// The response to a withdrawal, as sent and recorded.
 fn accepted(
     id: WithdrawalId,
     amount: Usdc,
     url: &str,
-    told: Result<(), &Rejection>,
+    result: Result<(), &Rejection>,
 ) -> Result<RecordedReply, ApiError> {
-    match told {
+    match result {
         Ok(()) => {
             let withdrawal = JsonObject::new()
                 .text("id", id)
@@ -185,16 +178,14 @@ fn accepted(
         Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
         Err(Rejection::Insufficient { available }) => {
             let error = format!("Only {} is available.", available.decimal());
-            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error).param("amount"))
+            Err(ApiError::new(ErrorCode::InsufficientBalance, error).param("amount"))
         }
-        // An account that does not exist yet has nothing.
-        Err(_) => {
-            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", "Nothing is available.").param("amount"))
-        }
+        // An account that does not exist yet has no balance.
+        Err(_) => Err(ApiError::new(ErrorCode::InsufficientBalance, "Nothing is available.").param("amount")),
     }
 }
 
-/// An amount of dollars in a body: a JSON number by its own text, or the same text as a string.
+/// A dollar amount in a body: a JSON number by its digits, or the same text as a string.
 ///
 /// # Errors
 /// 400 `amount_invalid` and `amount_out_of_range`.
@@ -208,7 +199,7 @@ pub(super) fn in_range(json: &str, param: &'static str, least: Cents, most: Opti
         Ok(_) | Err(AmountError::OutOfRange) => Err(out_of_range(param, least, most)),
         Err(AmountError::Malformed) => {
             let error = format!("`{param}` is not a plain decimal number of at most 2 places.");
-            Err(ApiError::parameter("amount_invalid", param, error))
+            Err(ApiError::parameter(ErrorCode::AmountInvalid, param, error))
         }
     }
 }
@@ -218,15 +209,15 @@ fn out_of_range(param: &'static str, least: Cents, most: Option<Cents>) -> ApiEr
         Some(most) => format!("`{param}` must be {least} to {most}."),
         None => format!("`{param}` must be at least {least}."),
     };
-    ApiError::parameter("amount_out_of_range", param, error)
+    ApiError::parameter(ErrorCode::AmountOutOfRange, param, error)
 }
 
-/// An address that USDC can be sent to. In capitals and small letters it must have its checksum (EIP-55).
+/// An address that can receive USDC. An address in mixed case must have a valid checksum (EIP-55).
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
 pub(super) fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError> {
-    let invalid = |error: String| Err(ApiError::parameter("parameter_invalid", name, error));
+    let invalid = |error: String| Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error));
     let Ok(to) = text.parse() else {
         return invalid(format!("`{name}` is not an address on Base or Solana."));
     };
@@ -247,29 +238,30 @@ pub(super) fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError
     Ok(to)
 }
 
-/// A token that was born of a payment may have been relayed, and an API key is an agent's: they withdraw to the account's own
-/// wallet only.
+/// Limits tokens issued for a payment or an API key to the account's own wallet. The payment may have been relayed, and
+/// an API key belongs to an agent.
 pub(super) fn require_account_wallet(claims: &AuthClaims, to: &Wallet) -> Result<(), ApiError> {
     if claims.is_signed_in() || *to == claims.wallet {
         return Ok(());
     }
     let error = match claims.is_payment_token() {
-        true => "This token was born of a payment and withdraws to its own wallet only.",
-        false => "This token was born of an API key and withdraws to its owner's wallet only.",
+        true => "This token was issued for a payment and withdraws only to its own wallet.",
+        false => "This token was issued for an API key and withdraws only to its owner's wallet.",
     };
-    Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
+    Err(ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth."))
 }
 
-fn recipient(state: &WithdrawalState, claims: &AuthClaims, wanted: &WithdrawRequest) -> Result<Wallet, ApiError> {
-    let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
-    let to = match &wanted.address {
+fn recipient(state: &WithdrawalState, claims: &AuthClaims, request: &WithdrawRequest) -> Result<Wallet, ApiError> {
+    let invalid =
+        |param: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);
+    let to = match &request.address {
         None => claims.wallet,
         Some(text) => address("address", text)?,
     };
     if state.treasuries.contains(&to) {
         return Err(invalid("address", "`address` is our own."));
     }
-    let network = match wanted.network.as_deref() {
+    let network = match request.network.as_deref() {
         None => to.network(),
         Some("base") => Network::Base,
         Some("solana") => Network::Solana,
@@ -281,10 +273,10 @@ fn recipient(state: &WithdrawalState, claims: &AuthClaims, wanted: &WithdrawRequ
     Ok(to)
 }
 
-/// What became of withdrawals
+/// Read withdrawals
 ///
-/// From the account's balance, and from the one at the card issuer.
-#[utoipa::path(get, path = "/get-withdrawal-status", tag = "Account", security(("bearer" = [])),
+/// From the account's balance and from the balance at the card issuer.
+#[utoipa::path(get, path = "/get-withdrawal-status", operation_id = "getWithdrawalStatus", tag = "Account", security(("bearer" = [])),
     params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `id` of the page before.")),
@@ -318,17 +310,17 @@ async fn get_withdrawal_status(
     Ok(page("withdrawals", all.into_iter(), found.1))
 }
 
-/// As it stands, and why it waits if it does.
+/// Renders a withdrawal with its status, and the reason if it is on hold.
 async fn render(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
     let view = withdrawal.view(id);
     match withdrawal {
         AnyWithdrawal::Account(_) => with_hold_reason(engine, &Job::SendWithdrawal(*id), view).await,
-        // An operator pays it, and none may while its owner is frozen: who asks here is not.
+        // An operator pays it, and not while its owner is frozen. A caller here is not frozen.
         AnyWithdrawal::Card(_) => Ok(view),
     }
 }
 
-/// The withdrawal of this name, if it is the caller's.
+/// Loads the caller's withdrawal.
 async fn load_owned(
     engine: &Engine,
     claims: &AuthClaims,
@@ -339,15 +331,15 @@ async fn load_owned(
     let withdrawal = found.ok_or_else(unknown)?;
     if withdrawal.owner() != claims.wallet {
         let error = "This withdrawal belongs to another wallet.";
-        return Err(ApiError::forbidden("withdrawal_access_denied", error));
+        return Err(ApiError::new(ErrorCode::WithdrawalAccessDenied, error));
     }
     Ok((id, withdrawal))
 }
 
-/// What changed the balance
+/// Read the account statement
 ///
-/// Every credit, hold, payout and release, oldest first, with what caused it and the balance after it.
-#[utoipa::path(get, path = "/get-account-statement", tag = "Account", security(("bearer" = [])),
+/// Every credit, hold, payout and release, oldest first, with its cause and the balance after it.
+#[utoipa::path(get, path = "/get-account-statement", operation_id = "getAccountStatement", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
     responses((status = 200, description = "`entries`, `has_more`.", body = schemas::StatementResponse),
@@ -363,7 +355,7 @@ async fn get_account_statement(
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after: Option<StatementLineId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
         ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             "starting_after",
             "`starting_after` is not an `entry_id`.",
         )
@@ -384,5 +376,5 @@ fn page(name: &str, shown: impl Iterator<Item = String>, more: bool) -> Response
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("withdrawal_not_found", "There is no such withdrawal.")
+    ApiError::new(ErrorCode::WithdrawalNotFound, "There is no such withdrawal.")
 }

@@ -172,7 +172,7 @@ mod tests {
     /// Checks: a key is accepted only whole, unchanged and under its own service's key. The hints of a list reveal
     /// neither the secret nor another key's.
     #[test]
-    fn an_api_key_is_one_text_of_one_house() {
+    fn api_key_has_one_form_and_belongs_to_one_service() {
         let keys = ApiKeyCodec::new(&Key32::new([1; 32]));
         let other = ApiKeyCodec::new(&Key32::new([2; 32]));
         let text = keys.text(ApiKeyId(7));
@@ -205,7 +205,7 @@ mod tests {
     /// Checks: the page's URL cannot poll for the key and the token cannot claim it. Neither can be changed to name
     /// another key or a later expiry.
     #[test]
-    fn token_and_page_open_only_their_own() {
+    fn claim_token_and_page_match_only_their_own_signup() {
         let origin = Origin::parse("https://d.example").unwrap();
         let signups = SignupCodec::new(&Key32::new([1; 32]), &origin);
         let other = SignupCodec::new(&Key32::new([2; 32]), &origin);

@@ -28,7 +28,7 @@ pub enum KeyFileError {
     #[error("key file {path}: mode {mode:03o} lets others in; make it 600 after checking who could read it")]
     Permissions {
         path: PathBuf,
-        /// Permission bits.
+        /// Permission bits of the file.
         mode: u32,
     },
     /// The file is not a key file. It is left unchanged: new keys would end every session.

@@ -123,7 +123,7 @@ mod tests {
 
     /// Checks (case 42): only a nonce of this server and origin with its original time is recognised.
     #[test]
-    fn case_42_a_nonce_of_another_server_origin_or_time_is_not_ours() {
+    fn case_42_nonce_of_another_server_origin_or_time_is_rejected() {
         let ours = nonces(1, "https://a.example");
         let text = ours.issue(Timestamp(1000), &CountingEntropy::new(9)).text;
         assert!(ours.verify(&text).is_some());

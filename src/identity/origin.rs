@@ -148,7 +148,7 @@ mod tests {
 
     /// Checks: anything but scheme, host and port is rejected, so no crafted URL is accepted as ours.
     #[test]
-    fn what_is_not_an_origin_is_refused() {
+    fn invalid_origin_is_rejected() {
         for text in [
             "api.example.com",
             "ftp://api.example.com",

@@ -38,7 +38,7 @@ pub struct SignInProof {
     pub uri: String,
     /// Version of the message format: `1`.
     pub version: String,
-    /// CAIP-2.
+    /// Chain of the signature (CAIP-2).
     pub chain_id: String,
     /// `eip191` or `ed25519`.
     #[serde(rename = "type")]
@@ -49,10 +49,10 @@ pub struct SignInProof {
     pub issued_at: String,
     /// From the challenge (RFC 3339).
     pub expiration_time: Option<String>,
-    /// RFC 3339.
+    /// Time before which the message is invalid (RFC 3339).
     pub not_before: Option<String>,
     pub request_id: Option<String>,
-    /// URIs.
+    /// Resources as URIs.
     pub resources: Option<Vec<String>>,
     /// A more specific name of the signature type.
     pub signature_scheme: Option<String>,
@@ -115,7 +115,7 @@ impl SignInProof {
             .map(String::as_str)
     }
 
-    /// The network that signed. The chain must be one of ours and must match the signature type.
+    /// The network that signed. The chain must be supported and must match the signature type.
     pub fn network(&self) -> Result<Network, SignInError> {
         let network = Network::ALL
             .into_iter()

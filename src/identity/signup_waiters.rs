@@ -102,7 +102,7 @@ mod tests {
     // Checks: two wait for one key and a third cannot, and the total is bounded. A released slot can be taken again,
     // and keys without waiters leave no state.
     #[test]
-    fn who_can_wait_is_bounded() {
+    fn number_of_waiters_is_bounded() {
         let arrivals = SignupWaiters::new(3);
         let first = arrivals.wait_for(KEY).unwrap();
         let second = arrivals.wait_for(KEY).unwrap();
@@ -118,7 +118,7 @@ mod tests {
 
     // Checks: a waiter is woken by its own key only, also if the change happens before its first poll.
     #[tokio::test]
-    async fn whoever_waits_is_woken_by_their_own_key() {
+    async fn waiter_is_woken_only_by_its_own_key() {
         use futures_util::FutureExt as _;
         let arrivals = SignupWaiters::new(3);
         let place = arrivals.wait_for(KEY).unwrap();

@@ -61,13 +61,12 @@ impl TokenAuthMethod {
 /// Claims of a valid token. Whether its session is active and its account not frozen, only the engine knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenClaims {
-    /// The account.
     pub wallet: Wallet,
     /// `sub`: the wallet's address, lowercased.
     pub user_id: String,
     /// `sid`: the session it was issued in.
     pub session: SessionId,
-    /// `amr`.
+    /// The claim `amr`.
     pub method: TokenAuthMethod,
     /// `iat`, in Unix seconds.
     pub issued_s: u64,
@@ -108,7 +107,7 @@ pub struct IdTokens {
     older: Vec<SigningKey>,
     issuer: String,
     audience: String,
-    /// `{"iss":…,"aud":…,"sub":"`
+    /// Fixed start: `{"iss":…,"aud":…,"sub":"`
     claims_head: String,
     jwks: String,
     verified: Cache<[u8; 32], Arc<TokenClaims>>,

@@ -109,11 +109,9 @@ fn keys(page: &mut Exposition, chains: &[ChainStats]) {
             "What a key that pays fees has, in gwei on Base and lamports on Solana.",
             |key| key.balance,
         ),
-        (
-            "purser_fee_key_in_flight",
-            "Payments that a key which pays fees has under way.",
-            |key| Some(key.in_flight),
-        ),
+        ("purser_fee_key_in_flight", "Payments in progress per gas key.", |key| {
+            Some(key.in_flight)
+        }),
     ];
     for (name, help, of) in figures {
         let mut samples = page.gauge(name, Unit::One, help);

@@ -8,7 +8,7 @@ use crate::settlement::facilitator::FacilitatorStats;
 use crate::settlement::real::stats::ChainStats;
 
 /// The job type that waits for attestation and mint.
-const BRIDGE_JOB: &str = "cross_bridge";
+const BRIDGE_JOB: &str = "bridge_top_up";
 
 /// Checks of payments before their claims.
 pub(super) fn prechecks(page: &mut Exposition, chains: &[ChainStats]) {
@@ -44,9 +44,9 @@ pub(super) fn bridge(page: &mut Exposition, burns: u64, figures: &EngineStats) {
     )
     .is(burns);
     let named = Job::NAMES.into_iter().zip(&figures.jobs);
-    let crossing = named.filter(|(name, _)| *name == BRIDGE_JOB).map(|(_, work)| work);
+    let bridge_attempts = named.filter(|(name, _)| *name == BRIDGE_JOB).map(|(_, work)| work);
     let (mut waiting, mut oldest_ms) = (0, 0);
-    for work in crossing {
+    for work in bridge_attempts {
         waiting += work.attempts.running + work.scheduled + work.dead_lettered;
         oldest_ms = oldest_ms.max(work.oldest_age_ms).max(work.oldest_dead_letter_age_ms);
     }
@@ -91,7 +91,7 @@ pub(super) fn facilitators(page: &mut Exposition, chains: &[ChainStats]) {
     });
     let mut requests = page.counter(
         "purser_facilitator_requests_total",
-        "Requests to a facilitator, by route and what came of them.",
+        "Requests to a facilitator, by route and outcome.",
     );
     for (network, one) in each() {
         for request in &one.requests {
@@ -112,7 +112,7 @@ mod tests {
 
     // Checks: the job type counted as waiting for a mint exists under this name.
     #[test]
-    fn the_crossing_is_a_kind_of_work() {
+    fn bridge_job_is_a_job_type() {
         assert!(Job::NAMES.contains(&BRIDGE_JOB));
     }
 }

@@ -243,16 +243,16 @@ mod tests {
     // Checks (case 59): plain names and public addresses on web ports pass unchanged.
     #[test]
     fn case_59_public_urls_are_called() {
-        for good in [
+        for valid in [
             "https://shop.example.com/paid?x=1",
             "http://shop.example.com:443/",
             "https://shop.example.com./",
             "https://93.184.215.14/",
             "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/a",
         ] {
-            let target = web().check_url(good).unwrap();
+            let target = web().check_url(valid).unwrap();
             assert!(!target.allowlisted);
-            assert_eq!(target.url, Url::parse(good).unwrap());
+            assert_eq!(target.url, Url::parse(valid).unwrap());
         }
     }
 
@@ -309,7 +309,7 @@ mod tests {
 
     // Checks: an error names the setting only where it would help, and an allowlisted host is called.
     #[test]
-    fn a_refusal_names_the_setting_that_would_help() {
+    fn rejection_names_the_setting_that_would_help() {
         for (url, host, helps) in [
             ("http://localhost/", "localhost:*", true),
             ("http://10.0.0.8/", "10.0.0.8:80", true),

@@ -46,7 +46,7 @@ pub struct ChallengeInput<'a> {
 pub struct Challenge {
     /// Value of `PAYMENT-REQUIRED`: padded standard base64, so always a valid header value.
     pub header: Bytes,
-    /// `application/json`.
+    /// Body of type `application/json`.
     pub body: Bytes,
 }
 

@@ -42,9 +42,9 @@ pub enum SelectedTerms {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EchoedTerms {
-    /// `exact`.
+    /// Always `exact` for valid payments.
     pub scheme: String,
-    /// CAIP-2.
+    /// Network id (CAIP-2).
     pub network: String,
     /// Atomic units in decimal.
     pub amount: String,
@@ -60,7 +60,7 @@ pub struct EchoedTerms {
 /// The signed part of a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// EIP-3009.
+    /// An EIP-3009 authorization.
     Evm(Box<EvmPayload>),
     /// A partially signed wire transaction.
     Solana(Vec<u8>),
@@ -83,13 +83,13 @@ pub struct EvmPayload {
 pub struct EvmFields {
     pub from: String,
     pub to: String,
-    /// Atomic units.
+    /// Amount in atomic units.
     pub value: String,
-    /// Unix seconds.
+    /// Start of validity in Unix seconds.
     pub valid_after: String,
-    /// Unix seconds.
+    /// End of validity in Unix seconds.
     pub valid_before: String,
-    /// 32 bytes.
+    /// Nonce of 32 bytes.
     pub nonce: String,
 }
 

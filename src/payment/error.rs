@@ -15,7 +15,7 @@ macro_rules! define_reasons {
             /// In the order of the table below.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// Wire form.
+            /// The reason's wire form.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -112,7 +112,6 @@ impl fmt::Display for InvalidReason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {message}")]
 pub struct VerificationError {
-    /// Machine-readable.
     pub reason: InvalidReason,
     /// Human-readable. Contains nothing that the client did not send or was not offered.
     pub message: Cow<'static, str>,
@@ -137,22 +136,4 @@ pub enum PaymentHeaderError {
     /// One payment that was rejected: status 402.
     #[error(transparent)]
     Invalid(#[from] VerificationError),
-}
-
-impl PaymentHeaderError {
-    /// HTTP status of the response.
-    pub const fn status(&self) -> u16 {
-        match self {
-            Self::Ambiguous(_) => 400,
-            Self::Invalid(_) => 402,
-        }
-    }
-
-    /// Error code of the response.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Ambiguous(_) => "multiple_payments",
-            Self::Invalid(_) => "payment_invalid",
-        }
-    }
 }

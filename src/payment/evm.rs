@@ -62,7 +62,7 @@ pub struct EvmRequirements<'a> {
     pub amount: Usdc,
     /// From the terms.
     pub max_timeout_seconds: u32,
-    /// Unix seconds.
+    /// Current Unix time in seconds.
     pub now: u64,
 }
 
@@ -267,7 +267,7 @@ pub fn address_of_point(point: &[u8; 65]) -> [u8; 20] {
     address
 }
 
-/// keccak256.
+/// Hashes with keccak256.
 pub fn keccak(bytes: &[u8]) -> [u8; 32] {
     Keccak256::digest(bytes).into()
 }

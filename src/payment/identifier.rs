@@ -74,8 +74,8 @@ mod tests {
     // dropped.
     #[test]
     fn what_can_be_an_identifier() {
-        for good in ["a".repeat(16), "-_".repeat(64), "pay_0123456789abcdef".to_owned()] {
-            assert_eq!(of(&json!({"info": {"id": good}})), Ok(Some(good)));
+        for valid in ["a".repeat(16), "-_".repeat(64), "pay_0123456789abcdef".to_owned()] {
+            assert_eq!(of(&json!({"info": {"id": valid}})), Ok(Some(valid)));
         }
         for bad in [
             json!("a".repeat(15)),

@@ -16,7 +16,7 @@ use super::terms::{Payee, Terms};
 pub struct AdvertisedExtension<'a> {
     /// Its key in `extensions`.
     pub name: &'a str,
-    /// Its `info`.
+    /// The extension's `info`.
     pub info: &'a Value,
     /// Members of `info` that differ with each challenge and are not compared.
     pub dynamic: &'a [&'a str],

@@ -188,7 +188,9 @@ impl Mpp {
             .filter_map(on_base)
             .find(|(payee, terms)| request(payee, terms.amount) == echo.request)
             .ok_or_else(|| invalid("the price in the challenge is not offered any more"))?;
-        let expires = echo.expires().ok_or_else(|| invalid("`expires` is no time of ours"))?;
+        let expires = echo
+            .expires()
+            .ok_or_else(|| invalid("`expires` is not an expiry that we issued"))?;
         if expires < now.plus_ms(MIN_VALIDITY_SECONDS * 1000) {
             let detail = "the challenge has expired or expires within 6 seconds";
             return Err(CredentialError::new(MppProblem::PaymentExpired, detail));
@@ -213,7 +215,7 @@ impl Mpp {
             return invalid("only the method `evm` with the intent `charge` is taken");
         }
         if echo.digest.is_some() {
-            return invalid("no challenge of ours names a body");
+            return invalid("none of our challenges names a body");
         }
         let covered = echo.covered();
         let keys = [Some(&self.current), self.previous.as_ref()];

@@ -68,7 +68,7 @@ pub fn reports_unpaid(header: &[u8]) -> bool {
         success: bool,
     }
     let json = STANDARD.decode(header.trim_ascii()).unwrap_or_default();
-    serde_json::from_slice(&json).is_ok_and(|told: UnpaidResponse| !told.success)
+    serde_json::from_slice(&json).is_ok_and(|settlement: UnpaidResponse| !settlement.success)
 }
 
 impl SettledReceipt<'_> {

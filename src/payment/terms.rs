@@ -121,7 +121,7 @@ pub struct BasePayee {
     pub asset: [u8; 20],
     /// CAIP-2 name of the chain.
     pub caip2: &'static str,
-    /// EIP-155 id.
+    /// Chain id of EIP-155.
     pub chain_id: u64,
     /// EIP-712 name of the token: `USD Coin` on Base mainnet.
     pub name: String,
@@ -320,14 +320,15 @@ impl RecentBlockhash {
 /// One entry of `accepts`: pay this much to this payee.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// Fees included.
+    /// Amount with fees.
     pub amount: Usdc,
     /// How long the price is valid, and how long a client makes its payment valid.
     pub max_timeout_seconds: u32,
     pub payee: Payee,
     /// A hint for Solana clients, not part of the terms. Ignored on Base.
     pub recent: Option<Arc<RecentBlockhash>>,
-    /// The fee payer that a Solana challenge names; `None` names the first. A payment may use any of ours.
+    /// The fee payer that a Solana challenge names; `None` names the first. A payment may use any of the service's fee
+    /// payers.
     pub fee_payer: Option<Pubkey>,
 }
 

@@ -42,7 +42,7 @@ impl Stored for RateHistory {
 
 /// Cached rates of one product.
 pub(super) struct ProductRates {
-    /// Today's first.
+    /// Rates, today's first.
     rates: Vec<ProductFeeRate>,
     /// When today's was last shown.
     last_quoted_at: Timestamp,

@@ -179,7 +179,7 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
 // Checks: rates that their source no longer reports are quoted until they are too old, and those quotes stay valid for
 // their lifetime. US dollars never expire, and identical rates create no new list.
 #[test]
-fn exchange_rates_are_not_sold_for_ever() {
+fn exchange_rates_expire() {
     let first = effective_at(
         PriceVersions::default(),
         (usd("0"), euro("1.1", 7)),

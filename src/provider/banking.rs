@@ -1,5 +1,5 @@
-//! The bank as it sees what it is asked: with tax numbers and documents in plain. The engine hands them over sealed; they are
-//! opened here, at the last moment, and nowhere else.
+//! The plain side of the bank: applications with readable tax numbers and documents. The engine passes them sealed;
+//! they are opened only here, immediately before the call.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,35 +19,26 @@ use crate::vault::{DocumentStore, Vault, VaultError};
 /// First byte of a sealed tax number.
 const TAX_TAG: u8 = 0xF4;
 
-/// An application in plain.
+/// An application with readable tax number and documents.
 #[derive(Clone, Debug)]
 pub struct PlainApplication {
-    /// Idempotency key.
     pub key: JobId,
-    /// Our name of it.
     pub id: BankingApplicationId,
-    /// Whose.
     pub wallet: Wallet,
-    /// Profile and answers, by their names.
+    /// Profile fields and answers, by name.
     pub answers: Vec<(Cow<'static, str>, String)>,
-    /// The tax number.
     pub tax_id: Secret<String>,
-    /// Documents.
     pub documents: Vec<PlainDocument>,
 }
 
-/// A document in plain.
+/// A document with readable content.
 #[derive(Clone)]
 pub struct PlainDocument {
-    /// Ours.
     pub id: DocumentId,
-    /// What it shows.
     pub document_type: Cow<'static, str>,
-    /// Its media type.
     pub media_type: Cow<'static, str>,
     /// SHA-256 of the bytes.
     pub sha256: [u8; 32],
-    /// They.
     pub bytes: Zeroizing<Vec<u8>>,
 }
 
@@ -57,31 +48,31 @@ impl std::fmt::Debug for PlainDocument {
     }
 }
 
-/// A bank, in plain. The rules are those of [`Bank`].
+/// A bank, with unsealed data. The rules are those of [`Bank`].
 pub trait BankApi: Send + Sync {
-    /// Submits an application, or asks after it. `Permanent` for a key that was used with another content.
+    /// Submits an application, or queries its review. `Permanent` if the key was used with different content.
     fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>>;
 
-    /// Opens an account, or asks after it.
+    /// Opens an account, or queries its status.
     fn open<'a>(
         &'a self,
         order: &'a OpenAccountRequest,
     ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
 
-    /// Moves money, or asks after it.
+    /// Starts a transfer, or queries its status.
     fn transfer<'a>(
         &'a self,
         order: &'a BankTransferRequest,
     ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
 
-    /// What came in since.
+    /// Incoming transfers after position `after`.
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
 
-    /// What stands on an account now.
+    /// Current balance of an account.
     fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;
 }
 
-/// The bank as the engine may see it: what goes in is sealed.
+/// Implements [`Bank`] for the engine: opens sealed data and passes it on to a [`BankApi`].
 pub struct SealingBank<B: ?Sized> {
     bank: Arc<B>,
     vault: Arc<Vault>,
@@ -91,7 +82,7 @@ pub struct SealingBank<B: ?Sized> {
 /// Seals a tax number under its application's id.
 ///
 /// # Errors
-/// When the vault refuses.
+/// When the vault cannot seal it.
 pub fn seal_tax_id(vault: &Vault, id: BankingApplicationId, number: &Secret<String>) -> Result<Vec<u8>, VaultError> {
     let mut plain = Zeroizing::new(vec![TAX_TAG]);
     plain.extend_from_slice(number.expose_secret().as_bytes());
@@ -99,7 +90,7 @@ pub fn seal_tax_id(vault: &Vault, id: BankingApplicationId, number: &Secret<Stri
 }
 
 impl<B: BankApi + ?Sized> SealingBank<B> {
-    /// Opens what the vault sealed, for this bank.
+    /// Wraps `bank`; `vault` and `documents` open the sealed data.
     pub const fn new(bank: Arc<B>, vault: Arc<Vault>, documents: DocumentStore) -> Self {
         Self { bank, vault, documents }
     }
@@ -139,7 +130,7 @@ impl<B: BankApi + ?Sized> Bank for SealingBank<B> {
         application: &'a BankApplicationRequest,
     ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
         Box::pin(async move {
-            // Nothing was sent; a missing key or file is the operator's to bring back.
+            // Nothing was sent. An operator has to restore the missing key or file.
             let opened = self.opened(application).await.map_err(|e| PortError {
                 kind: ErrorKind::Temporary,
                 operation: "review",

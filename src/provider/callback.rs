@@ -1,5 +1,5 @@
-//! Callbacks that a provider signs, in the form of Standard Webhooks: HMAC-SHA256 over `id.seconds.body`, base64, after
-//! `v1,`. A header may hold several signatures with a space between, as it does while a key is changed.
+//! Signed provider callbacks, in the Standard Webhooks form: HMAC-SHA256 over `id.seconds.body`, base64, after `v1,`.
+//! During a key rotation the header holds several signatures, separated by spaces.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,19 +10,19 @@ use sha2::{Digest as _, Sha256};
 use crate::identity::secret::{Key32, MacKey};
 use crate::secret::Secret;
 
-/// How far the sender's clock may be from ours, in seconds.
+/// Allowed difference between the sender's clock and ours, in seconds.
 const TOLERANCE_S: u64 = 300;
-/// Longest id, signature header and moment that are looked at, in bytes.
+/// Maximum length of the id, the signature header and the timestamp, in bytes.
 const MAX_HEADER_LEN: usize = 512;
 
 /// The three headers of a signed callback.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedCallback<'a> {
-    /// `webhook-id`: the same for every try of one callback.
+    /// `webhook-id`: the same for every attempt of one callback.
     pub id: &'a str,
     /// `webhook-timestamp`: Unix seconds.
     pub at: &'a str,
-    /// `webhook-signature`.
+    /// `webhook-signature`: one or more signatures.
     pub signature: &'a str,
 }
 
@@ -31,12 +31,12 @@ pub struct SignedCallback<'a> {
 pub struct CallbackKey(MacKey);
 
 impl CallbackKey {
-    /// Made from the secret that a provider and this service share: the SHA-256 of its bytes.
+    /// Derives the key from the shared secret: the SHA-256 of its bytes.
     pub fn of_token(token: &Secret<String>) -> Self {
         Self::new(&Key32::new(Sha256::digest(token.expose_secret()).into()))
     }
 
-    /// Shared with the provider and nobody else.
+    /// A key that only the provider and this service share.
     pub fn new(key: &Key32) -> Self {
         Self(MacKey::new(key))
     }
@@ -47,11 +47,11 @@ impl CallbackKey {
         format!("v1,{}", STANDARD.encode(tag))
     }
 
-    /// Whether the provider said this, and not long ago.
+    /// Whether the signature is valid and its timestamp is within the tolerance.
     pub fn verifies(&self, signed: SignedCallback<'_>, body: &[u8], now: Timestamp) -> bool {
         let SignedCallback { id, at, signature } = signed;
         let plain = |text: &str| !text.is_empty() && text.len() <= MAX_HEADER_LEN;
-        // The parts are joined by points: none of the first two may hold one.
+        // The parts are joined with dots, so the first two must not contain one.
         if ![id, at, signature].into_iter().all(plain) || id.contains('.') || !at.bytes().all(|b| b.is_ascii_digit()) {
             return false;
         }
@@ -81,7 +81,7 @@ mod tests {
         SignedCallback { id, at, signature }
     }
 
-    // Aim: the form is that of Standard Webhooks; the expected signature comes from Python's `hmac` and `base64`.
+    // Checks: the form is that of Standard Webhooks; the expected signature comes from Python's `hmac` and `base64`.
     #[test]
     fn a_signature_is_that_of_standard_webhooks() {
         let key = CallbackKey::new(&Key32::new([7; 32]));
@@ -91,8 +91,8 @@ mod tests {
         );
     }
 
-    // Aim: only the exact body under the exact id and moment with our key counts, and only near its time; a second
-    // signature beside a good one harms nothing.
+    // Checks: a signature is valid only for the exact body, id and timestamp, with our key and near its time. A second
+    // signature beside a valid one changes nothing.
     #[test]
     fn only_what_the_provider_signed_lately_counts() {
         let key = CallbackKey::new(&Key32::new([7; 32]));
@@ -114,9 +114,9 @@ mod tests {
         }
     }
 
-    // Aim: no other way of cutting `id.seconds.body` has the same signature.
+    // Checks: no other split of `id.seconds.body` has the same signature.
     #[test]
-    fn the_parts_cannot_be_shifted() {
+    fn signed_parts_cannot_be_split_differently() {
         let key = CallbackKey::new(&Key32::new([7; 32]));
         let signature = key.sign("a", AT, b"1795176000.x");
         let id = format!("a.{AT}");

@@ -1,4 +1,4 @@
-//! Which providers are elsewhere, as the settings say.
+//! Connects the remote providers that the settings name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use super::{ProviderLists, Providers};
 use crate::config::{RemoteProvider, RemoteProviders};
 use crate::secret::Secret;
 
-/// A placeholder at every port, for products that are not sold: every call fails as `Temporary`. `rates` is the table of the
-/// settings. Nothing is reconciled: there are no lists.
+/// Placeholders at every port, for products that are not sold: every call fails as `Temporary`. `rates` is the table of
+/// the settings. There are no reconciliation lists, so nothing is reconciled.
 pub fn unconfigured(rates: Arc<dyn RateSource>) -> Providers {
     let remote = RemoteClient::unconfigured;
     let accounts = Arc::new(RemoteIssuerAccounts(remote()));
@@ -45,10 +45,10 @@ pub fn unconfigured(rates: Arc<dyn RateSource>) -> Providers {
     }
 }
 
-/// Puts those that have a URL in the place of the ones given.
+/// Replaces the providers that have a URL in the settings with remote ones.
 ///
 /// # Errors
-/// When a secret cannot be read, or the issuer does not say what its cards have in common.
+/// When a secret cannot be read, or the issuer does not return the data that all its cards share.
 pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Result<Providers, String> {
     if let Some(remote) = remote("issuer", &settings.issuer)? {
         listed(&mut providers, ReconciliationListName::Cards, &remote);
@@ -94,27 +94,24 @@ pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Re
     Ok(providers)
 }
 
-/// Whoever has to do with the money keeps the list of it.
+/// Replaces the reconciliation list with that of the remote provider.
 fn listed(providers: &mut Providers, list: ReconciliationListName, remote: &RemoteClient) {
     let remote = remote.clone();
     let kept = Arc::new(RemoteReconciliationList { remote, list });
     providers.lists.insert(list.source(), kept);
 }
 
-/// What those elsewhere sign their callbacks with; none for the sandbox's own.
+/// Keys that verify the callbacks of remote providers; `None` for the sandbox's own.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderCallbackKeys {
-    /// The identity check's.
     pub identity: Option<CallbackKey>,
-    /// The payout rails'.
     pub payouts: Option<CallbackKey>,
-    /// The card issuer's, of reloadable cards.
+    /// Key of the card issuer, for callbacks about reloadable cards.
     pub issuer: Option<CallbackKey>,
-    /// The bank's.
     pub bank: Option<CallbackKey>,
 }
 
-/// Made from the secrets that they share with this service.
+/// Derives the keys from the secrets shared with this service.
 ///
 /// # Errors
 /// When a secret cannot be read.
@@ -135,7 +132,7 @@ fn token(name: &str, outside: &RemoteProvider) -> Result<Secret<String>, String>
     read_token(&outside.token_file).map_err(|e| format!("providers.{name}.token_file: {e}"))
 }
 
-/// The connection to one of them; none without a URL.
+/// The client of one provider; `None` without a URL.
 fn remote(name: &str, outside: &RemoteProvider) -> Result<Option<RemoteClient>, String> {
     if outside.url.is_empty() {
         return Ok(None);
@@ -151,10 +148,10 @@ fn remote(name: &str, outside: &RemoteProvider) -> Result<Option<RemoteClient>, 
     .map(Some)
 }
 
-/// The one line of a secret's file.
+/// Reads the single line of a secret's file.
 ///
 /// # Errors
-/// When it cannot be read or is no line of visible ASCII.
+/// When the file cannot be read, or is not one line of visible ASCII.
 pub fn read_token(file: &Path) -> Result<Secret<String>, String> {
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     let text = zeroize::Zeroizing::new(text);

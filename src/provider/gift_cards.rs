@@ -1,4 +1,4 @@
-//! Gift cards: what a catalog offers, and how one of them is ordered.
+//! Gift cards: the catalog, quotes and orders.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,16 @@ use rust_decimal::Decimal;
 
 use crate::secret::Secret;
 
-/// Where a gift card can be redeemed.
+/// Countries where a gift card can be redeemed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Redeemability {
-    /// Everywhere.
     Worldwide,
     /// In these countries, ISO 3166-1 alpha-2.
     Countries(Vec<String>),
 }
 
 impl Redeemability {
-    /// Whether it can be redeemed there.
+    /// Whether it can be redeemed in `country`.
     pub fn covers(&self, country: &str) -> bool {
         match self {
             Self::Worldwide => true,
@@ -28,18 +27,16 @@ impl Redeemability {
     }
 }
 
-/// Which amounts a gift card comes in, in hundredths of its own currency.
+/// Amounts in which a gift card is sold, in hundredths of its own currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denominations {
-    /// Exactly these, rising.
+    /// Exactly these, in ascending order.
     Fixed(Vec<Cents>),
-    /// From `least` to `most`, both included, in steps from `least`.
+    /// From `min` to `max`, both included, in steps from `min`.
     Range {
-        /// Smallest.
         min: Cents,
-        /// Largest.
         max: Cents,
-        /// Above zero.
+        /// Step between amounts, above zero.
         step: Cents,
     },
 }
@@ -71,153 +68,142 @@ impl Denominations {
     }
 }
 
-/// A gift card as it is offered now. Texts are the catalog's: show them as text, never as markup.
+/// A gift card as it is offered now. Texts come from the catalog: render them as text, never as markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiftCardProduct {
-    /// The catalog's name of it; stable.
+    /// The catalog's id of the product; stable.
     pub product_id: String,
-    /// For people.
     pub name: String,
-    /// Who redeems it.
+    /// Brand that redeems the card.
     pub brand: String,
-    /// What the brand sells, in a word.
+    /// What the brand sells, in one word.
     pub category: String,
-    /// Where.
     pub redeemability: Redeemability,
-    /// ISO 4217, of every amount of this product.
+    /// ISO 4217 code of every amount of this product.
     pub currency: String,
-    /// How much.
     pub values: Denominations,
-    /// Fraction of the amount that its buyer pays on top, and we keep: the catalog is owed what the card is worth.
+    /// Fraction of the amount that the buyer pays in addition and the service keeps. The catalog is owed the card's
+    /// face value.
     pub fee_rate: Decimal,
-    /// Whether an order now would find one.
+    /// Whether an order would succeed now.
     pub in_stock: bool,
-    /// What it is good for.
+    /// What the card can be used for.
     pub description: String,
     /// The brand's rules.
     pub terms: String,
 }
 
-/// What is looked for; absent filters let everything through.
+/// Search filters; an absent filter matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GiftCardQuery {
-    /// A product, brand or category by name, with slips.
+    /// Text to match against products, brands and categories; tolerates typos.
     pub q: Option<String>,
-    /// ISO 3166-1 alpha-2; borderless products are in every country.
+    /// ISO 3166-1 alpha-2; products without borders are in every country.
     pub country: Option<String>,
-    /// ISO 4217.
+    /// Currency code (ISO 4217).
     pub currency: Option<String>,
-    /// A category, case aside.
+    /// A category, case-insensitive.
     pub category: Option<String>,
-    /// Begin behind this product of the same search.
+    /// Start after this product of the same search.
     pub starting_after: Option<String>,
-    /// At most so many.
+    /// Maximum number of products.
     pub limit: usize,
 }
 
-/// How many products each choice of a filter would leave, the other filters being as they are.
+/// Number of products for each value of a filter, with the other filters unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GiftCardFacets {
-    /// By country; borderless products count in each.
+    /// By country; products without borders count in each.
     pub countries: BTreeMap<String, usize>,
-    /// By currency.
     pub currencies: BTreeMap<String, usize>,
-    /// By category.
     pub categories: BTreeMap<String, usize>,
 }
 
 /// A page of products, best match first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GiftCardPage {
-    /// The page.
     pub products: Vec<GiftCardProduct>,
-    /// Products found in all.
+    /// Number of products found in all.
     pub count: usize,
-    /// Whether more follow.
     pub has_more: bool,
-    /// For narrowing the search.
+    /// Counts for narrowing the search.
     pub facets: GiftCardFacets,
 }
 
-/// What the catalog says of a purchase that is being considered. It reserves nothing.
+/// The catalog's answer to a possible purchase. It reserves nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GiftCardQuote {
     /// It could be ordered now.
     Available {
-        /// ISO 4217.
+        /// Currency code (ISO 4217).
         currency: String,
-        /// Fraction of the amount that comes on top.
+        /// Fraction of the amount that is added to it.
         fee_rate: Decimal,
     },
-    /// No such product.
     UnknownProduct,
     /// It cannot be redeemed in that country.
     NotInCountry,
-    /// It does not come in that amount.
+    /// It is not sold in that amount.
     InvalidAmount(Denominations),
-    /// Sold out for now.
+    /// Currently sold out.
     OutOfStock,
 }
 
 /// An order for one gift card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiftCardOrderRequest {
-    /// Idempotency key: the same key never makes a second gift card, whatever was answered before.
+    /// Idempotency key: the same key never creates a second gift card, whatever the earlier answer was.
     pub key: JobId,
-    /// Which product.
     pub product_id: String,
-    /// Where its holder redeems it.
+    /// Country where the card is redeemed.
     pub country: String,
     /// In hundredths of the product's currency.
     pub amount: Cents,
-    /// At which it was offered when its stock was looked at. A catalog that has raised it since declines with
+    /// Fee rate at which the card was offered during the stock check. A catalog that has raised it since declines with
     /// `price_changed`.
     pub fee_rate: Decimal,
 }
 
-/// What lets its bearer spend the gift card. At least one is there; which, is the brand's choice.
+/// Secrets that let their bearer spend the gift card. At least one is present; the brand decides which.
 #[derive(Clone, Debug)]
 pub struct RedemptionDetails {
-    /// A page to open. Whoever opens it may spend the card.
+    /// A page that shows the card. Opening it is enough to spend the card.
     pub redemption_url: Option<Secret<String>>,
-    /// To be typed at the brand's.
+    /// To be entered at the brand.
     pub redemption_code: Option<Secret<String>>,
-    /// Asked for with the code.
+    /// PIN that the brand requires with the code.
     pub pin_code: Option<Secret<String>>,
 }
 
-/// What the catalog says of an order. Answers may come twice and out of order: what was ready stays ready.
+/// Status of an order. Answers may be repeated and arrive out of order: what was ready stays ready.
 #[derive(Debug)]
 pub enum GiftCardOrderStatus {
-    /// Taken down; ask again with the same key after this time.
+    /// Order recorded; query again with the same key after this time.
     Accepted {
-        /// In milliseconds.
         retry_after_ms: u64,
     },
-    /// Being made; ask again with the same key after this time.
+    /// In preparation; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
         retry_after_ms: u64,
     },
-    /// It exists.
     Ready(RedemptionDetails),
-    /// Definitely refused: there is no gift card under this key and never will be.
+    /// Declined: no gift card exists under this key, and none ever will.
     Declined {
-        /// `out_of_stock`, `price_changed`, `declined_by_brand`, or the catalog's own word.
+        /// `out_of_stock`, `price_changed`, `declined_by_brand`, or a reason of the catalog.
         reason: ExternalText,
     },
 }
 
-/// A catalog of gift cards that sells them, in plain.
+/// A catalog of gift cards, with unsealed data.
 pub trait GiftCardApi: Send + Sync {
-    /// A page of what is offered now; `None` when `starting_after` is not among it. `Temporary` when the catalog does not
-    /// answer.
+    /// A page of the current products; `None` if `starting_after` is not one of them. `Temporary` when the catalog does
+    /// not answer.
     fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>>;
 
-    /// One product as it is offered now; `None` for none.
+    /// One product as it is offered now; `None` if it does not exist.
     fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>>;
 
-    /// Stock and price of a purchase at this moment, to be asked before a payment settles.
+    /// Current stock and price of a purchase. To be queried before a payment settles.
     fn offer<'a>(
         &'a self,
         product_id: &'a str,
@@ -225,8 +211,8 @@ pub trait GiftCardApi: Send + Sync {
         amount: Cents,
     ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>>;
 
-    /// Orders, or asks after an order: the key makes them the same call, so the same order may be sent until it is answered.
-    /// `Unknown` says nothing of what happened and is never a failure: the card may exist, and asking again tells.
-    /// `Permanent` for a key that was used with another content.
+    /// Places an order, or queries it: with the same key both are the same call, so an order may be repeated until it
+    /// is answered. `Unknown` reveals nothing about the outcome and is never a failure: the card may exist, and another
+    /// call finds out. `Permanent` if the key was used with different content.
     fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>>;
 }

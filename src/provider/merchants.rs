@@ -1,27 +1,27 @@
-//! Merchants, and whether they take the cards that are sold here.
+//! Merchants, and whether they accept the cards that are sold here.
 
 use purser_actors::port::{BoxFuture, PortError};
 
-/// The contract's kinds of card.
+/// Card types of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CardType {
-    /// `Non-Reloadable U.S.`
+    /// In the contract: `Non-Reloadable U.S.`
     NonReloadableUs,
-    /// `Non-Reloadable International`
+    /// In the contract: `Non-Reloadable International`
     NonReloadableInternational,
-    /// `Reloadable`
+    /// In the contract: `Reloadable`
     Reloadable,
 }
 
 impl CardType {
-    /// In the contract's order; the first is meant where none is said.
+    /// In the contract's order; the first is the default.
     pub const ALL: [Self; 3] = [
         Self::NonReloadableUs,
         Self::NonReloadableInternational,
         Self::Reloadable,
     ];
 
-    /// The contract's word.
+    /// The contract's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NonReloadableUs => "Non-Reloadable U.S.",
@@ -31,19 +31,17 @@ impl CardType {
     }
 }
 
-/// What is known of a card at a merchant.
+/// Whether a merchant accepts a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acceptance {
-    /// Taken.
     Accepted,
-    /// Refused.
     NotAccepted,
-    /// It depends, or nobody knows.
+    /// It varies, or there is no information.
     Unknown,
 }
 
 impl Acceptance {
-    /// The contract's word.
+    /// The contract's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -53,50 +51,47 @@ impl Acceptance {
     }
 }
 
-/// A merchant, as seen by the holder of one kind of card. Texts are the directory's: show them as text, never as markup.
+/// A merchant, for one type of card. Texts come from the directory: render them as text, never as markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merchant {
-    /// Stable; names the merchant in lists.
+    /// Stable id; used as the cursor of lists.
     pub id: String,
-    /// As the merchant writes it.
+    /// As the merchant spells it.
     pub name: String,
-    /// Its site, if known.
+    /// The merchant's site, if known.
     pub url: Option<String>,
-    /// What it sells, in a word or two.
+    /// What the merchant sells, in one or two words.
     pub category: String,
     /// ISO 3166-1 alpha-2; empty for everywhere.
     pub countries: Vec<String>,
-    /// For the kind of card that was asked about.
+    /// For the card type of the query.
     pub status: Acceptance,
     /// What to know before paying there.
     pub notes: Option<String>,
 }
 
-/// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MerchantQuery {
-    /// A name or an address; without one all are listed by name.
+    /// A name or an address; if absent, all merchants are listed by name.
     pub q: Option<String>,
-    /// Which card is to be used.
     pub card_type: CardType,
-    /// Begin behind this merchant of the same search.
+    /// Start after this merchant of the same search.
     pub starting_after: Option<String>,
-    /// At most so many.
+    /// Maximum number of merchants.
     pub limit: usize,
 }
 
 /// A page of merchants, best match first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MerchantPage {
-    /// Empty when nothing is known of such a merchant, which is not a refusal.
+    /// Empty if no such merchant is known, which does not mean that cards are declined there.
     pub merchants: Vec<Merchant>,
-    /// Whether more follow.
     pub has_more: bool,
 }
 
 /// A directory of merchants.
 pub trait MerchantDirectory: Send + Sync {
-    /// A page of what was found; `None` when `starting_after` is not among it. `Temporary` when the directory does not
+    /// A page of matches; `None` if `starting_after` is not one of them. `Temporary` when the directory does not
     /// answer.
     fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>>;
 }

@@ -1,5 +1,5 @@
-//! Payout rails as they see an order: with the numbers in plain. The engine hands them over sealed; they are opened here,
-//! at the last moment, and nowhere else.
+//! The plain side of the payout rails: orders with readable numbers. The engine passes them sealed; they are opened
+//! only here, immediately before the call.
 
 use std::sync::Arc;
 
@@ -14,63 +14,57 @@ use purser_actors::product::{AppPayee, Country, Currency, Platform, ProductLine}
 use crate::secret::Secret;
 use crate::vault::{CardNumberRecord, Vault};
 
-/// First byte of a sealed account number: no month, so a card number is never taken for it.
+/// First byte of a sealed account number. It is not a month, so the bytes are never read as a card number.
 const ACCOUNT_TAG: u8 = 0xF2;
 
-/// Who gets a payout, in plain.
+/// Payee of a payout, with readable numbers.
 #[derive(Clone, Debug)]
 pub enum PlainPayee {
-    /// A debit card.
     Card(CardNumberRecord),
-    /// A bank account.
     Bank {
-        /// Nine digits.
+        /// ABA routing number, nine digits.
         routing_number: String,
-        /// As the bank knows it.
         account_number: Secret<String>,
-        /// Whose.
         account_holder_name: String,
     },
     /// The user of a payment app.
     App(Platform, AppPayee),
 }
 
-/// An order in plain.
+/// An order with readable numbers.
 #[derive(Clone, Debug)]
 pub struct PlainPayout {
-    /// Idempotency key.
     pub key: JobId,
-    /// Our id, which the rail's words name.
+    /// Our id, which the rail's events name.
     pub payout: PayoutId,
-    /// Which rail.
+    /// Product line, which determines the rail.
     pub line: ProductLine,
-    /// What the recipient gets.
+    /// Amount that the recipient gets.
     pub amount: Cents,
-    /// In which currency.
     pub currency: Currency,
-    /// Who.
     pub to: PlainPayee,
 }
 
-/// Rails, in plain. The rules are those of [`PayoutRails`].
+/// Payout rails, with unsealed data. The rules are those of [`PayoutRails`].
 pub trait PayoutApi: Send + Sync {
-    /// Orders a payout or asks after an order. `Permanent` for a key that was used with another content.
+    /// Orders a payout, or queries an order. `Permanent` if the key was used with different content.
     fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>>;
 
-    /// What was last said of an order under this key; `None` when nothing was ever ordered under it.
+    /// Last known status of the order under this key; `None` if nothing was ever ordered under it.
     fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>>;
 
-    /// Takes back what was ordered under this key.
+    /// Recalls the payout that was ordered under this key.
     fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>>;
 
-    /// Where the bank of a debit card is, by the card's first digits; `None` for a card that no rail pays to.
+    /// Country of the bank that issued a debit card, by the card's first digits; `None` for a card that no rail pays
+    /// to.
     fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>>;
 
-    /// What was told since.
+    /// Events after position `after`.
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>>;
 }
 
-/// Rails as the engine may see them: what goes in is sealed.
+/// Implements [`PayoutRails`] for the engine: opens sealed data and passes it on to a [`PayoutApi`].
 pub struct SealingPayouts<R: ?Sized> {
     payouts: Arc<R>,
     vault: Arc<Vault>,
@@ -79,7 +73,7 @@ pub struct SealingPayouts<R: ?Sized> {
 /// Seals an account number under its destination's id.
 ///
 /// # Errors
-/// When the vault refuses.
+/// When the vault cannot seal it.
 pub fn seal_account(
     vault: &Vault,
     id: purser_actors::id::BankDestinationId,
@@ -91,13 +85,13 @@ pub fn seal_account(
 }
 
 impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
-    /// Opens what the vault sealed, for these rails.
+    /// Wraps `payouts`; `vault` opens the sealed data.
     pub const fn new(payouts: Arc<R>, vault: Arc<Vault>) -> Self {
         Self { payouts, vault }
     }
 
     fn open(&self, order: &PayoutRequest) -> Result<PlainPayout, PortError> {
-        // Nothing was sent; a missing key is the operator's to bring back.
+        // Nothing was sent. An operator has to restore the missing key.
         let failed = |message: String| PortError {
             kind: ErrorKind::Temporary,
             operation: "pay out",

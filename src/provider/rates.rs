@@ -1,4 +1,4 @@
-//! What a unit of each currency costs in dollars, and who says so since when.
+//! Exchange rates: the price of one unit of each currency in US dollars, with source and time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,20 +6,19 @@ use std::sync::Arc;
 use purser_actors::port::{BoxFuture, PortError, Timestamp};
 use rust_decimal::Decimal;
 
-/// A table of rates, as one source gave it at one time. A quote names both.
+/// A table of rates from one source at one time. A quote names both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateTable {
-    /// Who made it.
     pub source: String,
-    /// Since when it holds.
+    /// When the rates took effect.
     pub as_of: Timestamp,
-    /// Dollars that one unit costs, by ISO 4217 code: above zero, and exactly 1 for `USD`.
+    /// Dollars per unit, by ISO 4217 code: above zero, and exactly 1 for `USD`.
     pub usd_per_unit: BTreeMap<String, Decimal>,
 }
 
 impl RateTable {
-    /// What an amount costs in dollars, exactly; rounding is the caller's, who knows in whose favour. `None` for a
-    /// currency without a rate, or a product that no decimal holds.
+    /// The exact value of an amount in dollars. The caller rounds, because it knows in whose favour. `None` for a
+    /// currency without a rate, or a product that does not fit into a decimal.
     pub fn to_usd(&self, amount: Decimal, currency: &str) -> Option<Decimal> {
         self.usd_per_unit.get(currency)?.checked_mul(amount)
     }
@@ -27,7 +26,7 @@ impl RateTable {
 
 /// A source of exchange rates.
 pub trait RateSource: Send + Sync {
-    /// The newest table. `Temporary` when the source does not answer; whether an older table still serves is the
-    /// caller's to decide.
+    /// The newest table. `Temporary` when the source does not answer; the caller decides whether an older table may
+    /// still be used.
     fn current(&self) -> BoxFuture<'_, Result<Arc<RateTable>, PortError>>;
 }

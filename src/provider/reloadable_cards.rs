@@ -1,4 +1,5 @@
-//! The card program behind holders' balances: reloadable cards in plain, and as the engine may see them.
+//! Reloadable cards on card balances: the plain side of the provider, and the adapter that seals card data for the
+//! engine.
 
 use std::sync::Arc;
 
@@ -13,60 +14,57 @@ use super::{PlainCard, sealed};
 use crate::secret::Secret;
 use crate::vault::Vault;
 
-/// What the program says of an order, the number still readable.
+/// Status of an order, with a readable card number.
 #[derive(Debug)]
 pub enum PlainOpenResult {
     /// The card is open and loaded.
     Open(PlainCard),
-    /// Accepted; ask again with the same key after this time.
-    Pending {
-        /// In milliseconds.
-        retry_after_ms: u64,
-    },
-    /// Definitely refused: the balance is less.
+    /// Accepted; query again with the same key after this time.
+    Pending { retry_after_ms: u64 },
+    /// Declined: the balance is too low.
     Insufficient,
-    /// Definitely refused for another reason.
+    /// Declined for another reason.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: ExternalText,
     },
 }
 
-/// A card program, in plain. What it shares with [`ReloadableCardProvider`] means the same.
+/// A provider of reloadable cards, with unsealed data. Methods shared with [`ReloadableCardProvider`] behave the same.
 pub trait ReloadableCardApi: Send + Sync {
-    /// See [`ReloadableCardProvider::open`].
+    /// Same contract as [`ReloadableCardProvider::open`].
     fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<PlainOpenResult, PortError>>;
 
-    /// See [`ReloadableCardProvider::apply_action`].
+    /// Same contract as [`ReloadableCardProvider::apply_action`].
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// See [`ReloadableCardProvider::events_after`].
+    /// Same contract as [`ReloadableCardProvider::events_after`].
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
-    /// See [`ReloadableCardProvider::hold`].
+    /// Same contract as [`ReloadableCardProvider::hold`].
     fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>>;
 
-    /// See [`ReloadableCardProvider::hold_status`].
+    /// Same contract as [`ReloadableCardProvider::hold_status`].
     fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>>;
 
-    /// See [`ReloadableCardProvider::settle_hold`].
+    /// Same contract as [`ReloadableCardProvider::settle_hold`].
     fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>>;
 
-    /// The CVV, fetched through and never kept. `Permanent` for a card that is not this program's.
+    /// The CVV, passed through and never stored. `Permanent` for a card that this provider does not have.
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>>;
 
-    /// What can still be spent with the card. `Permanent` for a card that is not this program's.
+    /// Amount that can still be spent with the card. `Permanent` for a card that this provider does not have.
     fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 }
 
-/// A program as the engine may see it: what comes out is sealed.
+/// Implements [`ReloadableCardProvider`] for the engine: seals the card data that the provider returns.
 pub struct SealingReloadableCards<P: ?Sized> {
     reloadable_cards: Arc<P>,
     vault: Arc<Vault>,
 }
 
 impl<P: ReloadableCardApi + ?Sized> SealingReloadableCards<P> {
-    /// Seals what `program` delivers with the vault's active key.
+    /// Seals card data of `reloadable_cards` with the vault's active key.
     pub const fn new(reloadable_cards: Arc<P>, vault: Arc<Vault>) -> Self {
         Self {
             reloadable_cards,

@@ -1,5 +1,5 @@
-//! Providers that run elsewhere, asked over HTTP by the protocol of [`super::wire`]. One type a port; each is the port's
-//! plain side, as the sandbox's are.
+//! Remote providers, called over HTTP with the protocol of [`super::wire`]. One type per port; each implements the
+//! port's plain side, as the sandbox's providers do.
 
 pub mod banking;
 pub mod bridge;
@@ -22,29 +22,29 @@ use serde::de::DeserializeOwned;
 use super::wire::{ErrorCode, ErrorResponse, KEY_HEADER, MalformedResponse};
 use crate::secret::Secret;
 
-/// The largest answer that is read: a page of the catalog.
+/// Maximum size of a response body: a page of the catalog.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Where a provider is and how it knows us.
+/// Address of a provider, and our credentials there.
 #[derive(Clone, Debug)]
 pub struct RemoteEndpoint {
-    /// What its paths are relative to. HTTPS outside this machine.
+    /// Base of all paths. HTTPS unless it is on this machine.
     pub base_url: Url,
-    /// Said with every call, and to nobody else: redirects are not followed.
+    /// Sent with every call, and only to this provider: redirects are not followed.
     pub token: Secret<String>,
-    /// After which an answer counts as lost.
+    /// A response that takes longer counts as lost.
     pub timeout: Duration,
 }
 
-/// One provider. `None` if the settings do not name it.
+/// Client of one provider. `None` if the settings do not name it.
 #[derive(Clone)]
 pub struct RemoteClient(Option<(Client, RemoteEndpoint)>);
 
 impl RemoteClient {
-    /// Connects when first asked.
+    /// Connects on first use.
     ///
     /// # Errors
-    /// When the machine has no means for TLS.
+    /// When TLS cannot be set up on this machine.
     pub fn new(endpoint: RemoteEndpoint) -> Result<Self, String> {
         let http = crate::outbound::client()
             .no_proxy()
@@ -59,12 +59,13 @@ impl RemoteClient {
         Self(None)
     }
 
-    /// Whether the settings name it. One that they do not name has nothing to tell.
+    /// Whether the settings name it. Otherwise it has no events.
     const fn is_configured(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Reads. Nothing changes by it, so that every failure is `Temporary` unless the provider says what it is.
+    /// Sends a read request. It changes nothing, so every failure is `Temporary` unless the provider returns an error
+    /// of its own.
     async fn get<T: DeserializeOwned>(
         &self,
         operation: &'static str,
@@ -82,7 +83,7 @@ impl RemoteClient {
         })
     }
 
-    /// Orders. Without a readable answer the outcome is `Unknown`, unless the provider was never reached.
+    /// Sends an order. Without a readable response the outcome is `Unknown`, unless the provider was never reached.
     async fn post<T: DeserializeOwned>(
         &self,
         operation: &'static str,
@@ -94,7 +95,7 @@ impl RemoteClient {
         if let Some(key) = key {
             asked = asked.header(KEY_HEADER, key.to_string());
         }
-        // An order cannot be missing: whoever finds nothing at its path has not understood it.
+        // An order cannot be missing: a provider that answers `not_found` has not understood the path.
         self.send(operation, asked).await.map_err(|failure| match failure {
             RemoteError::Response(ErrorCode::NotFound, error) => PortError {
                 kind: ErrorKind::Temporary,
@@ -118,7 +119,7 @@ impl RemoteClient {
             ));
         };
         let mut url = endpoint.base_url.clone();
-        // Segments are escaped one by one: no name of a provider's reaches another path.
+        // Segments are escaped one by one: no provider reference reaches another path.
         match url.path_segments_mut() {
             Ok(mut segments) => segments.pop_if_empty().push("v1").extend(path),
             Err(()) => {
@@ -139,7 +140,7 @@ impl RemoteClient {
     ) -> Result<T, RemoteError> {
         let lost = |kind, what: &str| RemoteError::NoResponse(failed(kind, operation, what));
         let answer = asked.send().await.map_err(|error| {
-            // Without a connection nothing was said, so nothing was done.
+            // Without a connection nothing was sent, so nothing was done.
             let kind = match error.is_connect() || error.is_builder() {
                 true => ErrorKind::Temporary,
                 false => ErrorKind::Unknown,
@@ -150,13 +151,13 @@ impl RemoteClient {
         let body = read(answer).await.map_err(|what| lost(ErrorKind::Unknown, &what))?;
         if status == StatusCode::OK {
             return serde_json::from_slice(&body).map_err(|error| {
-                // Its position, never its content: the body may hold a card number.
+                // The position of the error, never the content: the body may hold a card number.
                 let (line, column) = (error.line(), error.column());
                 let what = format!("the answer is not of the protocol (line {line}, column {column})");
                 lost(ErrorKind::Unknown, &what)
             });
         }
-        // Only a refusal in the protocol's form, with its code's own status, says anything.
+        // Only an error in the protocol's form, with the status of its code, is definite.
         match serde_json::from_slice::<ErrorResponse>(&body) {
             Ok(ErrorResponse { error }) if error.code.status() == status.as_u16() => {
                 let said = failed(error.code.kind(), operation, &error.message);
@@ -170,11 +171,11 @@ impl RemoteClient {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 enum RemoteError {
-    /// The provider said so.
+    /// The provider returned an error.
     Response(ErrorCode, PortError),
-    /// Nobody knows what it said.
+    /// The response is lost or unreadable.
     NoResponse(PortError),
 }
 
@@ -197,7 +198,7 @@ async fn read(mut answer: Response) -> Result<zeroize::Zeroizing<Vec<u8>>, Strin
     Ok(body)
 }
 
-/// An error with its causes, which reqwest keeps to itself, and without the URL, whose path may name things.
+/// An error with its causes, which reqwest's `Display` omits, and without the URL, whose path may contain references.
 fn error_text(error: &reqwest::Error) -> String {
     use std::error::Error as _;
     let mut text = match (error.is_timeout(), error.is_connect()) {
@@ -222,7 +223,7 @@ fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError 
     }
 }
 
-/// An answer to another question leaves the outcome open.
+/// A response to a different request leaves the outcome unknown.
 fn unreadable(operation: &'static str) -> impl FnOnce(MalformedResponse) -> PortError {
     move |what| failed(ErrorKind::Unknown, operation, &what.to_string())
 }

@@ -1,8 +1,8 @@
-//! The sandbox's card issuer: idempotent by key, with a file of its own synced before it answers, realistic delays and
-//! documented magic amounts.
+//! The sandbox's card issuer: idempotent by key, with its own file that is synced before each response, realistic
+//! delays and documented magic amounts.
 //!
-//! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no
-//! bank has. (The key follows from the card's id, so whoever knows that could derive them: these cards are worth nothing.)
+//! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no bank
+//! has. The key follows from the card's id, so the id is enough to derive them. These cards have no value.
 
 pub mod all;
 pub mod bank;
@@ -44,17 +44,17 @@ use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXISS01";
 const LEDGER_KIND: [u8; 8] = *b"SBXLIF01";
-/// What the engine is told to wait at most before it asks again.
+/// Maximum delay after which the engine is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
 /// How the sandbox issuer behaves.
 #[derive(Clone, Copy, Debug)]
 pub struct IssuerSettings {
-    /// From the order until the card is ready, in milliseconds.
+    /// Time from the order until the card is ready, in milliseconds.
     pub ready_after_ms: u64,
     /// The same for the slow magic amount.
     pub slow_ready_after_ms: u64,
-    /// How long a call takes that times out, in milliseconds.
+    /// Duration of a call that times out, in milliseconds.
     pub timeout_after_ms: u64,
 }
 
@@ -79,16 +79,15 @@ pub struct SandboxIssuer {
     faults: IssuerFaults,
 }
 
-/// The issuer at a glance.
+/// Summary of the issuer.
 #[derive(Clone, Debug)]
 pub struct SandboxIssuerSummary {
-    /// Cards made or being made.
+    /// Cards that are ready or in preparation.
     pub cards: usize,
-    /// Orders refused for good.
     pub declined: usize,
     /// Cents loaded on all cards.
     pub loaded: Cents,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<IssuerFaultRule>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
@@ -103,10 +102,10 @@ enum OrderResult {
 }
 
 impl SandboxIssuer {
-    /// Opens or makes `issuer.cards` and `issuer.lives` in the directory, which must exist.
+    /// Opens or creates `issuer.cards` and `issuer.lives` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = IssuerRecords::default();
         let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
@@ -123,20 +122,18 @@ impl SandboxIssuer {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, rule: IssuerFaultRule) {
         self.faults.add(rule);
     }
 
-    /// Makes the issuer well again.
     pub fn clear_faults(&self) {
         self.faults.clear();
     }
 
-    /// Totals and faults, durably.
+    /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the issuer's file has stopped.
+    /// When the issuer's log has stopped.
     pub async fn state(&self) -> Result<SandboxIssuerSummary, LogError> {
         let (state, durable) = {
             let book = self.records.lock();
@@ -197,12 +194,12 @@ impl SandboxIssuer {
         issue_result(&known, now)
     }
 
-    /// Takes a new order into the book and the file.
+    /// Adds a new order to the records and the log.
     fn persist(&self, book: &mut IssuerRecords, order: &CardOrderRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(order).is_err() {
             return DurablePromise::broken();
         }
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let record = bincode::encode_to_vec(order, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }
@@ -249,11 +246,11 @@ impl SandboxIssuer {
         })
     }
 
-    /// What a fault does before the issuer has understood the call.
+    /// The effect of a fault before the issuer has read the request.
     async fn before(&self, fault: Option<&IssuerFault>) -> Result<(), PortError> {
         match fault {
             Some(IssuerFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable")),
-            // Nonsense says nothing about what happened behind it.
+            // A malformed response reveals nothing about the outcome.
             Some(IssuerFault::MalformedResponse) => {
                 Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer"))
             }
@@ -265,7 +262,7 @@ impl SandboxIssuer {
         }
     }
 
-    /// A ready card by the issuer's name of it.
+    /// A ready card by the issuer's reference.
     async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<CardOrderRecord, PortError> {
         let fault = self.faults.take(|fault| fault != IssuerFault::Decline);
         self.before(fault.as_ref()).await?;

@@ -1,4 +1,4 @@
-//! A catalog as the engine may see it: what opens a gift card comes out sealed, and only here it is opened again.
+//! Implements the catalog port for the engine: seals redemption data, and is the only place that opens it again.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use super::gift_cards::{GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, 
 use crate::secret::Secret;
 use crate::vault::{Vault, VaultError};
 
-/// First byte of what is sealed: no month, so a card number is never taken for it.
+/// First byte of sealed redemption data. It is not a month, so the bytes are never read as a card number.
 const TAG: u8 = 0xF1;
 
-/// Seals what `catalog` delivers with the vault's active key.
+/// Seals redemption data of `catalog` with the vault's active key.
 pub struct SealingGiftCards {
     catalog: Arc<dyn GiftCardApi>,
     vault: Arc<Vault>,
 }
 
 impl SealingGiftCards {
-    /// Of a catalog and the vault that its codes go to.
+    /// Wraps `catalog`; `vault` seals its codes.
     pub const fn new(catalog: Arc<dyn GiftCardApi>, vault: Arc<Vault>) -> Self {
         Self { catalog, vault }
     }
 }
 
-/// The parts in order, each with its length in two bytes; a part that is not there has the length 0xFFFF.
+/// The parts in order, each with its length in two bytes; an absent part has the length 0xFFFF.
 fn plain(redemption: &RedemptionDetails) -> Option<Zeroizing<Vec<u8>>> {
     let parts = [
         &redemption.redemption_url,
@@ -73,17 +73,17 @@ fn parse(bytes: &[u8]) -> Option<RedemptionDetails> {
     })
 }
 
-/// Opens what the vault holds for a gift card.
+/// Opens a gift card's sealed redemption data.
 ///
 /// # Errors
-/// When the record is not this card's, was changed, or its key is gone.
+/// When the record belongs to another card, was changed, or its key is gone.
 pub fn open(vault: &Vault, card: CardId, sealed: &[u8]) -> Result<RedemptionDetails, VaultError> {
     let bytes = vault.open_bytes(card, sealed)?;
     parse(&bytes).ok_or(VaultError::Sealed("content"))
 }
 
 impl SealingGiftCards {
-    /// Sealing fails only before anything is told to the engine; the order itself is safe at the catalog under its key.
+    /// If sealing fails, the engine has received nothing yet; the order is safe at the catalog under its key.
     fn seal(&self, card: CardId, redemption: &RedemptionDetails) -> Result<Vec<u8>, PortError> {
         let none = [
             &redemption.redemption_url,
@@ -98,7 +98,7 @@ impl SealingGiftCards {
     }
 }
 
-/// Nothing is lost by asking again: the key makes it the same order.
+/// A retry loses nothing: the key makes it the same order.
 fn failed(message: &str) -> PortError {
     PortError {
         kind: ErrorKind::Temporary,

@@ -1,5 +1,5 @@
-//! The other side of the protocol of [`super::wire`]: what serves the plain ports of a provider over HTTP, for
-//! `purser serve-providers` and for whoever builds one of their own in Rust.
+//! Server side of the protocol of [`super::wire`]: serves a provider's plain ports over HTTP, for `purser
+//! serve-providers` and for providers that are built in Rust.
 
 mod banking;
 mod bridge;
@@ -32,12 +32,12 @@ use crate::secret::Secret;
 
 /// The version of the protocol; it is the first segment of every path.
 pub const VERSION: &str = "v1";
-/// Words in one answer at most.
+/// Maximum number of events in one response.
 const MAX_EVENTS_PER_PAGE: usize = 1_000;
-/// The longest body that is read, but for an application's, which carries documents.
+/// Maximum body size, except for uploads of documents.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Every route of the protocol, for whoever says `token`.
+/// Every route of the protocol, for callers that present `token`.
 pub fn router(providers: &Providers, token: Secret<String>) -> Router {
     let routes = Router::new()
         .merge(cards::router(providers))
@@ -66,7 +66,7 @@ pub fn router(providers: &Providers, token: Secret<String>) -> Router {
 /// The protocol's OpenAPI 3.1 document.
 ///
 /// # Errors
-/// Never for documents that utoipa made.
+/// Never for documents that utoipa generates.
 pub fn document() -> Result<serde_json::Value, serde_json::Error> {
     #[derive(OpenApi)]
     #[openapi(
@@ -95,7 +95,7 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
     struct ProtocolApiDoc;
 
     let mut api = ProtocolApiDoc::openapi();
-    for room in [
+    for part in [
         cards::document(),
         gift_cards::document(),
         payouts::document(),
@@ -106,7 +106,7 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
         reference_data::document(),
         reconciliation::document(),
     ] {
-        api.merge(room);
+        api.merge(part);
     }
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     api.components
@@ -118,7 +118,7 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
     Ok(document)
 }
 
-/// Every operation can be refused with every code.
+/// Adds every error code to every operation.
 fn describe_errors(document: &mut serde_json::Value) {
     let paths = document["paths"].as_object_mut();
     let operations = paths.into_iter().flat_map(|paths| paths.values_mut());
@@ -143,12 +143,12 @@ async fn authorized(State(token): State<Arc<Secret<String>>>, request: Request, 
     }
 }
 
-/// In the same time wherever they differ.
+/// Compares in constant time.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
 }
 
-/// A refusal on its way out.
+/// An error response of the protocol.
 #[derive(Debug)]
 struct ProtocolErrorResponse(ErrorResponse);
 
@@ -180,14 +180,14 @@ impl IntoResponse for ProtocolErrorResponse {
     }
 }
 
-/// An answer, or why there is none.
+/// A response or a protocol error.
 type ProtocolResult<T> = Result<Json<T>, ProtocolErrorResponse>;
 
 fn ok<T: Serialize>(said: T) -> ProtocolResult<T> {
     Ok(Json(said))
 }
 
-/// The error of a port whose `Permanent` only says that there is no such thing.
+/// Maps `Permanent` to `not_found`, for ports where it only means that the resource does not exist.
 fn not_found(error: PortError) -> ProtocolErrorResponse {
     match error.kind {
         ErrorKind::Permanent => ProtocolErrorResponse::new(ErrorCode::NotFound, error.message),
@@ -195,7 +195,7 @@ fn not_found(error: PortError) -> ProtocolErrorResponse {
     }
 }
 
-/// The key of a call that changes something.
+/// The `Idempotency-Key` header of a call that changes something.
 struct IdempotencyKeyHeader(JobId);
 
 impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKeyHeader {
@@ -218,18 +218,18 @@ fn key(headers: &HeaderMap) -> Result<JobId, ProtocolErrorResponse> {
     }
 }
 
-/// From where on.
+/// Query parameters of event lists.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct AfterParam {
-    /// Only words behind this number; 0 for all.
+    /// Return only events after this position; 0 for all.
     after: u64,
-    /// At most so many, and no more than 1,000.
+    /// Maximum number of events, at most 1,000.
     limit: usize,
 }
 
-/// A body of the protocol.
+/// A JSON body of the protocol.
 struct ProtocolBody<T>(T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ProtocolBody<T> {
@@ -237,13 +237,13 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ProtocolBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ProtocolErrorResponse> {
         let read = Json::<T>::from_request(request, state).await;
-        // Where it is wrong, never what stands there.
+        // The position of the error, never the content.
         read.map(|Json(body)| Self(body))
             .map_err(|_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the body is not of the protocol"))
     }
 }
 
-/// Parameters of the protocol.
+/// Query parameters of the protocol.
 struct ProtocolQuery<T>(T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for ProtocolQuery<T> {

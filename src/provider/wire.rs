@@ -1,13 +1,15 @@
-//! The protocol between this service and a provider that runs elsewhere: JSON over HTTP, one module a port. Both sides
-//! read and write these types, and the OpenAPI document (`purser serve-providers --openapi`) is generated from them.
+//! The protocol between this service and a remote provider: JSON over HTTP, one module per port. Both sides use these
+//! types, and the OpenAPI document (`purser serve-providers --openapi`) is generated from them.
 //!
-//! What holds for every call:
-//! - **Who asks** is said by `Authorization: Bearer`, a secret of the two.
-//! - **A call that changes something** is a POST with an `Idempotency-Key`. The same key asks again, whatever was lost, and
-//!   never does a second thing; another content under it is refused as `idempotency_key_reused`.
-//! - **A definite answer** is a 200 of the documented form that names the order again. Everything else leaves the outcome open unless
-//!   it is a [`ErrorResponse`] with one of the codes of [`ErrorCode`]: a proxy's page never counts as a refusal.
-//! - Amounts and rates are decimal text, moments are Unix milliseconds.
+//! Rules for every call:
+//! - **Authentication** is `Authorization: Bearer` with a secret that only the two sides know.
+//! - **A call that changes something** is a POST with an `Idempotency-Key`. Repeating the key queries the result,
+//!   whatever was lost, and never executes twice. Different content under the key is rejected as
+//!   `idempotency_key_reused`.
+//! - **A definite response** is a 200 of the documented form that repeats the order. Any other response leaves the
+//!   outcome unknown, unless it is an [`ErrorResponse`] with one of the codes of [`ErrorCode`]. A proxy's page never
+//!   counts as a decline.
+//! - Amounts and rates are decimal text, times are Unix milliseconds.
 
 pub mod applications;
 pub mod balance_holds;
@@ -41,31 +43,30 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 
 use crate::secret::Secret;
 
-/// The header of a key.
+/// Header of the idempotency key.
 pub const KEY_HEADER: &str = "idempotency-key";
 
-/// Why a provider did not do what it was asked. Each says whether it may yet be done.
+/// Reason why a provider did not execute a request. Each code defines whether it may still be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// Not done, and asking again will not help: somebody must look. (An order that failed is answered with 200.)
+    /// Not executed, and a retry will not help: an operator has to act. A failed order is answered with 200 instead.
     Rejected,
-    /// There is no such thing here.
+    /// The resource does not exist.
     NotFound,
-    /// The key belongs to another content, which stands as it was.
+    /// The key was used with different content. The earlier request is unchanged.
     IdempotencyKeyReused,
-    /// The request is not of this protocol; nothing was done.
+    /// The request does not follow the protocol; nothing was done.
     InvalidRequest,
-    /// The bearer's secret is wrong; nothing was done.
+    /// The bearer secret is wrong; nothing was done.
     Unauthorized,
-    /// Nothing was done; ask again later.
+    /// Nothing was done; retry later.
     TemporarilyUnavailable,
-    /// It may have been done; ask again with the same key.
+    /// The request may have been executed; retry with the same key.
     OutcomeUnknown,
 }
 
 impl ErrorCode {
-    /// Every code.
     pub const ALL: [Self; 7] = [
         Self::Rejected,
         Self::NotFound,
@@ -76,7 +77,7 @@ impl ErrorCode {
         Self::OutcomeUnknown,
     ];
 
-    /// Its HTTP status; a refusal with another one is nobody's word.
+    /// HTTP status of the code. An error with another status is not definite.
     pub const fn status(self) -> u16 {
         match self {
             Self::InvalidRequest => 400,
@@ -89,7 +90,7 @@ impl ErrorCode {
         }
     }
 
-    /// What it means for money. A wrong secret or a request that is not understood is somebody's to mend: the order
+    /// What the code means for money. A wrong secret or a rejected request has to be fixed by an operator: the order
     /// waits, it has not failed.
     pub const fn kind(self) -> ErrorKind {
         match self {
@@ -99,7 +100,7 @@ impl ErrorCode {
         }
     }
 
-    /// The code that tells a caller the same as an error of a port does here.
+    /// The code that corresponds to an error kind of a port.
     pub const fn of(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::Permanent => Self::Rejected,
@@ -109,34 +110,34 @@ impl ErrorCode {
     }
 }
 
-/// The body of every answer that is no 200.
+/// Body of every response that is not a 200.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorResponse {
-    /// What for.
     pub error: ErrorDetails,
 }
 
-/// A code and words.
+/// Code and message of an error.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDetails {
-    /// For programs.
+    /// Code of the error.
     pub code: ErrorCode,
-    /// For the operator.
+    /// Message for the operator.
     pub message: String,
 }
 
-/// What an answer does not say in its own form. Nobody is blamed: the outcome is open.
+/// A response that does not have the expected form. The outcome is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is not of the protocol: {0}")]
 pub struct MalformedResponse(pub &'static str);
 
-/// Longest name of something at a provider, in bytes, where it is kept whole: cut, it would name something else.
+/// Maximum length of a provider's reference in bytes. References are stored whole: a truncated one could name something
+/// else.
 const MAX_NAME_LEN: usize = 200;
 
-/// A name that can be kept.
+/// A reference that can be stored.
 ///
 /// # Errors
-/// When it is empty or longer.
+/// When it is empty or too long.
 fn name(text: String) -> Result<String, MalformedResponse> {
     match (1..=MAX_NAME_LEN).contains(&text.len()) {
         true => Ok(text),
@@ -144,10 +145,10 @@ fn name(text: String) -> Result<String, MalformedResponse> {
     }
 }
 
-/// Numbers of words that were told, each higher than the one before and all behind `after`.
+/// Checks that positions of events rise and are all after `after`.
 ///
 /// # Errors
-/// When they do not rise: a word that is skipped over would be lost.
+/// When they do not rise: a skipped event would be lost.
 fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), MalformedResponse> {
     let mut last = after;
     for number in numbers {
@@ -176,7 +177,7 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for TextValue<T> {
     }
 }
 
-/// Dollars or another currency with two places, as text: `5`, `5.2` or `5.25`.
+/// Amount in dollars or another currency with two decimal places, as text: `5`, `5.2` or `5.25`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecimalAmount(pub Cents);
 
@@ -194,7 +195,7 @@ impl FromStr for DecimalAmount {
     }
 }
 
-/// USDC with up to six places.
+/// USDC amount with up to six decimal places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsdcAmount(pub Usdc);
 
@@ -257,7 +258,7 @@ impl FromStr for BaseAddress {
     }
 }
 
-/// A secret on the wire: a card number, a CVV, a code. It shows nothing of itself when printed.
+/// A secret on the wire: a card number, a CVV, a code. Its `Debug` output is redacted.
 #[derive(Clone, Debug)]
 pub struct SecretText(pub Secret<String>);
 
@@ -273,7 +274,7 @@ impl<'de> Deserialize<'de> for SecretText {
     }
 }
 
-/// Text of a form.
+/// Schema of a text with a pattern.
 fn text(pattern: Option<&str>) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(SchemaType::Type(Type::String))
@@ -309,8 +310,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: only a refusal of the protocol with its own status decides anything, and no code that leaves the outcome open is
-    // taken for a failure.
+    // Checks: only a protocol error with the status of its code is definite, and no code with an unknown outcome counts
+    // as a failure.
     #[test]
     fn every_code_has_a_status_of_its_own_and_says_what_it_means_for_money() {
         let mut statuses = ErrorCode::ALL.map(ErrorCode::status);
@@ -325,7 +326,7 @@ mod tests {
         );
     }
 
-    // Aim: amounts are exact in both directions, and what is no amount is refused.
+    // Checks: amounts are exact in both directions, and an invalid amount is rejected.
     #[test]
     fn amounts_are_exact() {
         let read = |text: &str| serde_json::from_str::<TextValue<DecimalAmount>>(text).map(|a| a.0.0.get());
@@ -345,7 +346,7 @@ mod tests {
         );
     }
 
-    // Aim: a secret travels and does not show.
+    // Checks: a secret is serialized, and its debug output is redacted.
     #[test]
     fn case_70_a_secret_on_the_wire_does_not_print() {
         let hidden: SecretText = serde_json::from_str("\"4000001234567899\"").unwrap();

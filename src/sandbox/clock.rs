@@ -35,12 +35,12 @@ pub struct SandboxClock {
 }
 
 impl SandboxClock {
-    /// Opens the clock with the last process's offset: `clock.ahead` in the directory, which must exist.
+    /// Opens the clock with the last process's offset: `clock.offset` in the directory, which must exist.
     ///
     /// # Errors
     /// When the file cannot be read, or has another format.
     pub fn open(directory: &Path) -> io::Result<Self> {
-        let file = directory.join("clock.ahead");
+        let file = directory.join("clock.offset");
         let damaged = || io::Error::new(ErrorKind::InvalidData, format!("{} is damaged", file.display()));
         let ahead = match fs::read_to_string(&file) {
             Ok(text) => text
@@ -104,7 +104,7 @@ mod tests {
         assert!(matches!(clock.advance(MAX_OFFSET_MS), Err(AdvanceError::TooFar)));
         let next = SandboxClock::open(directory.path()).unwrap();
         assert_eq!((clock.offset_ms(), next.offset_ms()), (86_401_000, 86_401_000));
-        fs::write(directory.path().join("clock.ahead"), "soon\n").unwrap();
+        fs::write(directory.path().join("clock.offset"), "soon\n").unwrap();
         assert!(SandboxClock::open(directory.path()).is_err());
     }
 }

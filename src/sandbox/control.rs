@@ -36,11 +36,7 @@ const MAX_FAUCET_AMOUNT: u64 = 1_000_000_000_000_000;
 pub enum ControlError {
     /// A field of the request is invalid: status 400.
     #[error("{param}: {message}")]
-    Invalid {
-        param: &'static str,
-        /// Human-readable.
-        message: String,
-    },
+    Invalid { param: &'static str, message: String },
     /// A sandbox file has stopped: status 503.
     #[error(transparent)]
     Stopped(#[from] LogError),
@@ -248,19 +244,19 @@ impl SandboxControl {
         let payments = payments
             .iter()
             .map(|(amount, _, effect)| ("payment", format!("{:.2}", amount.decimal()), *effect));
-        let crossings = bridge_fault::magic_amounts();
-        let crossings = crossings
+        let bridge_amounts = bridge_fault::magic_amounts();
+        let bridge_amounts = bridge_amounts
             .iter()
             .map(|(amount, _, _, effect)| ("top_up", format!("{:.2}", amount.decimal()), *effect));
         let never = format!("{:.2}", NEVER_CREDITED.decimal());
         let never = [(
             "top_up",
             never,
-            "delivered, and the card issuer never credits it: stuck with that name",
+            "delivered, and the card issuer never credits it: dead-lettered job with that reason",
         )];
         cards
             .chain(payments)
-            .chain(crossings)
+            .chain(bridge_amounts)
             .chain(never)
             .map(|(applies_to, amount, effect)| MagicValue {
                 applies_to,

@@ -217,8 +217,8 @@ impl<S: FrameSink> Writer<S> {
                     WriterJob::Barrier(done) => waiting.push(done),
                     WriterJob::Mark(snapshot) => mark = Some(snapshot),
                 }
-                let room = mark.is_none() && waiting.len() < GROUP_LIMIT && records.len() < GROUP_BYTES;
-                next = if room { queue.try_recv().ok() } else { None };
+                let fits = mark.is_none() && waiting.len() < GROUP_LIMIT && records.len() < GROUP_BYTES;
+                next = if fits { queue.try_recv().ok() } else { None };
             }
             if !records.is_empty() {
                 self.write(&records, all_names)?;

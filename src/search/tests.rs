@@ -10,7 +10,7 @@ fn score(wanted: &str, name: &str) -> u32 {
 
 // Checks: decorative words are dropped and identifying words remain.
 #[test]
-fn words_are_what_makes_a_name() {
+fn search_names_are_split_into_words() {
     for (text, expected) in [
         ("Macy’s, Inc.", "macys"),
         ("H&M", "h and m"),
@@ -104,7 +104,7 @@ fn words_are_found_within_a_name() {
 
 // Checks: a certain match removes the guesses; without one the guesses remain, best first.
 #[test]
-fn a_certain_reading_ends_the_guessing() {
+fn exact_match_ends_the_fuzzy_search() {
     let listed = |points: &[u32]| ranked(points.iter().copied().zip(0..));
     assert_eq!(listed(&[670, SAME, 0, 750]), [1, 3]);
     assert_eq!(listed(&[650, 0, 670]), [2, 0]);

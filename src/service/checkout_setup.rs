@@ -66,7 +66,7 @@ pub(super) struct CheckoutParts {
 /// # Errors
 /// When the store or the source of exchange rates fails.
 pub(super) async fn open(
-    house: &AppState,
+    state: &AppState,
     payees: Payees,
     limiter: Arc<RateLimiter>,
     CheckoutParts {
@@ -75,45 +75,45 @@ pub(super) async fn open(
         form_links: forms,
     }: CheckoutParts,
 ) -> Result<Arc<Checkout>, ServiceError> {
-    let config = &house.config;
+    let config = &state.config;
     let seconds = config.payment.quote_ttl_seconds;
-    let now = house.deps.clock.now();
-    let table = house.deps.providers.rates.current().await;
+    let now = state.deps.clock.now();
+    let table = state.deps.providers.rates.current().await;
     let table = table.map_err(|e| ServiceError::Component("the exchange rates", e.to_string()))?;
     let lives = QuoteLifetimes {
         quote_ms: seconds * 1000,
         exchange_ms: config.rates.max_age_seconds.saturating_mul(1000),
     };
-    let prices = PriceBook::open(house.store.clone(), &config.products, &table, lives, now);
+    let prices = PriceBook::open(state.store.clone(), &config.products, &table, lives, now);
     let prices = prices
         .await
         .map_err(|e| ServiceError::Component("the price list", e.to_string()))?;
     let prices = Arc::new(prices);
-    refresh(house, &prices);
+    refresh(state, &prices);
     Ok(Arc::new(Checkout {
-        engine: house.engine.clone(),
-        clock: house.deps.clock.clone(),
-        wallet_clock: house.deps.wall_clock.clone(),
-        clock_adjustable: house.deps.sandbox_clock.is_some() && !config.providers.configured(),
+        engine: state.engine.clone(),
+        clock: state.deps.clock.clone(),
+        wallet_clock: state.deps.wall_clock.clone(),
+        clock_adjustable: state.deps.sandbox_clock.is_some() && !config.providers.configured(),
         base: payees.base,
         solana: payees.solana,
-        contract_wallets: house.deps.chains.contract_wallets.clone(),
+        contract_wallets: state.deps.chains.contract_wallets.clone(),
         mpp,
-        blockhashes: Arc::new(PerSlotBlockhash::new(house.deps.chains.blockhashes.clone())),
+        blockhashes: Arc::new(PerSlotBlockhash::new(state.deps.chains.blockhashes.clone())),
         prices,
         limiter,
         calls: Arc::default(),
         response_writer: ResponseWriter {
             credentials: credentials.clone(),
             form_links: forms,
-            public_url: house.public_url.clone(),
+            public_url: state.public_url.clone(),
         },
         credentials,
         recovery: match config.payment.signature_recovery {
             SignatureRecovery::Secp256k1 => evm::SignatureRecovery::Libsecp256k1,
             SignatureRecovery::K256 => evm::SignatureRecovery::K256,
         },
-        public_url: house.public_url.clone(),
+        public_url: state.public_url.clone(),
         max_timeout_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
         response_timeout: Duration::from_millis(config.engine.response_timeout_ms),
     }))
@@ -121,22 +121,22 @@ pub(super) async fn open(
 
 /// Refreshes exchange rates while the checkout exists. While the source does not respond, the previous rates stay in
 /// force until they are too old. A quote names the table it was made from.
-fn refresh(house: &AppState, prices: &Arc<PriceBook>) {
+fn refresh(state: &AppState, prices: &Arc<PriceBook>) {
     let (prices, rates, clock) = (
         Arc::downgrade(prices),
-        house.deps.providers.rates.clone(),
-        house.deps.clock.clone(),
+        state.deps.providers.rates.clone(),
+        state.deps.clock.clone(),
     );
-    let every = Duration::from_secs(house.config.rates.refresh_interval_seconds.max(1));
+    let every = Duration::from_secs(state.config.rates.refresh_interval_seconds.max(1));
     tokio::spawn(async move {
         loop {
             tokio::time::sleep(every).await;
             let Some(prices) = prices.upgrade() else { return };
-            let told = match rates.current().await {
+            let refreshed = match rates.current().await {
                 Ok(table) => prices.exchange(&table, clock.now()).await.map_err(|e| e.to_string()),
                 Err(error) => Err(error.to_string()),
             };
-            if let Err(error) = told {
+            if let Err(error) = refreshed {
                 tracing::warn!(error, "exchange rates could not be refreshed");
             }
         }

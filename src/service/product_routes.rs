@@ -34,38 +34,38 @@ impl ProductRoutes {
     }
 
     /// The callable functions of the bank and the agent wallet.
-    fn add_callables(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
+    fn add_callables(self, state: &AppState, checkout: &Arc<Checkout>) -> Self {
         self.add(
-            banking::router(Arc::new(bank(house, checkout))),
+            banking::router(Arc::new(bank(state, checkout))),
             banking::ApiDoc::openapi(),
             &[],
         )
         .add(
-            agent_wallet::router(Arc::new(agent_wallets(house))),
+            agent_wallet::router(Arc::new(agent_wallets(state))),
             agent_wallet::ApiDoc::openapi(),
             &[],
         )
     }
 
     /// Routes of issued cards: their updates, and the balance that reloadable cards spend.
-    fn add_card_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
-        let (config, world) = (&house.config, &house.deps);
+    fn add_card_routes(self, state: &AppState, checkout: &Arc<Checkout>) -> Self {
+        let (config, world) = (&state.config, &state.deps);
         let refresh = card_refresh::CardRefreshState {
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
         };
         let top_ups = top_ups::TopUpState {
             checkout: checkout.clone(),
             product: config.products.card_balance.clone(),
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             balances: world.providers.balances.clone(),
         };
         let reloadables = reloadable_cards::ReloadableCardState {
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             balances: world.providers.balances.clone(),
             entropy: world.entropy.clone(),
-            public_url: house.public_url.clone(),
+            public_url: state.public_url.clone(),
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
             payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
@@ -90,24 +90,24 @@ impl ProductRoutes {
     }
 
     /// Payouts, their recipients, and the page for recipients.
-    fn add_payout_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
-        let (config, world) = (&house.config, &house.deps);
+    fn add_payout_routes(self, state: &AppState, checkout: &Arc<Checkout>) -> Self {
+        let (config, world) = (&state.config, &state.deps);
         let payouts = payouts::PayoutState {
             checkout: checkout.clone(),
             push_to_card: config.products.push_to_card.clone(),
             bank_payment: config.products.bank_payment.clone(),
             app_payment: config.products.app_payment.clone(),
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             form_links: checkout.response_writer.form_links.clone(),
             payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
         };
         let recipients = recipients::RecipientState {
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
         };
         let redeem = redeem::RedeemState {
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             form_links: checkout.response_writer.form_links.clone(),
             vault: world.vault.clone(),
             payouts: world.providers.payouts.clone(),
@@ -130,14 +130,14 @@ impl ProductRoutes {
 }
 
 /// The agent wallet's callable functions.
-fn agent_wallets(house: &AppState) -> agent_wallet::AgentWalletState {
-    let (config, world) = (&house.config, &house.deps);
+fn agent_wallets(state: &AppState) -> agent_wallet::AgentWalletState {
+    let (config, world) = (&state.config, &state.deps);
     let pay_to = &config.payment.pay_to;
     // The time before and after the wait counts too.
     let rest = config.outbound.response_timeout_ms.saturating_add(5_000);
     let patience = config.server.request_timeout_ms.saturating_sub(rest);
     agent_wallet::AgentWalletState {
-        callables: callables(house),
+        callables: callables(state),
         wallets: world.wallets.clone(),
         paid_http_client: world.paid_http_client.clone(),
         vault: world.vault.clone(),
@@ -146,42 +146,42 @@ fn agent_wallets(house: &AppState) -> agent_wallet::AgentWalletState {
         limits: config.agent_wallet.default_caps(),
         rate_limiter: RateLimiter::new(&config.agent_wallet.rate_limit(&config.limits)),
         own_addresses: OwnAddresses::of(Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n))),
-        public_url: house.public_url.clone(),
+        public_url: state.public_url.clone(),
         response_timeout: Duration::from_millis(patience),
     }
 }
 
 /// State that every callable function needs to parse its calls.
-pub(super) fn callables(house: &AppState) -> CallableState {
+pub(super) fn callables(state: &AppState) -> CallableState {
     CallableState {
-        engine: house.engine.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        engine: state.engine.clone(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }
 }
 
 /// Banking's callable functions.
-fn bank(house: &AppState, checkout: &Checkout) -> banking::BankingState {
-    let config = &house.config;
+fn bank(state: &AppState, checkout: &Checkout) -> banking::BankingState {
+    let config = &state.config;
     banking::BankingState {
-        callables: callables(house),
+        callables: callables(state),
         countries: config.availability.countries.clone(),
         product: config.products.bank_payment.clone(),
         prices: checkout.prices.clone(),
-        vault: house.deps.vault.clone(),
-        documents: house.deps.documents.clone(),
-        clock: house.deps.clock.clone(),
-        entropy: house.deps.entropy.clone(),
+        vault: state.deps.vault.clone(),
+        documents: state.deps.documents.clone(),
+        clock: state.deps.clock.clone(),
+        entropy: state.deps.entropy.clone(),
     }
 }
 
 /// Builds all product routes.
-pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes {
-    let (config, world) = (&house.config, &house.deps);
+pub(super) fn open(state: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes {
+    let (config, world) = (&state.config, &state.deps);
     let usa = cards::CardState {
         checkout: checkout.clone(),
         product: config.products.usa_prepaid_card.clone(),
-        engine: house.engine.clone(),
+        engine: state.engine.clone(),
         vault: world.vault.clone(),
         cvvs: world.cvvs.clone(),
         reloadable_cards: world.providers.reloadable_cards.clone(),
@@ -191,7 +191,7 @@ pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes 
     let international = intl_orders::IntlOrderState {
         checkout: checkout.clone(),
         product: config.products.intl_prepaid_card.clone(),
-        engine: house.engine.clone(),
+        engine: state.engine.clone(),
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
         payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
@@ -235,7 +235,7 @@ pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes 
             merchants::ApiDoc::openapi(),
             &[],
         )
-        .add_callables(house, checkout)
-        .add_card_routes(house, checkout)
-        .add_payout_routes(house, checkout)
+        .add_callables(state, checkout)
+        .add_card_routes(state, checkout)
+        .add_payout_routes(state, checkout)
 }

@@ -141,7 +141,7 @@ pub async fn revocations(
             let aside = revocations::move_aside(&path, now).map_err(failed)?;
             tracing::error!(
                 aside = %aside.display(),
-                "the log of revocations is not the one that this store goes on with: it was set aside, and another begins"
+                "the revocation log does not continue this store: it was renamed, and a new log begins"
             );
             RevocationLog::open(&path, &revocations::LogContents::default(), name, now).map_err(failed)?
         }
@@ -238,8 +238,8 @@ pub(super) async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Resul
         }],
         ..Batch::default()
     };
-    let (told, committed) = oneshot::channel();
-    store.commit(batch, Box::new(move |result| drop(told.send(result))));
+    let (sender, committed) = oneshot::channel();
+    store.commit(batch, Box::new(move |result| drop(sender.send(result))));
     let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
     committed
         .map(drop)

@@ -95,49 +95,49 @@ pub(super) struct Fronts {
 ///
 /// # Errors
 /// When a key file cannot be read or a setting does not fit.
-pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Result<Fronts, ServiceError> {
-    let config = &house.config;
-    let entrance = auth_context(&house).await?;
+pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Result<Fronts, ServiceError> {
+    let config = &state.config;
+    let entrance = auth_context(&state).await?;
     // Subscribe the authenticator before the stream: a revocation must reach it before any client receives its event.
-    house.store.subscribe(entrance.authenticator.clone());
-    house.store.subscribe(house.hub.clone());
+    state.store.subscribe(entrance.authenticator.clone());
+    state.store.subscribe(state.hub.clone());
 
     let limiter = Arc::new(RateLimiter::new(&config.limits));
-    let payees = Payees::of(config, &house.deps.chains)?;
-    let sign_in = sign_in_routes(&house, &entrance, &payees);
-    let till = checkout_setup::CheckoutParts {
+    let payees = Payees::of(config, &state.deps.chains)?;
+    let sign_in = sign_in_routes(&state, &entrance, &payees);
+    let parts = checkout_setup::CheckoutParts {
         credentials: entrance.credentials.clone(),
         mpp: entrance.mpp.clone(),
         form_links: entrance.form_links.clone(),
     };
-    let checkout = checkout_setup::open(&house, payees, limiter.clone(), till).await?;
-    let metrics = metrics(&house, &limiter, &checkout);
-    let shop = product_routes::open(&house, &checkout);
-    let rooms = api_docs(config, shop.documents);
+    let checkout = checkout_setup::open(&state, payees, limiter.clone(), parts).await?;
+    let metrics = metrics(&state, &limiter, &checkout);
+    let shop = product_routes::open(&state, &checkout);
+    let area_docs = api_docs(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Component("a document", e.to_string());
-    let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
+    let document = openapi::document(config, &state.public_url, area_docs).map_err(json)?;
     let types = purser_actors::engine::event_types();
     // The URL is not part of the text.
     let docs_version = openapi::docs_version(&document, &DiscoveryDocuments::of(&document, "", &types).pages());
-    let documents = DiscoveryDocuments::of(&document, &house.public_url, &types);
+    let documents = DiscoveryDocuments::of(&document, &state.public_url, &types);
     let mut routes = Router::new()
-        .merge(pricing::router(config, rates(&house, checkout.prices.clone()), sold(&house)).map_err(json)?)
+        .merge(pricing::router(config, rates(&state, checkout.prices.clone()), sold(&state)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
         .merge(discovery::router(documents))
         .merge(sign_in)
-        .merge(account_access::routes(&house, &entrance)?)
+        .merge(account_access::routes(&state, &entrance)?)
         .merge(shop.routes)
-        .merge(account_routes(&house))
-        .merge(withdrawal_routes(&house))
-        .merge(webhooks::routes(&house))
-        .merge(event_routes(&house, &entrance.authenticator));
-    if let Some(own) = &house.deps.sandbox {
-        routes = routes.merge(sandbox::router(&house, own));
+        .merge(account_routes(&state))
+        .merge(withdrawal_routes(&state))
+        .merge(webhooks::routes(&state))
+        .merge(event_routes(&state, &entrance.authenticator));
+    if let Some(own) = &state.deps.sandbox {
+        routes = routes.merge(sandbox::router(&state, own));
     }
     // For every route that takes an idempotency key.
-    let routes = routes.layer(Extension(UsedKeys(house.engine.clone())));
+    let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));
     let inside = FrontConfig {
         routes,
         head_not_allowed: [shop.head_not_allowed.as_slice(), HEAD_NOT_ALLOWED].concat(),
@@ -147,57 +147,57 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
         authenticator: entrance.authenticator,
         limiter,
         request_metrics: metrics.requests.clone(),
-        clock: house.deps.clock.clone(),
-        entropy: house.deps.entropy.clone(),
+        clock: state.deps.clock.clone(),
+        entropy: state.deps.entropy.clone(),
         docs_version,
         cors: true,
     };
     Ok(Fronts {
-        operator: operators::front(&house, &inside, metrics),
+        operator: operators::front(&state, &inside, metrics),
         public: Front::new(config, inside),
     })
 }
 
 /// The OpenAPI documents of all modules.
-fn api_docs(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
-    rooms.extend([
+fn api_docs(config: &Config, mut docs: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
+    docs.extend([
         account::ApiDoc::openapi(),
         payments::ApiDoc::openapi(),
         withdrawals::ApiDoc::openapi(),
     ]);
-    rooms.extend([card_withdrawals::ApiDoc::openapi(), discovery::ApiDoc::openapi()]);
-    rooms.push(crate::http::webhooks::ApiDoc::openapi());
-    rooms.extend([sign_in::ApiDoc::openapi(), login::ApiDoc::openapi()]);
-    rooms.extend([signup::ApiDoc::openapi(), api_keys::ApiDoc::openapi()]);
-    rooms.extend([
+    docs.extend([card_withdrawals::ApiDoc::openapi(), discovery::ApiDoc::openapi()]);
+    docs.push(crate::http::webhooks::ApiDoc::openapi());
+    docs.extend([sign_in::ApiDoc::openapi(), login::ApiDoc::openapi()]);
+    docs.extend([signup::ApiDoc::openapi(), api_keys::ApiDoc::openapi()]);
+    docs.extend([
         kyc::ApiDoc::openapi(),
         callbacks::ApiDoc::openapi(),
         owner::ApiDoc::openapi(),
     ]);
     if config.is_sandbox() {
-        rooms.extend(sandbox::api_docs());
+        docs.extend(sandbox::api_docs());
     }
-    rooms
+    docs
 }
 
-fn sold(house: &AppState) -> pricing::Sold {
-    let engine = house.engine.clone();
+fn sold(state: &AppState) -> pricing::Sold {
+    let engine = state.engine.clone();
     Arc::new(move |line| engine.is_line_open(line))
 }
 
-fn rates(house: &AppState, prices: Arc<PriceBook>) -> pricing::FeeRateLookup {
-    let clock = house.deps.clock.clone();
+fn rates(state: &AppState, prices: Arc<PriceBook>) -> pricing::FeeRateLookup {
+    let clock = state.deps.clock.clone();
     Arc::new(move |line| prices.fee_rate(line, clock.now()))
 }
 
-async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
-    let config = &house.config.identity;
+async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
+    let config = &state.config.identity;
     let origin =
-        Origin::parse(&house.public_url).map_err(|e| ServiceError::Component("server.public_url", e.to_string()))?;
-    let keys = identity_keys(house)?;
+        Origin::parse(&state.public_url).map_err(|e| ServiceError::Component("server.public_url", e.to_string()))?;
+    let keys = identity_keys(state)?;
     let derived = IdentityKeys::derive(&keys);
     let issuer = if config.issuer.is_empty() {
-        &house.public_url
+        &state.public_url
     } else {
         &config.issuer
     };
@@ -205,111 +205,111 @@ async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
     let credentials = Arc::new(CredentialIssuer {
         tokens: tokens.clone(),
         refresh: RefreshTokenCodec::new(&derived.refresh),
-        clock: house.deps.clock.clone(),
-        entropy: house.deps.entropy.clone(),
+        clock: state.deps.clock.clone(),
+        entropy: state.deps.entropy.clone(),
         session_ttl_ms: config.refresh_token_idle_seconds.saturating_mul(1000),
     });
     let cookies = SessionCookies::new(&derived.cookie, &origin);
-    let arrivals = SignupWaiters::new(house.config.signup.max_waiting_agents);
-    let doorkeeper = TokenAuthenticator::new(
+    let arrivals = SignupWaiters::new(state.config.signup.max_waiting_agents);
+    let authenticator = TokenAuthenticator::new(
         tokens,
         cookies.clone(),
-        house.deps.clock.clone(),
-        house.engine.clone(),
-        (house.hub.clone(), arrivals.clone()),
-        house.revocations.clone(),
+        state.deps.clock.clone(),
+        state.engine.clone(),
+        (state.hub.clone(), arrivals.clone()),
+        state.revocations.clone(),
     )
     .await?;
     let (current, previous) = derived.challenge.clone();
     // A random start: challenges of earlier processes used other serial numbers.
-    let first = (house.deps.entropy.random() >> 64) as u64;
+    let first = (state.deps.entropy.random() >> 64) as u64;
     Ok(AuthContext {
-        form_links: PayoutFormLinks::new(&derived.form, &house.public_url),
+        form_links: PayoutFormLinks::new(&derived.form, &state.public_url),
         api_keys: ApiKeyCodec::new(&derived.api_key),
         signups: SignupCodec::new(&derived.signup, &origin),
         signup_waiters: arrivals,
         mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
         cookies,
-        authenticator: Arc::new(doorkeeper),
-        nonces: Nonces::new(&derived.nonce, &origin).not_before(house.nonces_valid_from),
+        authenticator: Arc::new(authenticator),
+        nonces: Nonces::new(&derived.nonce, &origin).not_before(state.nonces_valid_from),
         origin,
     })
 }
 
-fn sign_in_routes(house: &AppState, entrance: &AuthContext, payees: &Payees) -> Router {
+fn sign_in_routes(state: &AppState, entrance: &AuthContext, payees: &Payees) -> Router {
     let AuthContext { origin, nonces, .. } = entrance;
-    let terms = challenge_terms(&house.config, payees);
+    let terms = challenge_terms(&state.config, payees);
     sign_in::router(Arc::new(sign_in::SignInState {
-        engine: house.engine.clone(),
+        engine: state.engine.clone(),
         challenges: SignInChallenges::new(origin, &terms, nonces.clone()),
         verifier: ProofVerifier::new(origin.clone(), nonces.clone()),
         credentials: entrance.credentials.clone(),
-        clock: house.deps.clock.clone(),
-        entropy: house.deps.entropy.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        clock: state.deps.clock.clone(),
+        entropy: state.deps.entropy.clone(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }))
 }
 
-fn account_routes(house: &AppState) -> Router {
-    let engine = &house.engine;
+fn account_routes(state: &AppState) -> Router {
+    let engine = &state.engine;
     account::router(Arc::new(account::AccountState { engine: engine.clone() })).merge(payments::router(Arc::new(
         payments::PaymentsState { engine: engine.clone() },
     )))
 }
 
-fn withdrawal_routes(house: &AppState) -> Router {
-    let pay_to = &house.config.payment.pay_to;
+fn withdrawal_routes(state: &AppState) -> Router {
+    let pay_to = &state.config.payment.pay_to;
     let withdrawals = Arc::new(withdrawals::WithdrawalState {
-        engine: house.engine.clone(),
-        balances: house.deps.providers.balances.clone(),
-        entropy: house.deps.entropy.clone(),
+        engine: state.engine.clone(),
+        balances: state.deps.providers.balances.clone(),
+        entropy: state.deps.entropy.clone(),
         treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
-        public_url: house.public_url.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        public_url: state.public_url.clone(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     });
     withdrawals::router(withdrawals.clone()).merge(card_withdrawals::router(withdrawals))
 }
 
-fn event_routes(house: &AppState, doorkeeper: &Arc<TokenAuthenticator>) -> Router {
+fn event_routes(state: &AppState, authenticator: &Arc<TokenAuthenticator>) -> Router {
     events::router(events::EventState {
         stream: Arc::new(StreamContext {
-            hub: house.hub.clone(),
-            store: house.store.clone(),
-            authenticator: doorkeeper.clone(),
-            gate: doorkeeper.clone(),
-            clock: house.deps.clock.clone(),
-            config: house.config.stream.clone(),
+            hub: state.hub.clone(),
+            store: state.store.clone(),
+            authenticator: authenticator.clone(),
+            gate: authenticator.clone(),
+            clock: state.deps.clock.clone(),
+            config: state.config.stream.clone(),
         }),
-        origin: house.public_url.as_str().into(),
+        origin: state.public_url.as_str().into(),
     })
 }
 
-fn metrics(house: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) -> Metrics {
+fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) -> Metrics {
     Metrics {
-        engine: house.engine.clone(),
-        store: house.journal.clone(),
-        hub: house.hub.clone(),
+        engine: state.engine.clone(),
+        store: state.journal.clone(),
+        hub: state.hub.clone(),
         requests: Arc::default(),
         limiter: limiter.clone(),
         calls: checkout.calls.clone(),
-        mode: if house.config.is_sandbox() {
+        mode: if state.config.is_sandbox() {
             "sandbox"
         } else {
             "production"
         },
-        chains: house.deps.real.clone(),
-        clock: house.deps.clock.clone(),
+        chains: state.deps.real.clone(),
+        clock: state.deps.clock.clone(),
     }
 }
 
-fn identity_keys(house: &AppState) -> Result<IdentityKeyRing, ServiceError> {
-    let config = &house.config;
+fn identity_keys(state: &AppState) -> Result<IdentityKeyRing, ServiceError> {
+    let config = &state.config;
     let keys = if config.identity.signing_key_file.as_os_str().is_empty() {
-        let now = house.deps.clock.now();
-        key_file::load_or_create(&house.data.identity_keys(), now, &*house.deps.entropy)
+        let now = state.deps.clock.now();
+        key_file::load_or_create(&state.data.identity_keys(), now, &*state.deps.entropy)
     } else {
         key_file::load(&config.identity.signing_key_file)
     };

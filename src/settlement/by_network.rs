@@ -99,7 +99,7 @@ impl Settlement for SettlementByNetwork {
         Box::pin(async move {
             let mut all = self.base.outgoing_transfers(since, until).await?;
             all.extend(self.solana.outgoing_transfers(since, until).await?);
-            all.sort_by_key(|departure| departure.at);
+            all.sort_by_key(|outgoing| outgoing.at);
             Ok(all)
         })
     }

@@ -163,15 +163,15 @@ impl CctpBridge {
         amounts.ok_or_else(|| permanent(SIGN, "no amount can be burned for it"))
     }
 
-    async fn sign(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
+    async fn sign(&self, bridge_transfer: &BridgeTransfer) -> Result<SignedBurn, PortError> {
         const SIGN: &str = "sign burn";
         // Only burn if the mint can be sent.
         self.base.gate().if_open(SIGN)?;
-        let BurnAmounts { amount, max_fee } = self.amounts(crossing.delivered_amount).await?;
+        let BurnAmounts { amount, max_fee } = self.amounts(bridge_transfer.delivered_amount).await?;
         let order = BurnOrder {
             owner: self.solana.treasury(),
             mint: self.solana.mint(),
-            recipient: crossing.to,
+            recipient: bridge_transfer.to,
             amount,
             max_fee,
             min_finality_threshold: self.settings.min_finality_threshold,
@@ -361,8 +361,8 @@ impl CctpBridge {
 }
 
 impl Bridge for CctpBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
-        Box::pin(self.sign(crossing))
+    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+        Box::pin(self.sign(bridge_transfer))
     }
 
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {

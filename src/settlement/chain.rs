@@ -24,7 +24,6 @@ pub trait Holdings: Send + Sync {
 /// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blockhash {
-    /// The blockhash.
     pub hash: [u8; 32],
     /// Last block height at which a transaction with it can execute.
     pub last_valid_block_height: u64,
@@ -62,7 +61,6 @@ pub trait ChainTime: Send + Sync {
 pub struct ListedTransfer {
     /// Position in the list, from 1: the cursor for the next page. It never changes.
     pub position: u64,
-    /// Transaction id.
     pub transaction: String,
     /// Index among the transfers of the transaction, from 0.
     pub index: u32,

@@ -52,8 +52,8 @@ pub use self::rollback::{RollBackError, RollBackResult};
 pub use self::settings::{BaseSettings, FinalityStep, SettingError, TokenSettings};
 
 /// Why no payments are accepted while no gas key knows its next nonce.
-const NONCE_CONFLICT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \
-                        before are taken back";
+const NONCE_CONFLICT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the earlier \
+                              counts are lowered";
 
 /// The settlement port for Base. Unfinished work continues when it is opened again on the same store.
 pub struct BaseSettlement {

@@ -96,7 +96,7 @@ fn gate(is_unread: bool) -> Arc<Gate> {
 
 /// Each network needs a key or a facilitator that pays for transactions.
 fn unpaid(chains: &RealChains) -> Result<(), InvalidSetting> {
-    const NOBODY: &str = "set at least one key or one facilitator to pay for transactions";
+    const NO_FEE_PAYER: &str = "set at least one key or one facilitator to pay for transactions";
     let (base, solana) = (&chains.base, &chains.solana);
     let wrong = [
         (
@@ -109,7 +109,7 @@ fn unpaid(chains: &RealChains) -> Result<(), InvalidSetting> {
         ),
     ];
     let wrong = wrong.into_iter().filter(|(_, is_wrong)| *is_wrong);
-    let wrong: Vec<ConfigError> = wrong.map(|(key, _)| rejected(key, NOBODY)).collect();
+    let wrong: Vec<ConfigError> = wrong.map(|(key, _)| rejected(key, NO_FEE_PAYER)).collect();
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(InvalidSetting(wrong)),

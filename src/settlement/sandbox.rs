@@ -240,9 +240,9 @@ impl Settlement for SandboxSettlement {
             let mut all = Vec::new();
             for network in Network::ALL {
                 let left = self.outgoing_from(treasury(network), since, until).await;
-                all.extend(left.map_err(|error| temporary("departures", &error.to_string()))?);
+                all.extend(left.map_err(|error| temporary("outgoing transfers", &error.to_string()))?);
             }
-            all.sort_by_key(|departure| departure.at);
+            all.sort_by_key(|outgoing| outgoing.at);
             Ok(all)
         })
     }

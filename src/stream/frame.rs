@@ -273,9 +273,9 @@ mod tests {
         assert_eq!(read(r#"{"type":"shout"}"#), None);
     }
 
-    // Checks: a client that sends an invalid message is told which part was wrong.
+    // Checks: the error for an invalid client message names the invalid part.
     #[test]
-    fn a_complaint_names_what_was_wrong() {
+    fn error_names_the_invalid_part() {
         for (text, code, param) in [
             ("", "message_malformed", None),
             ("[1]", "message_malformed", None),

@@ -50,7 +50,7 @@ pub enum FreezeState {
 #[derive(Debug, PartialEq, Eq)]
 pub enum BufferContents {
     Nothing,
-    /// In order.
+    /// Events in order.
     Events(Vec<StoredEvent>),
     /// Events were dropped here: read the store, then take again.
     Lagged,
@@ -172,9 +172,9 @@ impl Hub {
 
     /// Resolves when the service stops, for other code that has open connections.
     pub async fn stopped(&self) {
-        let told = self.stopped.notified();
+        let notification = self.stopped.notified();
         if !self.stopping.load(Ordering::Acquire) {
-            told.await;
+            notification.await;
         }
     }
 
@@ -187,7 +187,6 @@ impl Hub {
         }
     }
 
-    /// Open connections.
     pub fn connections(&self) -> usize {
         self.connections_per_subject.load(Ordering::Acquire)
     }
@@ -206,13 +205,12 @@ impl Hub {
         self.rate_limited.load(Ordering::Relaxed)
     }
 
-    /// Current subscriptions.
     pub fn subscriptions(&self) -> usize {
         self.subscribed.load(Ordering::Acquire)
     }
 }
 
-/// See [`Hub::acquire_slot`].
+/// Slot from [`Hub::acquire_slot`].
 pub struct ConnectionSlot(Arc<Hub>);
 
 impl Drop for ConnectionSlot {

@@ -208,7 +208,7 @@ mod tests {
 
     // Checks: a record opens only unchanged, for its own card and with its key directory, which is private.
     #[test]
-    fn case_70_a_cvv_opens_for_its_own_card_and_with_its_key_alone() {
+    fn case_70_cvv_opens_only_for_its_card_with_its_key() {
         let dir = tempfile::tempdir().unwrap();
         let vault = vault(dir.path());
         let record = vault.seal(CARD, &cvv("123")).unwrap();

@@ -139,9 +139,9 @@ fn each(file: &Path, mut found: impl FnMut(DocumentId, &[u8]) -> io::Result<()>)
         }
         let mut sealed = vec![0; usize::try_from(length).map_err(|_| damaged())?];
         input.read_exact(&mut sealed)?;
-        let mut told = [0; 32];
-        input.read_exact(&mut told)?;
-        if told != sum(&head(id, length), &sealed) {
+        let mut recorded_sum = [0; 32];
+        input.read_exact(&mut recorded_sum)?;
+        if recorded_sum != sum(&head(id, length), &sealed) {
             return Err(damaged());
         }
         found(id, &sealed)?;

@@ -51,7 +51,7 @@ impl DataKey {
     }
 }
 
-/// Never empty.
+/// A set of keys that is never empty.
 #[derive(Debug)]
 pub(super) struct Keyring {
     older: Vec<(KeyId, DataKey)>,

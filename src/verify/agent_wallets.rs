@@ -121,7 +121,7 @@ fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
             report.report(
                 "agent_wallet.session",
                 id,
-                "it is a managed wallet's, which nobody signs in with",
+                "it belongs to an agent wallet, which never signs in",
             );
         }
     }
@@ -185,10 +185,10 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             report.report("wallet_payment.orphaned", id, detail);
         }
         // While it is open, and then until its scheduled job has run.
-        let spoken =
+        let has_record =
             matches!(spend.order.method, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
-        if spoken != contents.http_records.contains(id) {
-            let detail = format!("{status}, and what was said for it is there: {}", !spoken);
+        if has_record != contents.http_records.contains(id) {
+            let detail = format!("{status}, and what was said for it is there: {}", !has_record);
             report.report("wallet_payment.request_mismatch", id, detail);
         }
         // At its end the wallet is being notified.

@@ -14,7 +14,7 @@ pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Resul
         if let Some((pending, _)) = take::<PendingApproval>(row, &hex::encode(key), report) {
             let id = ApprovalId::for_action(&pending.action, pending.amount);
             if *table::approval(id) != *key {
-                found.push((id.to_string(), "it stands under another id"));
+                found.push((id.to_string(), "it has another id"));
             }
         }
     })
@@ -23,7 +23,7 @@ pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Resul
         if let Some((given, _)) = take::<OperatorDailyTotal>(row, &hex::encode(key), report)
             && *table::operator_daily_total(&given.operator) != *key
         {
-            found.push((given.operator, "what was given stands under another name"));
+            found.push((given.operator, "the approval has another name"));
         }
     })
     .await?;

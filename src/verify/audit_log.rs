@@ -24,7 +24,7 @@ pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Resul
     })
     .await?;
     report.audit_entries = rows.len();
-    let newest = store.read(&table::meta("audit")).await?;
+    let newest = store.read(&table::meta("audit-head")).await?;
     let newest = newest.map(|row| (row.revision, row.value.to_vec()));
     if let Err((number, what)) = chained(&rows, newest) {
         report.report("audit.chain_broken", number, what);

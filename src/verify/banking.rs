@@ -21,7 +21,6 @@ use super::{StoreContents, VerifyReport};
 /// A snapshot of any banking kind.
 #[derive(Clone, Debug)]
 pub(crate) struct BankingSnapshot {
-    /// Human-readable.
     pub(crate) name: String,
     pub(crate) revision: u64,
     /// Status name in events.

@@ -111,20 +111,20 @@ fn fold_event(
         k if k == EntityKind::Session as u8 => session_event(record, trail),
         k if k == EntityKind::Withdrawal as u8 => withdrawal_event(record, trail),
         kind => {
-            let told = payees::fold(kind, &record.event, &trail.status);
-            let told = told.or_else(|| products::fold(kind, &record.event));
-            let told = told.or_else(|| identity::fold(kind, &record.event));
-            let told = told.or_else(|| banking::fold(kind, &record.event));
-            let told = told.or_else(|| reloadable_cards::fold(kind, &record.event));
-            let told = told.or_else(|| late_returns::fold(kind, &record.event));
-            let told = told.or_else(|| discrepancies::fold(kind, &record.event));
-            let told = told.or_else(|| refunds::fold(kind, &record.event));
-            let told = told.or_else(|| incoming::fold(kind, &record.event));
-            let told = told.or_else(|| lines::fold(kind, &record.event));
-            let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
-            let told = told.or_else(|| api_keys::fold(kind, &record.event));
-            let told = told.or_else(|| webhooks::fold(kind, &record.event));
-            told.transpose().map(|told| match told {
+            let result = payees::fold(kind, &record.event, &trail.status);
+            let result = result.or_else(|| products::fold(kind, &record.event));
+            let result = result.or_else(|| identity::fold(kind, &record.event));
+            let result = result.or_else(|| banking::fold(kind, &record.event));
+            let result = result.or_else(|| reloadable_cards::fold(kind, &record.event));
+            let result = result.or_else(|| late_returns::fold(kind, &record.event));
+            let result = result.or_else(|| discrepancies::fold(kind, &record.event));
+            let result = result.or_else(|| refunds::fold(kind, &record.event));
+            let result = result.or_else(|| incoming::fold(kind, &record.event));
+            let result = result.or_else(|| lines::fold(kind, &record.event));
+            let result = result.or_else(|| agent_wallets::fold(kind, &record.event));
+            let result = result.or_else(|| api_keys::fold(kind, &record.event));
+            let result = result.or_else(|| webhooks::fold(kind, &record.event));
+            result.transpose().map(|result| match result {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => record_event(trail, record),
                 None => {}

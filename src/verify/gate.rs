@@ -26,7 +26,7 @@ pub(super) async fn check(
         } else if let (Some(id), Ok(spend)) = (key.last_chunk(), <[u8; 16]>::try_from(&*row.value)) {
             recognised.insert(u128::from_be_bytes(*id), WalletPaymentId(u128::from_be_bytes(spend)));
         } else {
-            report.report("gate.unknown", hex::encode(key), "a row that is nobody's");
+            report.report("gate.unknown", hex::encode(key), "a row without an owner");
         }
     })
     .await?;

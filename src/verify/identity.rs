@@ -175,7 +175,7 @@ fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
             report.report(
                 "customer.job_missing",
                 under_way.1,
-                format!("its {what} is under way, and nothing is at work"),
+                format!("its {what} is in progress, and there is no job"),
             );
         }
     }
@@ -183,7 +183,7 @@ fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
         report.report(
             "customer.job_unexpected",
             wallet,
-            format!("something is at work for its {what}, which is not under way"),
+            format!("there is a job for its {what}, which is not in progress"),
         );
     }
 }

@@ -21,7 +21,7 @@ use super::{StoreContents, VerifyReport, each_row, lost_orders, outgoing_transfe
 pub(super) struct IncomingTransfers {
     pub(super) all: BTreeMap<DepositId, (Incoming, u64)>,
     listed: BTreeMap<DepositId, Vec<(u64, u8)>>,
-    /// By payment.
+    /// Claimed deposits by payment.
     pub(super) taken: BTreeMap<PaymentId, DepositId>,
 }
 
@@ -94,9 +94,9 @@ impl IncomingTransfers {
     }
 
     /// The amount that came in and was sent on by a transfer of this name, in atomic USDC.
-    pub(super) fn forwarded_amount(&self, departure: &str) -> Option<i128> {
+    pub(super) fn forwarded_amount(&self, transfer_id: &str) -> Option<i128> {
         let own = |incoming: &Incoming| match incoming.status {
-            Status::Forwarded(by) => by.to_string() == departure,
+            Status::Forwarded(by) => by.to_string() == transfer_id,
             _ => false,
         };
         let sent = self.all.values().find(|(incoming, _)| own(incoming));
@@ -147,7 +147,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let looking = usize::from(incoming.status == Status::Found);
         let moved = usize::from(matches!(incoming.status, Status::Crediting(_) | Status::Returning(_)));
         if (at_work.lookups, at_work.credits + at_work.notifications) != (looking, moved) {
-            report.report("deposit.orphan", id, format!("{status}: {at_work:?} under way"));
+            report.report("deposit.orphan", id, format!("{status}: {at_work:?} in progress"));
         }
         check_postings(*id, incoming, at_work, (contents, history, books), report);
         settled_otherwise(*id, incoming, contents, report);
@@ -221,7 +221,7 @@ fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContent
     }
     let Some(known) = known else { return };
     // A payment whose status refers to this transfer shows where the money is.
-    let told = match &known.status {
+    let recorded = match &known.status {
         payment::Status::Credited { .. } if taken => Some("credited"),
         payment::Status::Resolved { resolution, .. } => Some(resolution.name()),
         _ => None,
@@ -233,9 +233,13 @@ fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContent
         Status::Crediting(_) | Status::Credited(_) | Status::OperatorFunds => "other",
         Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => "undecided",
     };
-    if let Some(told) = told
-        && told != is
+    if let Some(recorded) = recorded
+        && recorded != is
     {
-        report.report("deposit.told", id, format!("{payment} says {told}, and it is {is}"));
+        report.report(
+            "deposit.resolution_mismatch",
+            id,
+            format!("{payment} says {recorded}, and it is {is}"),
+        );
     }
 }

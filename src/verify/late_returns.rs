@@ -94,7 +94,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let at_work = usize::from(late.status == Status::Received);
         if crediting + telling != at_work {
             let detail = format!(
-                "{}: {crediting} credits and {telling} words of it under way",
+                "{}: {crediting} credits and {telling} notices of it in progress",
                 name_of(late.status)
             );
             report.report("late_return.orphaned", &name, detail);
@@ -122,7 +122,7 @@ fn check_retained(
     let paid = contents.payments.get(&sold.charge.payment);
     let reversed = paid.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));
     if cost != -kept || (kept > 0 && !reversed) {
-        let detail = format!("{} kept, expected {kept}; taken back: {reversed}", -cost);
+        let detail = format!("{} kept, expected {kept}; reversed: {reversed}", -cost);
         report.report("late_return.kept", name, detail);
     }
 }
@@ -137,8 +137,8 @@ fn listed(contents: &StoreContents, report: &mut VerifyReport) {
             "it and its row in the list are not both there",
         );
     }
-    let told = contents.sold.iter().filter(|(_, sold)| sold.returned_late);
-    for ((_, id), sold) in told {
+    let expected = contents.sold.iter().filter(|(_, sold)| sold.returned_late);
+    for ((_, id), sold) in expected {
         if !there.contains(id) {
             report.report(
                 "late_return.missing",

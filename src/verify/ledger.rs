@@ -36,7 +36,6 @@ pub(super) struct LedgerTotals {
     pub(super) operator_funds: BTreeMap<String, i128>,
     /// Spent on gas and rent, by cause.
     pub(super) network_fees: BTreeMap<String, i128>,
-    /// All causes.
     pub(super) causes: BTreeSet<String>,
 }
 

@@ -19,9 +19,7 @@ struct Posted {
     owed: i128,
     /// In a customer's balance.
     credited: i128,
-    /// Our fee.
     earned: i128,
-    /// Our cost.
     costs: i128,
 }
 

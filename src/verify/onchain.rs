@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_in_another_transaction_is_taken_by_its_mark() {
+    fn transfer_in_another_transaction_is_matched_by_fingerprint() {
         // Checks: a fingerprint takes its transfer in any transaction, once, and only if it fits. Of two under one
         // fingerprint, the named one is taken.
         let of = |transfer: ChainTransfer, name: &str, mark| ChainTransfer {
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(
             taken,
             [Some(1), Some(4), Some(7)],
-            "the last does not fit, and whoever takes it says so"
+            "the last one does not match, and the caller that takes it reports that"
         );
     }
 }

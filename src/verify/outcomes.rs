@@ -258,17 +258,17 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
     let booked = contents.attributed_transfers.iter().map(outgoing_transfers::name_of);
     let booked = booked.chain(contents.lost_orders.iter().map(lost_orders::name_of));
-    let departures: BTreeSet<String> = booked.collect();
+    let transfers: BTreeSet<String> = booked.collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
     let bank: BTreeSet<String> = contents.banking.values().map(|kept| kept.name.clone()).collect();
     let refunds: BTreeSet<String> = contents.refunds.all.keys().map(ToString::to_string).collect();
-    let elsewhere = |c: &String| {
-        [&withdrawals, &departures, &late, &bank, &refunds]
+    let is_other_cause = |c: &String| {
+        [&withdrawals, &transfers, &late, &bank, &refunds]
             .iter()
             .any(|ids| ids.contains(c))
             || underlying_payment(c).is_some_and(|id| contents.payments.contains_key(&id))
     };
-    for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
+    for cause in books.causes.iter().filter(|c| !is_other_cause(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
             let detail = "there is no such payment, product, deposit, withdrawal or late return";
             report.report("ledger.cause_missing", cause, detail);
@@ -283,10 +283,10 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
         .keys()
         .filter(|c| !payments.contains(*c) && underlying_payment(c).is_none())
     {
-        report.report("ledger.cause_missing", cause, "only a payment is taken back");
+        report.report("ledger.cause_missing", cause, "only a payment can be reversed");
     }
     let known = |c: &String| {
-        [&products, &bought, &departures, &late, &bank, &refunds]
+        [&products, &bought, &transfers, &late, &bank, &refunds]
             .iter()
             .any(|ids| ids.contains(c))
     };
@@ -299,11 +299,11 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
     }
     // Outgoing transfers of products are checked there.
     let moves = |c: &String| {
-        [&payments, &deposits, &withdrawals, &products, &departures]
+        [&payments, &deposits, &withdrawals, &products, &transfers]
             .iter()
             .any(|ids| ids.contains(c))
     };
-    let own = |c: &String| deposits.contains(c) || departures.contains(c);
+    let own = |c: &String| deposits.contains(c) || transfers.contains(c);
     for cause in books.operator_funds.keys().filter(|c| !own(c)) {
         report.report(
             "ledger.cause_missing",
@@ -311,7 +311,7 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
             "only an operator's transfer is taken in or out",
         );
     }
-    for cause in books.network_fees.keys().filter(|c| !departures.contains(*c)) {
+    for cause in books.network_fees.keys().filter(|c| !transfers.contains(*c)) {
         report.report(
             "ledger.cause_missing",
             cause,
@@ -328,13 +328,13 @@ fn owners(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving = BTreeMap::new();
     for effect in &contents.jobs {
         match &effect.job {
-            Job::SettlePayment(id) => moving.insert(*id, "settle"),
-            Job::WatchPayment(id) => moving.insert(*id, "watch"),
-            Job::ConfirmPaymentCredit(id) => moving.insert(*id, "confirm_credit"),
+            Job::SettlePayment(id) => moving.insert(*id, "settle_payment"),
+            Job::WatchPayment(id) => moving.insert(*id, "watch_payment"),
+            Job::ConfirmPaymentCredit(id) => moving.insert(*id, "confirm_payment_credit"),
             Job::CreditAccount {
                 cause: CreditCause::Payment(id),
                 ..
-            } => moving.insert(*id, "credit"),
+            } => moving.insert(*id, "credit_account"),
             _ => None,
         };
     }

@@ -103,15 +103,15 @@ pub(super) fn compare_with_chain(
     report: &mut VerifyReport,
 ) {
     for booked in &contents.attributed_transfers {
-        let departure = &booked.transfer;
-        match left.take(&departure.name().to_string(), |_| true) {
-            Some(t) if t.to == departure.to && t.atomic == departure.amount.atomic() => {}
+        let attributed = &booked.transfer;
+        match left.take(&attributed.name().to_string(), |_| true) {
+            Some(t) if t.to == attributed.to && t.atomic == attributed.amount.atomic() => {}
             Some(t) => {
-                let detail = format!("{} moved {} atomic USDC to {}", departure.name(), t.atomic, t.to);
+                let detail = format!("{} moved {} atomic USDC to {}", attributed.name(), t.atomic, t.to);
                 report.report("chain.transfer_mismatch", name_of(booked), detail);
             }
             None => {
-                let detail = format!("{} did not leave the treasury", departure.name());
+                let detail = format!("{} did not leave the treasury", attributed.name());
                 report.report("chain.sender_mismatch", name_of(booked), detail);
             }
         }

@@ -134,7 +134,6 @@ pub(crate) struct ExpectedRows {
     pub(crate) number: RowExpectation,
     /// Row among the sealed CVVs.
     pub(crate) cvv: RowExpectation,
-    /// Scheduled jobs.
     pub(crate) timers: Vec<Job>,
     /// Whether it is in the operators' list of pending actions.
     pub(crate) pending_action: bool,

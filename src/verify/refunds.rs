@@ -170,8 +170,7 @@ fn paid(
         Usable::All => sold.value,
     };
     if given > 0 && !asked.holder_keeps_product && given + back + usable > charged {
-        let detail =
-            format!("{given} given and {usable} still to be used, of {charged}, and nobody said that they may");
+        let detail = format!("{given} given and {usable} still to be used, of {charged}, and no operator allowed it");
         report.report("refund.product", id, detail);
     }
 }
@@ -194,7 +193,7 @@ fn posted(
     let credited = credits(&name, history, books, report);
     let want = if at_work.credits == 0 { given } else { 0 };
     if (cost, credited) != (given, want) {
-        let detail = format!("{cost} of ours and {credited} credited, expected {given} and {want}");
+        let detail = format!("{cost} at our cost and {credited} credited, expected {given} and {want}");
         report.report("refund.posting_mismatch", name, detail);
     }
 }
@@ -221,7 +220,7 @@ fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &m
         0
     };
     if (at_work.credits + at_work.notifications, waiting) != want {
-        let detail = format!("{}: {at_work:?} under way", name_of(refund.status));
+        let detail = format!("{}: {at_work:?} in progress", name_of(refund.status));
         report.report("refund.orphaned", id, detail);
     }
 }

@@ -130,9 +130,15 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     for (id, (card, _)) in &contents.reloadable_cards.cards {
         let status = card_status(card);
         let name = id.to_string();
-        work.check("open_card", &name, usize::from(status == "creating"), status, report);
         work.check(
-            "steer_card",
+            "open_reloadable_card",
+            &name,
+            usize::from(status == "creating"),
+            status,
+            report,
+        );
+        work.check(
+            "change_card_state",
             &name,
             usize::from(card.pending_action.is_some()),
             status,
@@ -211,14 +217,14 @@ fn withdrawal(
     let (status, name) = (withdrawal_status(asked), id.to_string());
     let is_over = matches!(status, "complete" | "rejected");
     let reserving = usize::from(status == "pending");
-    work.check("reserve_card_balance", &name, reserving, status, report);
+    work.check("hold_card_balance", &name, reserving, status, report);
     let ending = usize::from(is_over && !asked.settled);
-    work.check("end_reservation", &name, ending, status, report);
+    work.check("settle_card_hold", &name, ending, status, report);
     if asked.hold_key.is_some() == matches!(status, "pending" | "failed") {
         report.report(
             "card_withdrawal.hold_mismatch",
             id,
-            format!("{status}, and set aside: {:?}", asked.hold_key),
+            format!("{status}, and on hold: {:?}", asked.hold_key),
         );
     }
     if asked.settled && !is_over {
@@ -237,7 +243,7 @@ fn withdrawal(
         report.report(
             "card_withdrawal.lease_timer_missing",
             id,
-            "somebody holds it, and no timer ends that",
+            "an operator holds it, and no timer ends the lease",
         );
     }
 }
@@ -299,10 +305,10 @@ impl PendingCounts {
         let mut under = BTreeMap::new();
         for effect in &contents.jobs {
             let of = match &effect.job {
-                Job::OpenReloadableCard(id) => ("open_card", id.to_string()),
-                Job::ChangeCardState(id) => ("steer_card", id.to_string()),
-                Job::HoldCardBalance(id) => ("reserve_card_balance", id.to_string()),
-                Job::SettleCardHold(id) => ("end_reservation", id.to_string()),
+                Job::OpenReloadableCard(id) => ("open_reloadable_card", id.to_string()),
+                Job::ChangeCardState(id) => ("change_card_state", id.to_string()),
+                Job::HoldCardBalance(id) => ("hold_card_balance", id.to_string()),
+                Job::SettleCardHold(id) => ("settle_card_hold", id.to_string()),
                 _ => continue,
             };
             *under.entry(of).or_default() += 1;

@@ -18,7 +18,7 @@ use crate::payment::terms::Token;
 /// A charge that this wallet can pay, from `WWW-Authenticate`.
 #[derive(Clone, Debug)]
 pub struct MppOffer {
-    /// Fees included.
+    /// Amount with fees.
     pub amount: Usdc,
     pay_to: [u8; 20],
     token: Token,

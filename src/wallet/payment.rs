@@ -37,7 +37,7 @@ pub struct PaymentRequired {
 #[derive(Debug)]
 pub struct Offer<'a> {
     pub network: Network,
-    /// Fees included.
+    /// Amount with fees.
     pub amount: Usdc,
     raw: &'a RawValue,
     fields: OfferFields,

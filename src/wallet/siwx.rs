@@ -18,16 +18,16 @@ pub struct SiwxInfo {
     pub domain: String,
     /// Absolute URL of the same origin.
     pub uri: String,
-    /// `1`.
+    /// Version of the message: `1`.
     pub version: String,
     /// Chosen by the server, used once.
     pub nonce: String,
-    /// RFC 3339.
+    /// Issue time (RFC 3339).
     pub issued_at: String,
-    /// RFC 3339.
+    /// Expiration time (RFC 3339).
     #[serde(default)]
     pub expiration_time: Option<String>,
-    /// RFC 3339.
+    /// Start of validity (RFC 3339).
     #[serde(default)]
     pub not_before: Option<String>,
     /// The server's reference.

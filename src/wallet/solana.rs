@@ -52,7 +52,7 @@ pub struct Draft {
     /// Account key 0.
     pub fee_payer: Pubkey,
     pub blockhash: [u8; 32],
-    /// In order.
+    /// Instructions in order of execution.
     pub instructions: Vec<DraftInstruction>,
     /// Version 0 if set, otherwise a legacy message.
     pub versioned: bool,
@@ -65,7 +65,7 @@ pub struct Transfer<'a> {
     /// Owner of the token account to be paid.
     pub pay_to: Pubkey,
     pub mint: Pubkey,
-    /// Atomic units.
+    /// Amount in atomic units.
     pub amount: u64,
     pub blockhash: [u8; 32],
     /// Text of the memo that makes the transaction unique.
@@ -219,7 +219,7 @@ impl Draft {
     }
 }
 
-/// Solana's compact-u16.
+/// Encodes Solana's compact-u16.
 fn push_length(bytes: &mut Vec<u8>, mut length: usize) {
     while length >= 0x80 {
         bytes.push((length & 0x7f) as u8 | 0x80);

@@ -99,7 +99,7 @@ pub(crate) fn open_private(options: &OpenOptions, path: &Path) -> io::Result<Fil
 #[derive(Debug)]
 pub struct FileDisk {
     root: PathBuf,
-    // Kept open: this descriptor is synced after names change.
+    // Stays open: this descriptor is synced after names change.
     dir: File,
 }
 

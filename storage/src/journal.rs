@@ -175,7 +175,7 @@ pub enum OpenError {
     /// A setting is out of range.
     #[error("setting: {0}")]
     Setting(&'static str),
-    /// sled would call the libc function instead of ours, so its flushes would not be durable.
+    /// sled would call the libc function instead of this one, so its flushes would not be durable.
     #[error("sync_file_range is not bound to fdatasync in this binary")]
     SyncNotBound,
 }

@@ -20,7 +20,7 @@ pub trait SnapshotStore: Send + Sync + 'static {
     /// When the engine fails or its record of the sequence is corrupt.
     fn applied_seq(&self) -> Result<Option<Seq>, StoreError>;
 
-    /// One row.
+    /// Reads one row; `None` if it does not exist.
     ///
     /// # Errors
     /// When the engine fails or the row is corrupt.

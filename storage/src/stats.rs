@@ -48,7 +48,7 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Adds one.
+    /// Increments the counter by one.
     pub fn add(&self) {
         self.0.mine().fetch_add(1, Ordering::Relaxed);
     }
@@ -69,7 +69,7 @@ impl Counter {
     }
 }
 
-/// See [`Counter::track`].
+/// Guard of [`Counter::track`].
 #[derive(Debug)]
 pub struct CounterGuard<'a>(&'a Counter);
 
@@ -106,7 +106,7 @@ impl Histogram {
         self.sum.fetch_add(value, Ordering::Relaxed);
     }
 
-    /// Current counts.
+    /// Copy of the current bucket counts.
     pub fn snapshot(&self) -> HistogramSnapshot {
         HistogramSnapshot {
             bounds: self.bounds,
@@ -203,7 +203,7 @@ mod tests {
 
     // Checks: a bound belongs to the range below it, a value above the last bound is counted too, and nothing is lost.
     #[test]
-    fn a_value_falls_into_its_range() {
+    fn value_is_counted_in_its_bucket() {
         let histogram = Histogram::new(&[10, 20]);
         for value in [0, 10, 11, 20, 21, 1_000] {
             histogram.record(value);
@@ -221,7 +221,7 @@ mod tests {
 
     // Checks: one thread may subtract what another added without changing the sum.
     #[test]
-    fn a_tally_is_exact_across_threads() {
+    fn counter_is_exact_across_threads() {
         let tally = Counter::default();
         let held: Vec<_> = (0..5_000).map(|_| tally.track()).collect();
         std::thread::scope(|threads| {

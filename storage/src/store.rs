@@ -47,7 +47,7 @@ pub enum Write {
     Put {
         /// Key of the row.
         key: RowKey,
-        /// See [`Row::revision`].
+        /// Revision that the row must have: see [`Row::revision`].
         revision: u64,
         /// The new bytes, at most [`MAX_VALUE_BYTES`].
         value: Vec<u8>,

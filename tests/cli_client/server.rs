@@ -180,7 +180,7 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
     }
 }
 
-/// The sign-in challenge, and tokens for whoever answers it.
+/// Serves the sign-in challenge, and tokens for a signed one.
 async fn auth(State(server): State<Server>, request: Request) -> Response {
     let domain = server.address.to_string();
     if request.headers().contains_key("sign-in-with-x") {
@@ -198,8 +198,8 @@ async fn auth(State(server): State<Server>, request: Request) -> Response {
     )
 }
 
-/// Refuses the first connection, as of a frozen account; sends event 5 (twice) to the second and closes it; stays quiet on the
-/// others.
+/// Rejects the first connection, as for a frozen account. Sends event 5 twice on the second and closes it. Stays silent
+/// on later ones.
 async fn stream(State(server): State<Server>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
     if server.received("upgrade") == 1 {
         let body = json!({"error": "This account is frozen.", "code": "account_frozen", "frozen_message": "Call us."});

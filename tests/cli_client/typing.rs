@@ -1,4 +1,4 @@
-//! Somebody at a terminal, typing what nobody behind them may read.
+//! Types secrets at a terminal, where a bystander must not be able to read them.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,8 +9,8 @@ use rustix::termios::{LocalModes, tcgetattr};
 
 #[test]
 fn a_card_is_typed_without_echo() {
-    // Aim: neither number nor CVV of a card shows at the terminal while an operator types them, and afterwards what is typed shows
-    // again. Each prompt says that the terminal is ready for it.
+    // Checks: card number and CVV are not echoed while an operator types them, and echo is on again afterwards. Each
+    // prompt appears when the terminal is ready for input.
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -23,12 +23,12 @@ fn a_card_is_typed_without_echo() {
     let shows = || tcgetattr(&terminal).unwrap().local_modes.contains(LocalModes::ECHO);
     assert!(shows());
     let folder = tempfile::tempdir().unwrap();
-    let nobody = "http://127.0.0.1:9";
+    let unused_url = "http://127.0.0.1:9";
     let mut child = Command::new(env!("CARGO_BIN_EXE_purser"))
         .args([
             "admin",
             "--url",
-            nobody,
+            unused_url,
             "intl-orders",
             "fulfil",
             "card_1",
@@ -44,7 +44,7 @@ fn a_card_is_typed_without_echo() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut prompts = BufReader::new(child.stderr.take().unwrap());
     let mut keyboard = File::from(master);
     for (prompt, typed) in [
         ("card number:", "4000 1234 1234 1234 560\n"),
@@ -52,18 +52,18 @@ fn a_card_is_typed_without_echo() {
         ("CVV:", "739\n"),
     ] {
         let mut line = String::new();
-        said.read_line(&mut line).unwrap();
+        prompts.read_line(&mut line).unwrap();
         assert_eq!(line.trim_end(), prompt);
         assert!(!shows());
         keyboard.write_all(typed.as_bytes()).unwrap();
     }
     let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
+    prompts.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
     assert!(rest.contains("cannot be reached") && !rest.contains("739"), "{rest}");
     assert!(shows());
     drop(terminal);
-    // Reading ends with an error once nobody has the terminal open any more.
+    // A read fails once no process has the terminal open.
     let mut seen = Vec::new();
     let _ = keyboard.read_to_end(&mut seen);
     let seen = String::from_utf8_lossy(&seen);

@@ -1,5 +1,5 @@
-//! Holds answers against `/openapi.json`: the status is documented, the content type is one of its own, and the body fits
-//! its schema and has no member that the schema does not name.
+//! Holds answers against `/openapi.json`: the status is documented, the content type is one of its own, and the body
+//! fits its schema and has no member that the schema does not name.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;

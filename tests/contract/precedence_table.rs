@@ -1,4 +1,4 @@
-//! The tables of `docs/precedence.md`, climbed down row by row, and a snapshot of every answer on the way.
+//! Goes through the tables of `docs/precedence.md` row by row and takes a snapshot of every answer.
 //!
 //! `INSTA_UPDATE=always cargo test` writes the snapshots anew; what differs is then reviewed as a diff.
 
@@ -186,7 +186,7 @@ fn masked(value: &Value) -> Value {
         Value::Object(members) => {
             let shown = |(name, value): (&String, &Value)| {
                 let empty = value.is_null() || value.is_object() || *value == "";
-                // A seller's address stays the same, those of a spend are somebody's.
+                // The seller's address is fixed, but the addresses of a wallet payment are random.
                 let of_spend = members.contains_key("walletPaymentId") && ["from", "payTo"].contains(&name.as_str());
                 let of_wallet = value.is_string() && ["base", "solana"].contains(&name.as_str());
                 let hidden = (of_spend || of_wallet || VOLATILE.contains(&snake(name).as_str())) && !empty;

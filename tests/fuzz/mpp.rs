@@ -104,22 +104,22 @@ fn check_round_trip(text: &[u8]) {
 }
 
 #[test]
-fn any_bytes_in_a_credential_are_read_or_refused() {
-    // Aim: no bytes panic the decoder or the verdict, and what was read is what is read of it written out again.
+fn any_bytes_in_a_credential_are_read_or_rejected() {
+    // Checks: no bytes panic the decoder or the verdict, and a parsed credential round-trips.
     let shop = MppServer::new();
     let vector: Value = serde_json::from_str(CREDENTIAL).unwrap();
     check_round_trip(&vector["credential"]["headerValue"].as_str().unwrap().as_bytes()["Payment ".len()..]);
     check!().with_iterations(30_000).for_each(|bytes: &[u8]| {
         check_round_trip(bytes);
         check_round_trip(URL_SAFE_NO_PAD.encode(bytes).as_bytes());
-        assert_eq!(shop.verdict(bytes), None, "nobody signed that");
+        assert_eq!(shop.verdict(bytes), None, "this was never signed");
     });
 }
 
 #[test]
 fn a_changed_credential_is_one_that_was_signed_or_none() {
-    // Aim: whatever is changed in a good credential (a member, a byte of its JSON), what is still accepted is exactly one
-    // of those that the wallet signed: the same payment for the same challenge.
+    // Checks: after any change of a member or JSON byte, an accepted credential is one that the wallet signed: the same
+    // payment for the same challenge.
     let shop = MppServer::new();
     check!()
         .with_iterations(6_000)
@@ -137,7 +137,7 @@ fn a_changed_credential_is_one_that_was_signed_or_none() {
             }
             check_round_trip(URL_SAFE_NO_PAD.encode(&text).as_bytes());
             if let Some(found) = shop.verdict(&text) {
-                assert!(shop.signed.contains(&found), "nobody signed {found:?}");
+                assert!(shop.signed.contains(&found), "never signed: {found:?}");
             }
         });
 }
@@ -156,8 +156,8 @@ fn field_of(all: &[AuthChallenge]) -> String {
 }
 
 #[test]
-fn any_text_in_www_authenticate_is_read_or_refused() {
-    // Aim: no text panics the parser or the wallet behind it; what was read is what is read of it written out again.
+fn any_text_in_www_authenticate_is_read_or_rejected() {
+    // Checks: no text panics the parser or the wallet, and a parsed challenge round-trips.
     let vector: Value = serde_json::from_str(CREDENTIAL).unwrap();
     let good = vector["scoped"]["challengeHeader"].as_str().unwrap().to_owned();
     check!()
@@ -176,13 +176,13 @@ fn any_text_in_www_authenticate_is_read_or_refused() {
             };
             assert_eq!(challenges(&field_of(&all)).as_ref(), Some(&all), "{text}");
             if let Ok(offer) = MppOffer::from_header(&text) {
-                // What the wallet signs is what stands there, in a form that the server reads.
+                // The wallet signs the challenge as it is, in a form that the server reads.
                 let header = seller::buyer().pay_mpp(&offer);
-                let said = decode(&header.as_bytes()["Payment ".len()..]).unwrap();
+                let decoded = decode(&header.as_bytes()["Payment ".len()..]).unwrap();
                 let payee = BasePayee::usdc([0x0d; 20]);
-                assert!(said.challenge.id.len() <= text.len());
+                assert!(decoded.challenge.id.len() <= text.len());
                 assert_eq!(
-                    verify_for_replay(said, &payee, SignatureRecovery::default()),
+                    verify_for_replay(decoded, &payee, SignatureRecovery::default()),
                     None,
                     "another payee"
                 );

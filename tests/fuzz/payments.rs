@@ -105,7 +105,7 @@ impl PaymentCorpus {
             }
             _ => false,
         });
-        assert!(same, "nobody signed {found:?}");
+        assert!(same, "never signed: {found:?}");
     }
 }
 
@@ -161,7 +161,7 @@ fn check_round_trip(header: &[u8]) {
 
 #[test]
 fn any_bytes_in_a_payment_header_are_read_or_refused() {
-    // Aim: no bytes panic the decoder or the verdict, and what was read is what is read of it written out again.
+    // Checks: no bytes panic the decoder or the verdict, and a parsed payment round-trips.
     let shelf = PaymentCorpus::new();
     check!().with_iterations(30_000).for_each(|header: &[u8]| {
         check_round_trip(header);
@@ -172,8 +172,8 @@ fn any_bytes_in_a_payment_header_are_read_or_refused() {
 
 #[test]
 fn a_changed_payment_is_one_that_was_signed_or_none() {
-    // Aim: changes of the document, of its text and of the header's text lead to the signed payment or to a refusal;
-    // never to another payer, amount or recipient, nor to a disagreement between libraries or between the two judges.
+    // Checks: changes of the JSON, its text or the header's text yield the signed payment or a rejection. They never
+    // yield another payer, amount or recipient, or a disagreement between libraries or implementations.
     let shelf = PaymentCorpus::new();
     check!()
         .with_iterations(3_000)
@@ -199,8 +199,8 @@ fn a_changed_payment_is_one_that_was_signed_or_none() {
 }
 
 #[test]
-fn what_a_wallet_signs_is_what_is_read() {
-    // Aim: any amount, timeout, network, version and memo that we ask for comes back as exactly that payment.
+fn signed_payment_is_parsed_faithfully() {
+    // Checks: for any amount, timeout, network, version and memo in the offer, the wallet signs exactly that payment.
     check!().with_iterations(600).with_max_len(64).for_each(|bytes: &[u8]| {
         let mut dice = FuzzInput(bytes);
         let amount = dice.number(seller::PRICE);
@@ -240,8 +240,9 @@ fn what_a_wallet_signs_is_what_is_read() {
 }
 
 #[test]
-fn a_well_signed_authorization_is_judged_by_its_fields_alone() {
-    // Aim: over all values of the fields, signed for real, the verdict is the rule written down a second time here.
+fn valid_signature_leaves_the_verdict_to_the_fields() {
+    // Checks: over all field values, with real signatures, the verdict matches a second implementation of the rule
+    // below.
     let payee = BasePayee::usdc(seller::PAY_TO_BASE);
     check!()
         .with_iterations(1_500)
@@ -268,15 +269,15 @@ fn a_well_signed_authorization_is_judged_by_its_fields_alone() {
 }
 
 #[test]
-fn of_several_payment_headers_all_say_the_same_or_none_counts() {
-    // Aim: whatever stands in however many headers, the one payment is what each of them says, or there is no payment.
+fn several_payment_headers_must_agree_or_none_counts() {
+    // Checks: for any content and number of headers, all of them carry the one payment, or there is no payment.
     check!()
         .with_iterations(2_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
             let mut dice = FuzzInput(bytes);
             let mut headers = HeaderMap::new();
-            let mut said: Vec<Vec<u8>> = Vec::new();
+            let mut values: Vec<Vec<u8>> = Vec::new();
             let mut mpp = false;
             for _ in 0..dice.below(4) {
                 let name = *dice.of(&["payment-signature", "x-payment", "authorization"]);
@@ -293,13 +294,13 @@ fn of_several_payment_headers_all_say_the_same_or_none_counts() {
                 if name == "authorization" {
                     mpp |= text.to_ascii_lowercase().starts_with(b"payment ");
                 } else {
-                    said.push(text.trim_ascii().to_vec());
+                    values.push(text.trim_ascii().to_vec());
                 }
             }
-            let agree = said.iter().all(|value| *value == said[0]);
+            let agree = values.iter().all(|value| *value == values[0]);
             match payment_header(&headers) {
-                Ok(Some(found)) => assert!(agree && !mpp && said.contains(&found.to_vec())),
-                Ok(None) => assert!(said.is_empty()),
+                Ok(Some(found)) => assert!(agree && !mpp && values.contains(&found.to_vec())),
+                Ok(None) => assert!(values.is_empty()),
                 Err(_) => assert!(!agree || mpp),
             }
         });

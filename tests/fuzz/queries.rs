@@ -22,8 +22,8 @@ fn encoded(text: &str, dice: &mut FuzzInput<'_>) -> String {
 }
 
 #[test]
-fn a_query_says_what_was_put_into_it() {
-    // Aim: any values, in any spelling, come out as they went in; a name twice or one that is not known is refused.
+fn query_round_trips() {
+    // Checks: any value in any encoding round-trips. A duplicate or unknown parameter is rejected.
     check!()
         .with_iterations(4_000)
         .with_max_len(256)
@@ -58,7 +58,7 @@ fn a_query_says_what_was_put_into_it() {
 
 #[test]
 fn any_query_is_read_or_refused_with_a_400() {
-    // Aim: no text panics; a refusal is a 400 that quotes nothing unprintable.
+    // Checks: no text panics. A rejection is a 400 that quotes no unprintable character.
     check!()
         .with_iterations(4_000)
         .with_max_len(256)
@@ -105,9 +105,9 @@ fn cents(text: &str) -> Option<u128> {
 }
 
 #[test]
-fn an_amount_is_exactly_its_cents_or_refused() {
-    // Aim: the cents of every plain decimal, as arithmetic of the test's own has them; nothing else is an amount; and
-    // an amount written out is read again as itself.
+fn amount_is_exactly_its_cents_or_rejected() {
+    // Checks: the cents of every plain decimal match the test's own arithmetic. Nothing else is an amount, and a
+    // printed amount parses to itself.
     check!()
         .with_iterations(8_000)
         .with_max_len(64)

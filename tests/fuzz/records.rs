@@ -30,8 +30,8 @@ fn records() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_changed_record_is_no_record() {
-    // Aim: bytes that are not exactly as written are refused, whatever changed; nothing panics.
+fn changed_record_is_rejected() {
+    // Checks: bytes that differ from the written ones are rejected without a panic.
     let good = records();
     check!()
         .with_iterations(20_000)
@@ -46,9 +46,9 @@ fn a_changed_record_is_no_record() {
 }
 
 #[test]
-fn a_record_with_a_right_checksum_is_read_as_exactly_its_bytes() {
-    // Aim: behind the checksum, where only a bug of a writer could get, lengths and tags are still checked: what is read
-    // is written out as the same bytes, so nothing in them was passed over.
+fn record_with_a_valid_checksum_round_trips() {
+    // Checks: with a valid checksum, which only a writer's bug could produce, lengths and tags are still checked. A
+    // parsed record encodes to the same bytes, so no byte was ignored.
     let good = records();
     check!()
         .with_iterations(20_000)

@@ -29,8 +29,8 @@ fn settings() -> Vec<(String, String, Value)> {
 }
 
 #[test]
-fn a_changed_file_is_loaded_or_refused_by_name() {
-    // Aim: no text panics the loader; a refusal says which layer or setting it is about.
+fn changed_file_is_loaded_or_rejected_by_name() {
+    // Checks: no text panics the loader. A rejection names its layer or setting.
     let plain: String = DEFAULTS
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -44,15 +44,15 @@ fn a_changed_file_is_loaded_or_refused_by_name() {
         let Err(error) = load(Some(String::from_utf8_lossy(&text).into_owned()), vec![]) else {
             return;
         };
-        let said = error.to_string();
-        assert!(said.contains("purser.toml") || said.contains('`'), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("purser.toml") || message.contains('`'), "{message}");
     });
 }
 
 #[test]
-fn a_file_and_the_environment_say_the_same() {
-    // Aim: any value of any setting means the same in both layers, or is refused in both; and one refused setting
-    // leaves no way in for the others.
+fn file_and_environment_give_the_same_settings() {
+    // Checks: any value of any setting means the same in both layers or is rejected in both. A rejected setting does
+    // not let others pass.
     let all = settings();
     assert!(all.len() > 50);
     check!().with_iterations(300).with_max_len(48).for_each(|bytes: &[u8]| {

@@ -53,7 +53,7 @@ impl SignInHarness {
     }
 }
 
-/// Signs the fields as they stand, if they can be read at all.
+/// Signs the fields unchanged, if they can be read at all.
 fn sign(fields: &mut Value) {
     fields["signature"] = json!("");
     let Ok(proof) = SignInProof::decode(header(fields).as_bytes()) else {
@@ -83,7 +83,8 @@ fn fields_of(message: &str) -> Value {
     let (domain, account) = all[0].rsplit_once(" wants you to sign in with your ").unwrap();
     let mut fields = json!({"domain": domain, "account": account, "address": all[1]});
     assert_eq!(all[2], "");
-    // A statement stands between two empty lines; without one, Ethereum keeps both and Solana the first.
+    // An empty line precedes and follows the statement. Without one, Ethereum keeps both empty lines and Solana the
+    // first.
     let from = match (all[4], account) {
         ("", _) => {
             fields["statement"] = json!(all[3]);
@@ -142,23 +143,23 @@ fn read(header: &[u8]) {
 
 #[test]
 fn any_bytes_in_a_sign_in_header_are_read_or_refused() {
-    // Aim: no bytes panic the reader or the check.
-    let door = SignInHarness::new();
+    // Checks: no bytes panic the parser or the verification.
+    let harness = SignInHarness::new();
     check!().with_iterations(30_000).for_each(|bytes: &[u8]| {
         for header in [bytes.to_vec(), STANDARD.encode(bytes).into_bytes()] {
             read(&header);
-            assert!(door.checker.check(&header, AT).is_err());
+            assert!(harness.checker.check(&header, AT).is_err());
         }
     });
 }
 
 #[test]
 fn a_changed_proof_signs_in_the_same_wallet_or_none() {
-    // Aim: whatever is changed after signing, whoever is let in is the signer, with the message and nonce he signed.
-    let door = SignInHarness::new();
+    // Checks: with any change after signing, an accepted caller is the signer, with the signed message and nonce.
+    let harness = SignInHarness::new();
     let good: Vec<Value> = Network::ALL
         .into_iter()
-        .flat_map(|network| [true, false].map(|full| door.signed_proof(network, full)))
+        .flat_map(|network| [true, false].map(|full| harness.signed_proof(network, full)))
         .collect();
     let message = |header: &[u8]| {
         let proof = SignInProof::decode(header).unwrap();
@@ -166,7 +167,7 @@ fn a_changed_proof_signs_in_the_same_wallet_or_none() {
     };
     let signed: Vec<String> = good.iter().map(|fields| message(header(fields).as_bytes())).collect();
     for fields in &good {
-        door.checker.check(header(fields).as_bytes(), AT).unwrap();
+        harness.checker.check(header(fields).as_bytes(), AT).unwrap();
     }
     check!()
         .with_iterations(3_000)
@@ -187,7 +188,7 @@ fn a_changed_proof_signs_in_the_same_wallet_or_none() {
                 (0..changes).for_each(|_| change_bytes(&mut header, &mut dice));
             }
             read(&header);
-            let Ok(found) = door.checker.check(&header, AT) else {
+            let Ok(found) = harness.checker.check(&header, AT) else {
                 return;
             };
             assert!(
@@ -196,26 +197,26 @@ fn a_changed_proof_signs_in_the_same_wallet_or_none() {
                     .contains(&found.wallet)
             );
             assert!(signed.contains(&message(&header)));
-            let issued = door.nonces.issue(AT, &Fixed(7)).text;
+            let issued = harness.nonces.issue(AT, &Fixed(7)).text;
             assert!(issued.starts_with(&hex::encode(found.nonce.bytes)));
         });
 }
 
 #[test]
-fn a_resigned_proof_is_good_only_for_us_and_only_now() {
-    // Aim: fields of every kind under a right signature: who gets in signed for our domain and origin, on one of our
-    // chains, in time, with a nonce of ours; and the message read back names exactly what was sent.
-    let door = SignInHarness::new();
+fn resigned_proof_is_valid_only_for_our_origin_and_time() {
+    // Checks: for fields of every kind with a valid signature, an accepted proof names our domain and origin, a
+    // supported chain, a current time and one of our nonces. The parsed message has exactly the fields that were sent.
+    let harness = SignInHarness::new();
     check!()
         .with_iterations(1_500)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
             let mut dice = FuzzInput(bytes);
             let (network, full) = (*dice.of(&Network::ALL), dice.one_in(2));
-            let mut fields = door.signed_proof(network, full);
+            let mut fields = harness.signed_proof(network, full);
             let donors = [
-                door.signed_proof(Network::Base, true),
-                door.signed_proof(Network::Solana, true),
+                harness.signed_proof(Network::Base, true),
+                harness.signed_proof(Network::Solana, true),
             ];
             (0..dice.below(3)).for_each(|_| change_json(&mut fields, &donors, &mut dice));
             if !fields.is_object() {
@@ -224,7 +225,7 @@ fn a_resigned_proof_is_good_only_for_us_and_only_now() {
             sign(&mut fields);
             let header = header(&fields);
             read(header.as_bytes());
-            let Ok(found) = door.checker.check(header.as_bytes(), AT) else {
+            let Ok(found) = harness.checker.check(header.as_bytes(), AT) else {
                 return;
             };
             let proof = SignInProof::decode(header.as_bytes()).unwrap();

@@ -34,8 +34,8 @@ fn edge(dice: &mut FuzzInput<'_>) -> [u8; 32] {
 
 #[test]
 fn both_libraries_recover_the_same_signer_or_none() {
-    // Aim: k256 is the oracle. Over real signatures changed anywhere, and numbers at the edges of the group, the C library
-    // recovers the same address, and never the signer's from anything but its signature or that one's twin.
+    // Checks: k256 is the oracle. For changed real signatures and numbers at the group's edges, the C library recovers
+    // the same address. Only the signature or its malleated twin recovers the signer.
     check!()
         .with_iterations(3_000)
         .with_max_len(96)
@@ -83,7 +83,7 @@ fn beyond_the_order(s: &[u8]) -> Vec<u8> {
 
 #[test]
 fn an_ed25519_signature_has_one_form() {
-    // Aim: of all changes of a payer's signature, the range of s and small commitments included, none verifies.
+    // Checks: no change of a payer's signature verifies, including the range of s and small commitments.
     let Terms {
         payee: Payee::Solana(payee),
         amount,

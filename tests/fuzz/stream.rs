@@ -29,7 +29,7 @@ fn written(frame: &ClientMessage) -> Value {
 
 #[test]
 fn a_message_is_read_as_what_it_says_or_not_at_all() {
-    // Aim: every member of a message that is read is one we know, given once, and means what it says; nothing panics.
+    // Checks: every member of a parsed message is known, given once, and parsed faithfully. Nothing panics.
     for message in valid_messages() {
         serde_json::from_value::<ClientMessage>(message).unwrap();
     }
@@ -48,16 +48,16 @@ fn a_message_is_read_as_what_it_says_or_not_at_all() {
             let Ok(frame) = serde_json::from_str::<ClientMessage>(&text) else {
                 return;
             };
-            let Ok(Value::Object(said)) = serde_json::from_str(&text) else {
+            let Ok(Value::Object(members)) = serde_json::from_str(&text) else {
                 panic!("not an object: {text}")
             };
             let read = written(&frame);
-            for (name, value) in &said {
+            for (name, value) in &members {
                 assert_eq!(&read[name], value, "{name} in {text}");
             }
             for (name, value) in read.as_object().unwrap() {
                 assert!(
-                    said.contains_key(name) || value.is_null() || *value == json!([]),
+                    members.contains_key(name) || value.is_null() || *value == json!([]),
                     "{name} in {text}"
                 );
             }
@@ -67,12 +67,12 @@ fn a_message_is_read_as_what_it_says_or_not_at_all() {
 /// Whether a pattern reads as a name: where in the name one may be after each character of the pattern.
 fn reads(pattern: &[u8], name: &[u8]) -> bool {
     let mut places = BTreeSet::from([0]);
-    for wanted in pattern {
-        places = match (wanted, places.first()) {
+    for expected in pattern {
+        places = match (expected, places.first()) {
             (b'*', Some(first)) => (*first..=name.len()).collect(),
             _ => places
                 .iter()
-                .filter(|at| name.get(**at) == Some(wanted))
+                .filter(|at| name.get(**at) == Some(expected))
                 .map(|at| at + 1)
                 .collect(),
         };
@@ -81,8 +81,9 @@ fn reads(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 #[test]
-fn a_filter_wants_what_it_names() {
-    // Aim: a filter's verdict on every type is the plain reading of its list; what is no list of names is refused.
+fn filter_matches_exactly_the_named_types() {
+    // Checks: for every event type, a filter's verdict matches its list. A filter that is not a list of names is
+    // rejected.
     const TYPES: [&str; 5] = [
         "card.ready",
         "card.failed",

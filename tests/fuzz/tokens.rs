@@ -54,8 +54,8 @@ impl IssuedCredentials {
 }
 
 #[test]
-fn a_changed_id_token_is_no_token() {
-    // Aim: what verifies is, letter for letter, a token that was minted; parts of two tokens do not make a third.
+fn changed_id_token_is_rejected() {
+    // Checks: a token that verifies equals an issued one byte for byte. Parts of two tokens do not form a third.
     let issued = AssertUnwindSafe(IssuedCredentials::new());
     check!()
         .with_iterations(4_000)
@@ -86,7 +86,7 @@ fn a_changed_id_token_is_no_token() {
 
 #[test]
 fn a_refresh_token_has_one_spelling() {
-    // Aim: two texts that are read as the same session, generation and secret are the same text.
+    // Checks: two texts with the same session, generation and secret are the same text.
     let issued = IssuedCredentials::new();
     let good = RefreshTokenCodec::parse(&issued.refresh).unwrap();
     check!()
@@ -106,8 +106,8 @@ fn a_refresh_token_has_one_spelling() {
 }
 
 #[test]
-fn a_changed_cookie_opens_nothing() {
-    // Aim: only a header in which our cookie stands once and unchanged opens its session, and only in its time.
+fn changed_cookie_opens_nothing() {
+    // Checks: only a header with our cookie once and unchanged opens its session, and only while it is valid.
     let issued = IssuedCredentials::new();
     check!()
         .with_iterations(20_000)
@@ -128,7 +128,7 @@ fn a_changed_cookie_opens_nothing() {
 
 #[test]
 fn a_login_code_has_one_spelling() {
-    // Aim: no other text leads to the stored hash of a code.
+    // Checks: no other text has the stored hash of a code.
     let issued = IssuedCredentials::new();
     let stored = login_code_hash(&issued.code).unwrap();
     check!()

@@ -64,7 +64,7 @@ fn read(bytes: &[u8]) {
 
 #[test]
 fn any_bytes_are_one_transaction_or_none() {
-    // Aim: what is read as a transaction is exactly those bytes; recorded ones with changes, and bytes from nowhere.
+    // Checks: a parsed transaction is exactly its bytes, for changed recorded transactions and for random bytes.
     let shelf = PaymentCorpus::new();
     let recorded = shelf
         .documents
@@ -120,8 +120,8 @@ fn pays_us_and_costs_little(draft: &Draft) -> bool {
 
 #[test]
 fn a_signed_transaction_that_is_accepted_pays_us_and_costs_little() {
-    // Aim: drafts of every shape, compiled and really signed: whichever is accepted satisfies the rules as they are
-    // written a second time here, over the draft and not over its bytes.
+    // Checks: for drafts of every shape, compiled and signed, each accepted one satisfies a second implementation of
+    // the rules on the draft itself.
     let Terms {
         payee: Payee::Solana(payee),
         amount,
@@ -156,9 +156,9 @@ fn a_signed_transaction_that_is_accepted_pays_us_and_costs_little() {
 }
 
 #[test]
-fn signed_bytes_of_any_shape_are_read_as_what_they_say() {
-    // Aim: changed message bytes under a right signature: the accepted ones still move the price, from the buyer's
-    // account to ours, whatever else was changed.
+fn signed_bytes_of_any_shape_are_parsed_faithfully() {
+    // Checks: with changed message bytes under a valid signature, an accepted transaction still moves the price from
+    // the buyer's account to ours.
     let Terms {
         payee: Payee::Solana(payee),
         amount,

@@ -1,4 +1,4 @@
-//! Failures that any handler can have, for every operation of the document: behind each stands one that fails.
+//! Errors that any handler can cause, checked on every operation of the OpenAPI document with a handler that fails.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use serde_json::Value;
 use crate::conformance::{format_response, record_response};
 use crate::harness::{Counter, FixedClock, NameAuthenticator};
 
-/// Every operation with its statuses, held against the service by a test of its own.
+/// Every operation with its statuses. Another test compares this list with the service.
 const OPERATIONS: &str = include_str!("../contract/snapshots/openapi.200-operations.snap");
 
-/// Every operation, asked of a front with these routes, is answered with this status and code.
+/// Sends a request to every operation of a server with these routes and expects this status and code.
 async fn assert_every_operation_responds(routes: Router, settings: &[(&str, &str)], status: u16, code: &str) {
     let flags = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     let sources = ConfigSources {
@@ -44,7 +44,7 @@ async fn assert_every_operation_responds(routes: Router, settings: &[(&str, &str
         cors: true,
     };
     let front = Front::new(&config, inside);
-    let mut asked = 0;
+    let mut checked = 0;
     for line in OPERATIONS.lines() {
         let Some((operation, statuses)) = line.split_once(": ").filter(|(operation, _)| operation.contains(" /"))
         else {
@@ -60,23 +60,23 @@ async fn assert_every_operation_responds(routes: Router, settings: &[(&str, &str
         let given = front.respond(request, SocketAddr::from(([127, 0, 0, 1], 9))).await;
         let (head, body) = given.into_parts();
         let body: Value = serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap();
-        let told = if FUNCTION_NAMES.contains(&path) {
+        let actual = if FUNCTION_NAMES.contains(&path) {
             &body["error"]["code"]
         } else {
             &body["code"]
         };
         assert_eq!(
-            (head.status.as_u16(), told.as_str()),
+            (head.status.as_u16(), actual.as_str()),
             (status, Some(code)),
             "{operation}: {body}"
         );
         record_response(&format_response(method, path, status, &body.to_string()));
-        asked += 1;
+        checked += 1;
     }
-    assert!(asked > 100, "the operations were not found");
+    assert!(checked > 100, "the operations were not found");
 }
 
-// Aim: a handler that panics is a 500 in the form of its operation, whichever it is.
+// Checks: a handler that panics produces a 500 in the error format of its operation.
 #[tokio::test]
 async fn every_operation_answers_500_when_its_handler_panics() {
     let panics = || async { panic!("on purpose") as () };
@@ -84,9 +84,9 @@ async fn every_operation_answers_500_when_its_handler_panics() {
     assert_every_operation_responds(routes, &[], 500, "internal_error").await;
 }
 
-// Aim: a handler that never answers is given up with a 503, whichever it is.
+// Checks: a handler that never responds produces a 503 in the error format of its operation.
 #[tokio::test]
-async fn every_operation_answers_503_when_its_handler_does_not_end() {
+async fn every_operation_answers_503_when_its_handler_hangs() {
     let hangs = || std::future::pending::<()>();
     let routes = Router::new().fallback(hangs);
     let soon = [

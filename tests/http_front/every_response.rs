@@ -1,13 +1,12 @@
-//! What is true of every answer.
+//! Properties of every response.
 
 use std::sync::atomic::Ordering;
 
 use crate::harness::Harness;
 
-// Aim (case 58): whatever happens, the answer carries version, request id, CORS and rate-limit headers, and refusals
-// have the one body.
+// Checks: every response carries the version, request id, CORS and rate-limit headers, and all errors share one format.
 #[tokio::test]
-async fn case_58_every_answer_is_dressed() {
+async fn case_58_every_response_carries_standard_headers() {
     let world = Harness::start().await;
     let upgrade = [
         "upgrade: websocket",
@@ -38,9 +37,10 @@ async fn case_58_every_answer_is_dressed() {
     }
 }
 
-// Aim: a refusal says what, where, whether to try again; RFC 9457 on demand; text of lower layers never leaves.
+// Checks: an error says what is wrong, in which field and whether to retry. RFC 9457 is used on demand, and internal
+// error text never leaves.
 #[tokio::test]
-async fn refusals_have_one_shape() {
+async fn errors_have_one_format() {
     let world = Harness::start().await;
     let error = world
         .request("GET", "/events?afer=1", &["authorization: Bearer alice"], "")
@@ -67,7 +67,7 @@ async fn refusals_have_one_shape() {
         (&"route_not_found".into(), &body["error"])
     );
 
-    for (accept, asked) in [
+    for (accept, is_problem) in [
         ("application/json, Application/Problem+JSON;q=0.5", true),
         ("text/html\r\naccept: application/problem+json", true),
         ("application/problem+json; q=0.0, application/json", false),
@@ -79,7 +79,7 @@ async fn refusals_have_one_shape() {
             .await;
         assert_eq!(
             answer.header("content-type") == "application/problem+json",
-            asked,
+            is_problem,
             "{accept}"
         );
     }
@@ -96,14 +96,14 @@ async fn refusals_have_one_shape() {
     assert_eq!(world.get("/challenge").await.body, "mine");
 }
 
-// Aim (case 44, the edge's part): each way a token can be bad is a 401 with its own code.
+// Checks: each kind of invalid token is a 401 with its own code.
 #[tokio::test]
-async fn case_44_a_bad_token_is_a_401() {
+async fn case_44_invalid_token_is_a_401() {
     let world = Harness::start().await;
     for (header, code) in [
         ("x: y", "token_missing"),
         ("authorization: Basic YTpi", "token_missing"),
-        ("authorization: Bearer nobody", "token_invalid"),
+        ("authorization: Bearer unknown", "token_invalid"),
         ("authorization: Bearer expired", "token_expired"),
         ("authorization: Bearer revoked", "token_revoked"),
         (
@@ -120,7 +120,7 @@ async fn case_44_a_bad_token_is_a_401() {
     assert_eq!(good.body, format!("0x{}", "a1".repeat(20)));
 }
 
-// Aim (case 19): HEAD and OPTIONS never reach a paid handler; a free GET may be asked for by HEAD.
+// Checks: HEAD and OPTIONS never reach a paid handler. A free GET can be requested by HEAD.
 #[tokio::test]
 async fn case_19_head_and_options_run_no_paid_route() {
     let world = Harness::start().await;
@@ -138,12 +138,12 @@ async fn case_19_head_and_options_run_no_paid_route() {
     assert_eq!(world.request("HEAD", "/get-pricing", &[], "").await.status, 200);
 }
 
-// Aim: a browser's preflight for a stock payment client passes, its odd request header included.
+// Checks: the preflight of a stock payment client passes, including its unusual request header.
 #[tokio::test]
-async fn a_preflight_allows_payment_headers() {
+async fn preflight_allows_payment_headers() {
     let world = Harness::start().await;
-    let asked = ["origin: https://shop.example", "access-control-request-method: GET"];
-    let answer = world.request("OPTIONS", "/paid", &asked, "").await;
+    let preflight = ["origin: https://shop.example", "access-control-request-method: GET"];
+    let answer = world.request("OPTIONS", "/paid", &preflight, "").await;
     let allowed = answer.header("access-control-allow-headers").to_ascii_lowercase();
     for name in [
         "content-type",
@@ -162,9 +162,8 @@ async fn a_preflight_allows_payment_headers() {
     assert!(!world.get("/get-pricing").await.has("access-control-allow-headers"));
 }
 
-// Aim: request ids differ, and a client cannot choose one.
 #[tokio::test]
-async fn request_ids_are_ours() {
+async fn request_ids_are_unique_and_not_client_chosen() {
     let world = Harness::start().await;
     let first = world
         .request(
@@ -179,9 +178,9 @@ async fn request_ids_are_ours() {
     assert_ne!(first.header("request-id"), "req_mine");
 }
 
-// Aim: a route on its way out says so on every answer, refusals included, and the front keeps its headers.
+// Checks: every response of a retiring route announces it, including errors, and keeps the standard headers.
 #[tokio::test]
-async fn a_retiring_route_announces_its_successor() {
+async fn retiring_route_announces_its_successor() {
     let world = Harness::start().await;
     let answer = world.request("POST", "/refresh", &[], "").await;
     assert_eq!((answer.status, answer.header("deprecation")), (400, "true"));
@@ -190,9 +189,9 @@ async fn a_retiring_route_announces_its_successor() {
     assert!(!world.get("/get-pricing").await.has("deprecation"));
 }
 
-// Aim (case 69, the edge's part): a stop refuses new connections and lets the call in flight finish.
+// Checks: during a stop, new connections are rejected and the call in flight finishes.
 #[tokio::test]
-async fn case_69_a_stop_lets_calls_in_flight_finish() {
+async fn case_69_stop_lets_calls_in_flight_finish() {
     let mut world = Harness::start().await;
     let idle = tokio::net::TcpStream::connect(world.addr).await.unwrap();
     let ((inside, gate), stop, addr) = (world.gate.clone(), world.stop.take(), world.addr);
@@ -214,9 +213,9 @@ async fn case_69_a_stop_lets_calls_in_flight_finish() {
     drop(idle);
 }
 
-// Aim: a handler that never answers is given up with a 503 that says the outcome is open.
+// Checks: a handler that never responds ends with a 503 that says the outcome is unknown.
 #[tokio::test]
-async fn a_handler_that_hangs_is_given_up() {
+async fn hanging_handler_times_out_with_503() {
     let world = Harness::with(&[
         ("server.request_timeout_ms", "60"),
         ("engine.response_timeout_ms", "50"),

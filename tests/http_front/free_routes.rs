@@ -1,10 +1,11 @@
-//! What is free: prices, countries, versions, health, documents.
+//! Free routes: prices, countries, versions, health and documents.
 
 use crate::harness::Harness;
 
-// Aim: the published entries of the contract, with exact numbers; products not sold yet are listed as such.
+// Checks: the published price entries have the exact numbers of the contract. Products that are not sold yet are listed
+// as such.
 #[tokio::test]
-async fn prices_are_the_contracts() {
+async fn prices_match_the_contract() {
     let world = Harness::start().await;
     let answer = world.get("/get-pricing").await;
     let card = r#"{"product":"usa_prepaid_card","route":"/get-card","amount_currencies":["USD"],"min_amount":5,"max_amount":1000,"fee_rate":0,"min_fee":0,"note":null,"available":true}"#;
@@ -21,7 +22,7 @@ async fn prices_are_the_contracts() {
     assert_eq!(json["products"].as_array().unwrap().len(), 7);
 }
 
-// Aim: countries have the contract's shape: null without a fixed list, by currency, by app.
+// Checks: countries have the format of the contract: null without a fixed list, by currency, by app.
 #[tokio::test]
 async fn countries_are_by_product_currency_and_app() {
     let world = Harness::start().await;
@@ -53,9 +54,9 @@ async fn countries_are_by_product_currency_and_app() {
     assert!(of("usa_prepaid_card").get("countries_by_platform").is_none());
 }
 
-// Aim: the version of header and page is one value, and the policy names what is being retired.
+// Checks: the header and the page show the same version, and the policy names what is being retired.
 #[tokio::test]
-async fn the_version_is_one_value() {
+async fn version_is_the_same_in_header_and_page() {
     let world = Harness::start().await;
     let answer = world.get("/version").await;
     let json = answer.json();
@@ -64,9 +65,9 @@ async fn the_version_is_one_value() {
     assert_eq!(json["policy"]["deprecated_routes"][0]["successor"], "/auth");
 }
 
-// Aim: the document is OpenAPI 3.1, its hash changes with its prose and not with the address it is served from.
+// Checks: the document is OpenAPI 3.1. Its hash changes with its text, but not with the address that serves it.
 #[tokio::test]
-async fn the_document_is_generated_and_hashed() {
+async fn openapi_document_is_generated_and_hashed() {
     use purser::http::openapi::docs_version;
     let world = Harness::start().await;
     let json = world.get("/openapi.json").await.json();
@@ -85,7 +86,7 @@ async fn the_document_is_generated_and_hashed() {
     let version = docs_version(&json, &[]);
     assert!(version.len() == 12 && version.bytes().all(|b| b.is_ascii_hexdigit()));
     let mut moved = json.clone();
-    moved["servers"][0]["url"] = "https://elsewhere.example".into();
+    moved["servers"][0]["url"] = "https://other.example".into();
     assert_eq!(docs_version(&moved, &[]), version);
     moved["info"]["description"] = "other words".into();
     assert_ne!(docs_version(&moved, &[]), version);

@@ -1,4 +1,4 @@
-//! A house with a real front and fakes behind it.
+//! An HTTP server with the real middleware and fakes behind it.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use axum::routing::{get, post};
 use http::StatusCode;
 use purser::config::{Config, ConfigSources};
 use purser::http::auth::{AccountStatus, AuthClaims, Authenticated, Authenticator, TokenError};
-use purser::http::error::{ApiError, with_prebuilt_body};
+use purser::http::error::{ApiError, ErrorCode, with_prebuilt_body};
 use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig};
 use purser::http::health::{self, Readiness};
@@ -35,7 +35,7 @@ pub const ALICE: Wallet = Wallet::Evm([0xa1; 20]);
 pub const BOB: Wallet = Wallet::Evm([0xb0; 20]);
 pub const FROZEN: Wallet = Wallet::Evm([0xf0; 20]);
 
-/// Routes of the test, which no document knows.
+/// Routes of the test that are not in the OpenAPI document.
 const TEST_ROUTES: [&str; 9] = [
     "/paid",
     "/panic",
@@ -64,7 +64,7 @@ impl Entropy for Counter {
     }
 }
 
-/// Tokens are names; the real judge is tested where it lives.
+/// Treats token names as identities. The real authenticator has its own tests.
 pub struct NameAuthenticator(pub Arc<FixedClock>);
 
 impl NameAuthenticator {
@@ -134,9 +134,9 @@ pub struct Harness {
     pub config: Config,
     pub document: serde_json::Value,
     contract: Conformance,
-    /// How often the pretended paid handler ran.
+    /// Number of calls of the fake paid handler.
     pub paid_calls: Arc<AtomicUsize>,
-    /// `/gate` counts itself in the first, then answers when the second has a permit.
+    /// `/gate` increments the first, then responds when the second has a permit.
     pub gate: (Arc<Semaphore>, Arc<Semaphore>),
     pub stop: Option<StopHandle>,
     pub running: tokio::task::JoinHandle<bool>,
@@ -147,7 +147,7 @@ impl Harness {
         Self::with(&[]).await
     }
 
-    /// With settings changed: dotted name and value.
+    /// Starts with changed settings, as dotted name and value.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         let flags = settings
             .iter()
@@ -218,17 +218,17 @@ impl Harness {
         }
     }
 
-    /// Sends bytes, reads until the server closes.
+    /// Sends bytes and reads until the server closes the connection.
     pub async fn raw(&self, bytes: &[u8]) -> Response {
         let mut stream = TcpStream::connect(self.addr).await.unwrap();
-        // The server may refuse before it has read everything; what it says then still counts.
+        // The server may respond before it has read the whole request; that response still counts.
         let _ = stream.write_all(bytes).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
         Response::parse(&answer)
     }
 
-    /// One request on its own connection. `headers` are whole lines.
+    /// Sends one request on its own connection. `headers` are whole lines.
     pub async fn request(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Response {
         let lines: String = headers.iter().map(|h| format!("{h}\r\n")).collect();
         let length = if body.is_empty() {
@@ -240,7 +240,7 @@ impl Harness {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{length}{lines}\r\n");
         let answer = self.raw(format!("{head}{body}").as_bytes()).await;
         let route = path.split('?').next().unwrap();
-        // The envelopes in this world's store are the tests' own.
+        // The store of this harness holds test envelopes.
         let made_up = route == "/events" && answer.status == 200;
         if !made_up && !TEST_ROUTES.contains(&route) {
             let of = |name: &str| answer.headers.get(name).map(|values| values[0].as_str());
@@ -270,8 +270,13 @@ fn test_routes(config: &Config, paid: Arc<AtomicUsize>, (inside, gate): (Arc<Sem
         inside.add_permits(1);
         gate.acquire().await.map(drop).is_ok().to_string()
     };
-    let old =
-        || async { Err::<response::Response, _>(ApiError::parameter("parameter_missing", "grant_type", "Missing.")) };
+    let old = || async {
+        Err::<response::Response, _>(ApiError::parameter(
+            ErrorCode::ParameterMissing,
+            "grant_type",
+            "Missing.",
+        ))
+    };
     Router::new()
         .route(
             "/paid",
@@ -322,7 +327,7 @@ impl Response {
         }
     }
 
-    /// A header that is there exactly once.
+    /// A header that is present exactly once.
     pub fn header(&self, name: &str) -> &str {
         match self.headers.get(name).map(Vec::as_slice) {
             Some([one]) => one,
@@ -330,7 +335,6 @@ impl Response {
         }
     }
 
-    /// All of them, by name.
     pub fn headers(&self) -> Vec<(String, String)> {
         let all = self.headers.iter();
         all.flat_map(|(name, values)| values.iter().map(|value| (name.clone(), value.clone())))

@@ -1,4 +1,4 @@
-//! Limits, each at its edge and one past it.
+//! Limits, each tested at its value and one beyond it.
 
 use std::sync::atomic::Ordering;
 
@@ -6,9 +6,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::harness::Harness;
 
-// Aim: the window's last request passes, the next is 429 with the contract's body, and the next window is free.
+// Checks: the last request of the window passes, the next gets 429 with the body of the contract, and the next window
+// starts at zero.
 #[tokio::test]
-async fn the_ceiling_holds_for_a_window() {
+async fn rate_limit_holds_for_a_window() {
     let world = Harness::with(&[("limits.requests_per_window", "3")]).await;
     for left in ["2", "1", "0"] {
         let answer = world.get("/get-pricing").await;
@@ -26,10 +27,10 @@ async fn the_ceiling_holds_for_a_window() {
     assert_eq!(world.get("/get-pricing").await.status, 200);
 }
 
-// Aim: precedence. A wrong method is 405 even over the limit; health is free; a preflight is free; a token's wallet
-// has its own budget wherever it calls from, and a bad token none.
+// Checks: a wrong method is 405 even over the limit. Health and preflights are free. The wallet of a token has its own
+// limit for every client address; an invalid token has none.
 #[tokio::test]
-async fn over_the_limit_405_comes_first_and_health_is_free() {
+async fn method_check_precedes_rate_limit_and_health_is_free() {
     let world = Harness::with(&[("limits.requests_per_window", "1")]).await;
     assert_eq!(world.get("/healthz").await.header("ratelimit-remaining"), "1");
     assert_eq!(
@@ -48,7 +49,7 @@ async fn over_the_limit_405_comes_first_and_health_is_free() {
     assert_eq!(world.get("/readyz").await.status, 200);
     assert_eq!(
         world
-            .request("GET", "/whoami", &["authorization: Bearer nobody"], "")
+            .request("GET", "/whoami", &["authorization: Bearer unknown"], "")
             .await
             .status,
         429
@@ -69,9 +70,9 @@ async fn over_the_limit_405_comes_first_and_health_is_free() {
     );
 }
 
-// Aim (case 51): a forwarded address from a stranger buys no second budget.
+// Checks: a forwarded address from an untrusted client gets no second limit.
 #[tokio::test]
-async fn case_51_a_spoofed_forwarded_address_is_ignored() {
+async fn case_51_spoofed_forwarded_address_is_ignored() {
     let world = Harness::with(&[("limits.requests_per_window", "1")]).await;
     assert_eq!(world.get("/get-pricing").await.status, 200);
     let spoofed = world
@@ -111,7 +112,7 @@ async fn case_51_a_spoofed_forwarded_address_is_ignored() {
     );
 }
 
-/// A world where this machine is a proxy, with one request a window.
+/// A harness that treats this machine as a proxy and allows one request per window.
 async fn behind_a_proxy(more: &[(&str, &str)]) -> Harness {
     let own = [
         ("limits.requests_per_window", "1"),
@@ -124,10 +125,10 @@ async fn status_with_header(world: &Harness, line: &str) -> u16 {
     world.request("GET", "/get-pricing", &[line], "").await.status
 }
 
-// Aim (case 51): through trusted networks the client's own address counts, an IPv6 client by its /64, whatever it claims to
-// have been called through; the header that the proxies do not write is not read.
+// Checks: behind trusted networks the address of the client counts, and an IPv6 client counts by its /64. A header that
+// the proxies do not write is ignored.
 #[tokio::test]
-async fn case_51_a_client_counts_behind_its_proxies() {
+async fn case_51_client_address_behind_trusted_proxies_is_counted() {
     let world = behind_a_proxy(&[]).await;
     assert_eq!(
         status_with_header(&world, "x-forwarded-for: 8.8.8.8, 10.1.2.3").await,
@@ -153,7 +154,7 @@ async fn case_51_a_client_counts_behind_its_proxies() {
         status_with_header(&world, "x-forwarded-for: 2001:db8:1:3::1").await,
         200
     );
-    // Nobody says who it was: the proxy.
+    // Without a forwarded address, the proxy is the client.
     assert_eq!(status_with_header(&world, "forwarded: for=9.9.9.1").await, 200);
     assert_eq!(status_with_header(&world, "forwarded: for=9.9.9.2").await, 429);
 
@@ -178,10 +179,9 @@ async fn case_51_a_client_counts_behind_its_proxies() {
     assert_eq!(status_with_header(&world, "x-forwarded-for: 9.9.9.2").await, 429);
 }
 
-// Aim (case 58): whatever a parsed request is answered, and what could not be parsed too, carries the budget in both
-// spellings.
+// Checks: every response carries the rate-limit headers in both spellings, also when the request cannot be parsed.
 #[tokio::test]
-async fn case_58_every_status_tells_the_budget() {
+async fn case_58_every_status_carries_rate_limit_headers() {
     let world = Harness::with(&[
         ("server.max_body_bytes", "10"),
         ("server.body_timeout_ms", "50"),
@@ -234,7 +234,7 @@ async fn case_58_every_status_tells_the_budget() {
     }
 }
 
-// Aim (case 15): headers just within the limit pass; one byte more, or a megabyte, is our own 431.
+// Checks: headers just within the limit pass. One byte more, or a megabyte, gets our 431.
 #[tokio::test]
 async fn case_15_headers_beyond_the_limit_are_431() {
     let world = Harness::start().await;
@@ -256,9 +256,9 @@ async fn case_15_headers_beyond_the_limit_are_431() {
     }
 }
 
-// Aim: a URL beyond the limit is our own 414, however far beyond; bytes that are no HTTP are our own 400.
+// Checks: a URL beyond the limit gets our 414, at any length. Bytes that are not HTTP get our 400.
 #[tokio::test]
-async fn urls_and_nonsense_get_our_own_refusals() {
+async fn oversized_urls_and_invalid_http_get_our_errors() {
     let world = Harness::start().await;
     let fits = world.config.server.max_url_bytes - "/get-pricing?".len();
     assert_eq!(
@@ -273,7 +273,7 @@ async fn urls_and_nonsense_get_our_own_refusals() {
     nonsense.assert_standard_headers();
 }
 
-// Aim: a body is refused by its declared length, by its real length, and by its slowness.
+// Checks: a body is rejected for its declared length, its actual length and its slowness.
 #[tokio::test]
 async fn bodies_are_bounded_in_size_and_time() {
     let world = Harness::with(&[("server.max_body_bytes", "10"), ("server.body_timeout_ms", "50")]).await;
@@ -305,9 +305,8 @@ async fn bodies_are_bounded_in_size_and_time() {
     );
 }
 
-// Aim: a client that drips its headers is cut off.
 #[tokio::test]
-async fn slow_headers_end_the_connection() {
+async fn slow_headers_close_the_connection() {
     let world = Harness::with(&[("server.header_timeout_ms", "50")]).await;
     let mut stream = tokio::net::TcpStream::connect(world.addr).await.unwrap();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").await.unwrap();
@@ -316,7 +315,7 @@ async fn slow_headers_end_the_connection() {
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
 
-// Aim: at the connection limit a further client waits and is served when a place is free.
+// Checks: at the connection limit another client waits and is served when a connection closes.
 #[tokio::test]
 async fn connections_beyond_the_limit_wait() {
     let world = Harness::with(&[("server.max_connections", "1")]).await;
@@ -330,9 +329,9 @@ async fn connections_beyond_the_limit_wait() {
     assert_eq!(answer.status, 200);
 }
 
-// Aim: RFC 9112, section 3.2: HTTP/1.1 without a host is refused, also in absolute form; HTTP/1.0 needs none.
+// Checks: HTTP/1.1 without a host is rejected, also in absolute form; HTTP/1.0 needs none (RFC 9112, section 3.2).
 #[tokio::test]
-async fn a_request_names_its_host_once() {
+async fn request_requires_exactly_one_host() {
     let world = Harness::with(&[]).await;
     for (line, status) in [
         ("GET /healthz HTTP/1.1", 400),

@@ -1,4 +1,4 @@
-//! A store of events in memory.
+//! An event store in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use purser_storage::{
     StoredEvent, codec,
 };
 
-/// Events in memory, under the contract of the store: durable first, then published.
+/// Events in memory, with the contract of the event store: an event is published after it is durable.
 #[derive(Default)]
 pub struct MemoryEventStore {
     events: Mutex<Vec<StoredEvent>>,
@@ -21,7 +21,7 @@ pub struct MemoryEventStore {
 }
 
 impl MemoryEventStore {
-    /// Commits one event of `kind` with so many bytes of padding; returns its sequence.
+    /// Commits one event of `kind` with this many bytes of padding; returns its sequence.
     pub fn commit_event(&self, wallet: Wallet, kind: &str, padding: usize) -> Seq {
         let envelope = format!(r#"{{"id":"evt_x","type":"{kind}","pad":"{}"}}"#, "p".repeat(padding));
         let payload = codec::encode(&EventRecord {
@@ -38,12 +38,12 @@ impl MemoryEventStore {
             }),
         });
         let seq = Arc::new(AtomicU64::new(0));
-        let told = seq.clone();
+        let committed = seq.clone();
         let events = vec![Event {
             subject: wallet.key().into(),
             payload,
         }];
-        let done = Box::new(move |c: Result<Committed, _>| told.store(c.unwrap().seq, Ordering::SeqCst));
+        let done = Box::new(move |c: Result<Committed, _>| committed.store(c.unwrap().seq, Ordering::SeqCst));
         self.commit(
             Batch {
                 events,
@@ -57,7 +57,7 @@ impl MemoryEventStore {
 
 impl Store for MemoryEventStore {
     fn commit(&self, batch: Batch, done: CommitCallback) {
-        // One commit at a time, like the committer thread: the lock is held while publishing.
+        // Commits run one at a time, like in the committer thread: the lock is held while publishing.
         let sinks = self.sinks.lock();
         let mut fresh = Vec::new();
         {
@@ -103,8 +103,8 @@ impl Store for MemoryEventStore {
                 return Err(StoreError::Expired { oldest });
             }
             let events = self.events.lock();
-            let wanted = |e: &&StoredEvent| e.seq > after && subject.is_none_or(|s| s == &e.subject[..]);
-            Ok(events.iter().filter(wanted).take(limit).cloned().collect())
+            let matches = |e: &&StoredEvent| e.seq > after && subject.is_none_or(|s| s == &e.subject[..]);
+            Ok(events.iter().filter(matches).take(limit).cloned().collect())
         })
     }
 
@@ -127,7 +127,7 @@ impl Store for MemoryEventStore {
     }
 
     fn durable_seq(&self) -> Seq {
-        // What is no longer kept was there.
+        // The events that are no longer stored existed.
         let gone = self.oldest.load(Ordering::SeqCst).saturating_sub(1);
         gone.max(self.events.lock().len() as Seq)
     }

@@ -1,4 +1,4 @@
-//! What every request is refused for, in its order.
+//! Error precedence of every request.
 
 use std::sync::atomic::Ordering;
 
@@ -14,11 +14,11 @@ fn recorded(answer: &Response) -> RecordedResponse {
 }
 
 #[tokio::test]
-async fn every_request_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: docs/precedence.md, from top to bottom, on one request that breaks all of it.
+async fn request_errors_follow_precedence() {
+    // Checks: one request that breaks every rule gets the errors in the order of docs/precedence.md.
     let world = Harness::with(&[("limits.requests_per_window", "1")]).await;
     assert_eq!(world.get("/get-pricing").await.status, 200);
-    let mut ladder = PrecedenceTable::of("Every request", "every-request");
+    let mut precedence = PrecedenceTable::of("Every request", "every-request");
     let (long, large) = (
         format!("/events?x={}", "y".repeat(8200)),
         format!("x: {}", "p".repeat(16_390)),
@@ -26,13 +26,13 @@ async fn every_request_is_refused_for_the_first_rule_that_it_breaks() {
     let declared = "content-length: 70000";
     let ask =
         async |method: &str, path: &str, headers: &[&str]| recorded(&world.request(method, path, headers, "").await);
-    ladder.assert_next(&ask("DELETE", &long, &[&large, "host: two", declared]).await);
-    ladder.assert_next(&ask("DELETE", "/events", &[&large, "host: two", declared]).await);
-    ladder.assert_next(&ask("DELETE", "/events", &["host: two", declared]).await);
-    ladder.assert_next(&ask("DELETE", "/events", &[declared]).await);
-    ladder.assert_next(&ask("DELETE", "/events", &[]).await);
-    ladder.assert_next(&ask("GET", "/nowhere", &[]).await);
+    precedence.assert_next(&ask("DELETE", &long, &[&large, "host: two", declared]).await);
+    precedence.assert_next(&ask("DELETE", "/events", &[&large, "host: two", declared]).await);
+    precedence.assert_next(&ask("DELETE", "/events", &["host: two", declared]).await);
+    precedence.assert_next(&ask("DELETE", "/events", &[declared]).await);
+    precedence.assert_next(&ask("DELETE", "/events", &[]).await);
+    precedence.assert_next(&ask("GET", "/nowhere", &[]).await);
     world.clock.0.fetch_add(60_000, Ordering::SeqCst);
-    ladder.assert_next(&ask("GET", "/nowhere", &[]).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask("GET", "/nowhere", &[]).await);
+    precedence.assert_complete();
 }

@@ -28,7 +28,7 @@ pub fn request(world: &Harness, headers: &[(&str, &str)]) -> Request<()> {
     request.body(()).unwrap()
 }
 
-/// A small receive buffer, so that a client that stops reading is noticed soon.
+/// Uses a small receive buffer, so that the server notices early when a client stops reading.
 pub async fn open(world: &Harness, headers: &[(&str, &str)]) -> Result<Socket, tungstenite::Error> {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(8 << 10).unwrap();
@@ -46,7 +46,7 @@ pub async fn open_as(world: &Harness, token: &str) -> Socket {
     socket
 }
 
-/// An answer to anything shows that the stream is subscribed.
+/// Waits for a response, which shows that the stream is subscribed.
 pub async fn settled(socket: &mut Socket) {
     send_frame(socket, json!({"type": "hello"})).await;
     assert_eq!(frame(socket).await["code"], "message_invalid");
@@ -56,7 +56,7 @@ pub async fn send_frame(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
-/// The next frame that is no ping.
+/// The next frame other than a ping.
 pub async fn frame(socket: &mut Socket) -> Value {
     loop {
         match socket.next().await.unwrap().unwrap() {
@@ -81,7 +81,7 @@ pub async fn seqs(socket: &mut Socket, count: usize) -> Vec<u64> {
     seqs
 }
 
-/// Reads to the close; the sequences seen on the way, the code and the reason.
+/// Reads until the stream closes. Returns the received sequences, the close code and the reason.
 pub async fn until_closed(socket: &mut Socket) -> (Vec<u64>, u16, String) {
     let mut seqs = Vec::new();
     while let Some(message) = socket.next().await {
@@ -97,7 +97,7 @@ pub async fn until_closed(socket: &mut Socket) -> (Vec<u64>, u16, String) {
     panic!("closed without a reason");
 }
 
-/// Reads until this event has come or the stream is closed; the sequences seen on the way.
+/// Reads until this event arrives or the stream closes. Returns the received sequences.
 async fn read_until(socket: &mut Socket, last: u64) -> Vec<u64> {
     let mut seqs = Vec::new();
     while seqs.last() != Some(&last) {
@@ -116,7 +116,7 @@ async fn read_until(socket: &mut Socket, last: u64) -> Vec<u64> {
     seqs
 }
 
-// Aim (case 64): a subscriber that comes in while events happen gets every one of its own once, in order.
+// Checks: a subscriber that connects while events are committed receives each of its events once, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn case_64_replay_and_live_meet_without_gap_or_duplicate() {
     let world = Harness::with(&[("stream.buffer_bytes", "20000")]).await;
@@ -134,10 +134,10 @@ async fn case_64_replay_and_live_meet_without_gap_or_duplicate() {
     writer.join().unwrap();
 }
 
-// Aim: resuming after a sequence starts right behind it; types filter without losing the place; without `after` only
-// what comes next is sent.
+// Checks: resuming after a sequence starts directly behind it. Type filters keep the cursor. Without `after` only later
+// events are sent.
 #[tokio::test]
-async fn a_subscription_starts_where_it_says() {
+async fn subscription_starts_at_its_cursor() {
     let world = Harness::start().await;
     for kind in ["card.pending", "card.ready", "payment.settled", "card.ready"] {
         world.store.commit_event(ALICE, kind, 0);
@@ -164,9 +164,10 @@ async fn a_subscription_starts_where_it_says() {
     );
 }
 
-// Aim: a first message may hold the token; silence, another message and a bad token end with 4001, a frozen account with 4003.
+// Checks: a first message can carry the token. Silence, another message and an invalid token end with 4001, a frozen
+// account with 4003.
 #[tokio::test]
-async fn the_first_message_may_be_the_token() {
+async fn first_message_can_carry_the_token() {
     let world = Harness::with(&[("stream.auth_timeout_ms", "100")]).await;
     let mut good = open(&world, &[]).await.unwrap();
     send_frame(&mut good, json!({"type": "auth", "token": "alice"})).await;
@@ -174,7 +175,7 @@ async fn the_first_message_may_be_the_token() {
     for (first, code) in [
         (None, 4001),
         (Some(json!({"type": "subscribe"})), 4001),
-        (Some(json!({"type": "auth", "token": "nobody"})), 4001),
+        (Some(json!({"type": "auth", "token": "unknown"})), 4001),
         (Some(json!({"type": "auth", "token": "frozen"})), 4003),
     ] {
         let mut socket = open(&world, &[]).await.unwrap();
@@ -185,9 +186,8 @@ async fn the_first_message_may_be_the_token() {
     }
 }
 
-// Aim: a cookie opens a stream for our own page only.
 #[tokio::test]
-async fn a_cookie_needs_our_origin() {
+async fn session_cookie_requires_our_origin() {
     let world = Harness::start().await;
     let ours = format!("http://{}", world.addr);
     let cookie = ("cookie", "purser_session=alice");
@@ -203,7 +203,7 @@ async fn a_cookie_needs_our_origin() {
         match open(&world, headers).await {
             Err(tungstenite::Error::Http(answer)) => {
                 assert_eq!(answer.status(), status, "{headers:?}");
-                // Case 58: refused upgrades carry the rate-limit headers too.
+                // Rejected upgrades carry the rate-limit headers too (case 58).
                 assert_eq!(answer.headers()["ratelimit-limit"], "600");
             }
             other => panic!("{headers:?}: {other:?}"),
@@ -211,10 +211,10 @@ async fn a_cookie_needs_our_origin() {
     }
 }
 
-// Aim (case 64): a client that stops reading is closed with 4008 and its cursor; resuming there misses nothing and
-// repeats nothing.
+// Checks: a client that stops reading is closed with 4008 and its cursor. Resuming there neither misses nor repeats an
+// event.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
+async fn case_64_slow_consumer_is_closed_with_its_cursor() {
     let world = Harness::with(&[("stream.send_timeout_ms", "100"), ("stream.close_grace_ms", "60000")]).await;
     let last = 1_500;
     for _ in 0..last {
@@ -222,7 +222,7 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     }
     let mut socket = open_as(&world, "alice").await;
     send_frame(&mut socket, json!({"type": "subscribe", "after": 0})).await;
-    // The subscription ends on the server when it gives up on us; until then nothing here is read.
+    // The server ends the subscription when its send buffer is full. The test reads nothing until then.
     while world.hub.subscriptions() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -233,7 +233,7 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     assert!(cursor > 0 && cursor < last, "{cursor}");
     assert_eq!(seen.last(), Some(&cursor));
 
-    // On a busy machine a reader may be too slow again: it resumes where it was told.
+    // On a busy machine the reader may be too slow again. It then resumes at the cursor of the close frame.
     while seen.last() != Some(&last) {
         let mut again = open_as(&world, "alice").await;
         let after = seen.last().copied().unwrap_or_default();
@@ -243,9 +243,9 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     assert_eq!(seen, (1..=last).collect::<Vec<u64>>());
 }
 
-// Aim: revocation and expiry close with 4001, a stop with 1001 and the cursor, a lost cursor with 4010.
+// Checks: revocation and expiry close with 4001, a stop with 1001 and the cursor, an expired cursor with 4010.
 #[tokio::test]
-async fn a_stream_ends_with_its_reason() {
+async fn stream_closes_with_the_matching_code() {
     let world = Harness::start().await;
     let mut revoked = open_as(&world, "alice").await;
     let mut bob = open_as(&world, "bob").await;
@@ -267,9 +267,10 @@ async fn a_stream_ends_with_its_reason() {
     assert_eq!((code, reason.as_str()), (1001, r#"{"cursor":0}"#));
 }
 
-// Aim: connections without a credential count, so silence cannot fill the memory; the refusal is an ordinary 503.
+// Checks: unauthenticated connections count against the limit, so that silent clients cannot fill the memory. The error
+// is an ordinary 503.
 #[tokio::test]
-async fn silent_connections_take_a_seat() {
+async fn unauthenticated_streams_count_against_the_limit() {
     let world = Harness::with(&[("stream.max_connections", "1")]).await;
     let _silent = open(&world, &[]).await.unwrap();
     match open(&world, &[("authorization", "Bearer alice")]).await {
@@ -283,12 +284,13 @@ async fn silent_connections_take_a_seat() {
     }
 }
 
-// Aim: a client may say so much in a minute; one message more closes it, and the next minute is a new one.
+// Checks: a client can send a limited number of messages in a minute. One more closes the stream, and the next minute
+// starts at zero.
 #[tokio::test]
-async fn what_a_client_says_is_limited() {
+async fn client_messages_are_rate_limited() {
     let world = Harness::with(&[("stream.messages_per_minute", "6")]).await;
     let (mut patient, mut hasty) = (open_as(&world, "alice").await, open_as(&world, "bob").await);
-    // The first message of each was its greeting.
+    // The first message of each connection was its greeting.
     for n in 2..=6 {
         for socket in [&mut patient, &mut hasty] {
             send_frame(socket, json!({"type": "subscribe", "types": [n]})).await;
@@ -302,7 +304,8 @@ async fn what_a_client_says_is_limited() {
     settled(&mut patient).await;
 }
 
-// Aim: pages of events are the caller's own, in order, end to end, with the filter; a lost cursor is a clear 410.
+// Checks: pages contain the events of the caller, in order, without gaps and with the filter. An expired cursor is a
+// 410.
 #[tokio::test]
 async fn events_are_paged() {
     let world = Harness::start().await;
@@ -353,7 +356,7 @@ async fn events_are_paged() {
     world.store.oldest.store(5, Ordering::SeqCst);
     let lost = ask("?after=1").await;
     assert_eq!((lost.status, lost.code().as_str()), (410, "cursor_expired"));
-    // No cursor, or 0, is no lost one: it begins with the oldest that is kept.
+    // No cursor, or 0, never counts as expired: the page starts with the oldest stored event.
     for query in ["", "?after=0"] {
         assert_eq!(seqs(&ask(query).await.json()), [5, 7, 9]);
     }

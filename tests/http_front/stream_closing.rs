@@ -1,4 +1,4 @@
-//! How streams are closed, and events read from the newest back.
+//! How streams close, and paging events from the newest.
 
 use futures_util::StreamExt as _;
 use purser_actors::id::SessionId;
@@ -10,10 +10,11 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use crate::harness::{ALICE, BOB, Harness};
 use crate::stream::{open, open_as, send_frame, until_closed};
 
-// Aim: a client that closes is answered with its own code and reason, then the connection ends: before it has shown a
-// credential, while it listens, and while events are on their way. Ours wait for the client's answer, but not for ever.
+// Checks: the server echoes the close code and reason of the client, then the connection ends. This holds before
+// authentication, while subscribed and while events are being sent. When the server closes, it waits a limited time for
+// the response of the client.
 #[tokio::test]
-async fn a_closing_handshake_is_finished_whoever_begins_it() {
+async fn stream_close_handshake_completes_from_either_side() {
     let world = Harness::with(&[("stream.close_grace_ms", "200")]).await;
     let mut listening = open_as(&world, "bob").await;
     send_frame(&mut listening, json!({"type": "subscribe", "after": 0})).await;
@@ -47,16 +48,16 @@ async fn a_closing_handshake_is_finished_whoever_begins_it() {
 
     let mut mute = open_as(&world, "alice").await;
     world.hub.revoke(&ALICE, SessionId(1));
-    // Whatever comes is read and never answered.
+    // Reads all frames and never responds.
     let mut raw = Vec::new();
     mute.get_mut().read_to_end(&mut raw).await.unwrap();
     assert!(raw.windows(2).any(|two| two == 4001u16.to_be_bytes()), "{raw:?}");
 }
 
-// Aim: pages lead back from the newest event as they lead on from the oldest; the two ways are not mixed; a session cookie
-// reads too, since the account page does.
+// Checks: pages from the newest and from the oldest event have the same events. The two directions cannot be mixed. A
+// session cookie reads them too, because the account page does.
 #[tokio::test]
-async fn events_are_paged_from_the_newest_back() {
+async fn events_are_paged_from_the_newest() {
     let world = Harness::start().await;
     for n in 0..5 {
         let kind = if n % 2 == 0 { "card.ready" } else { "card.pending" };

@@ -1,4 +1,4 @@
-//! `/stream`: places to resume at, what is wrong with a message, how many streams there may be.
+//! `/stream`: cursors, invalid messages and limits on streams.
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -21,10 +21,10 @@ async fn ping(socket: &mut Socket) -> Option<u64> {
     }
 }
 
-// Aim (case 64): a subscription is answered with its place, and later pings move on over what the filter held back: whoever
-// resumes there misses nothing and gets nothing twice, though no event was ever sent.
+// Checks: a subscription is confirmed with its cursor. Later pings advance past filtered events, so that resuming there
+// neither misses nor repeats an event.
 #[tokio::test]
-async fn case_64_a_ping_is_a_place_to_resume_at() {
+async fn case_64_ping_carries_a_resumable_cursor() {
     let world = Harness::with(&[
         ("stream.ping_interval_ms", "100"),
         ("stream.messages_per_minute", "2000"),
@@ -56,9 +56,9 @@ async fn case_64_a_ping_is_a_place_to_resume_at() {
     assert_eq!(seqs(&mut again, 1).await, [5]);
 }
 
-// Aim: types are chosen by name and by pattern; another subscription replaces the first.
+// Checks: types are chosen by name and by pattern. Another subscription replaces the first.
 #[tokio::test]
-async fn patterns_choose_types() {
+async fn subscription_filters_types_by_pattern() {
     let world = Harness::start().await;
     for kind in [
         "card.pending",
@@ -82,10 +82,9 @@ async fn patterns_choose_types() {
     }
 }
 
-// Aim: a message that cannot be followed is answered with what is wrong, by code and member, and the subscription that was
-// there goes on.
+// Checks: an invalid message is answered with a code and field, and the existing subscription continues.
 #[tokio::test]
-async fn a_wrong_message_is_answered_and_changes_nothing() {
+async fn invalid_message_is_answered_and_keeps_the_subscription() {
     let world = Harness::start().await;
     world.store.commit_event(ALICE, "card.ready", 0);
     let mut socket = open_as(&world, "alice").await;
@@ -142,8 +141,8 @@ async fn a_wrong_message_is_answered_and_changes_nothing() {
     assert_eq!(seqs(&mut socket, 1).await, [3]);
 }
 
-// Aim: an account has so many streams and no more. Who comes with a token or a cookie is told before the upgrade, in words
-// of HTTP; who shows it in the first message, by 4029; a stream that ends gives its place back.
+// Checks: streams of an account are limited. A client with a token or cookie gets an HTTP error before the upgrade;
+// with the token in the first message it gets 4029. A closed stream frees its slot.
 #[tokio::test]
 async fn streams_of_an_account_are_limited() {
     let world = Harness::with(&[("stream.max_per_account", "1")]).await;
@@ -175,9 +174,9 @@ async fn streams_of_an_account_are_limited() {
     let _again = open_as(&world, "alice").await;
 }
 
-// Aim (case 58): the answer that opens a stream tells the budget, as every other does, and it counts as a request.
+// Checks: the response that opens a stream carries the rate-limit headers and counts as a request.
 #[tokio::test]
-async fn case_58_an_upgrade_tells_the_budget() {
+async fn case_58_upgrade_response_carries_rate_limit_headers() {
     let world = Harness::start().await;
     let stream = tokio::net::TcpStream::connect(world.addr).await.unwrap();
     let (_socket, answer) = client_async(request(&world, &[]), stream).await.unwrap();

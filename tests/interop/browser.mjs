@@ -3,7 +3,7 @@
 //   {"do":"fetch","url":U}               GETs it as a link preview does: no script, no cookie; answers the status
 //   {"do":"wait","selector":S,"text":T}  waits until an element of S contains T
 //   {"do":"text","selector":S}           the visible text of every element of S
-//   {"do":"where"}                       the page's address and what it loaded from elsewhere
+//   {"do":"where"}                       the page's address and what it loaded from other origins
 //   {"do":"shoot","path":P}              writes a picture of the whole page
 //   {"do":"back"}                        one page back in the history
 //   {"do":"press","selector":S}          clicks, and waits for the page that this leads to

@@ -9,7 +9,7 @@ import { extensionSignIn, mppxBuyer, wallet, wrapperSignIn, x402Buyer } from './
 
 const [url, json] = process.argv.slice(2)
 const options = JSON.parse(json)
-const makers = { x402: x402Buyer, mppx: mppxBuyer, extension: extensionSignIn, wrapper: wrapperSignIn }
+const buyers = { x402: x402Buyer, mppx: mppxBuyer, extension: extensionSignIn, wrapper: wrapperSignIn }
 
 const wire = globalThis.fetch
 const exchanges = []
@@ -55,7 +55,7 @@ globalThis.fetch = async (input, init) => {
 
 const outcome = { wallet: (await wallet(options.chain, options.key)).address }
 try {
-  const call = await makers[options.client](send, options)
+  const call = await buyers[options.client](send, options)
   const answer = await call(url)
   const text = await answer.text()
   outcome.status = answer.status

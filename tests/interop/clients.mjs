@@ -1,4 +1,4 @@
-// Stock clients around a fetch of ours. Nothing in them is changed; only what they are given is chosen here.
+// Unmodified published clients around our `fetch`. Only their inputs are chosen here.
 import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
 import {
   appendPaymentIdentifierToExtensions,

@@ -1,9 +1,9 @@
 //! Our verdict on a payment against that of the published x402 code, on payments changed in every way we can think of.
 //!
-//! The other side is `facilitator.mjs`: the npm packages' decoding, matching and offline verification, with our caps and
-//! a chain that objects to nothing. Where the two may differ is written down in `allowed.rs`, each line with its reason
-//! and an example that really differs. More: `PURSER_DIFFERENTIAL=50000 PURSER_SEED=7 cargo test --test interop
-//! differential`.
+//! The reference is `facilitator.mjs`: the npm packages' decoding, matching and offline verification, with our caps and
+//! a chain that accepts every payment. `allowed_differences.rs` lists where the two may differ, each with its reason
+//! and an example that really differs. For more cases: `PURSER_DIFFERENTIAL=50000 PURSER_SEED=7 cargo test --test
+//! interop differential`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -211,9 +211,9 @@ fn random_bytes(state: &mut u64) -> Vec<u8> {
 }
 
 #[test]
-fn differential_verdicts_on_changed_payments_are_those_of_the_published_facilitator() {
-    // Aim: over changed payments of every kind, both say yes to the same offer and payer, or both say no; the
-    // differences that remain are the written ones.
+fn differential_verdicts_match_the_published_facilitator() {
+    // Checks: for changed payments of every kind, both accept the same offer and payer, or both reject. Only the listed
+    // differences remain.
     let Some(node) = Node::ready() else { return };
     let (seed, count) = (setting("PURSER_SEED", 402), setting("PURSER_DIFFERENTIAL", CASES));
     let mut state = seed;
@@ -244,8 +244,7 @@ fn differential_verdicts_on_changed_payments_are_those_of_the_published_facilita
 
 #[test]
 fn differential_every_allowed_difference_is_real() {
-    // Aim: each line of the table has an example on which the two sides say exactly what the line says; a line that no
-    // longer holds must go.
+    // Checks: each line of the table has an example with exactly its two verdicts. A line without one must be deleted.
     let Some(node) = Node::ready() else { return };
     let headers: Vec<Vec<u8>> = crate::allowed_differences::TABLE
         .iter()

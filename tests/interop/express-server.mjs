@@ -32,5 +32,5 @@ app.use(paymentMiddleware({ 'GET /page': { accepts, description: 'a page', mimeT
 app.get('/page', (_request, response) => response.json({ page: 'bought' }))
 
 const listening = app.listen(0, '127.0.0.1', () => console.log(`127.0.0.1:${listening.address().port}`))
-// It ends with whoever started it.
+// Exits with the process that started it.
 process.stdin.resume().on('end', () => process.exit(0))

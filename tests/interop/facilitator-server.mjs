@@ -47,5 +47,5 @@ app.post('/verify', answers((body) => facilitator.verify(body.paymentPayload, bo
 app.post('/settle', answers((body) => facilitator.settle(body.paymentPayload, body.paymentRequirements)))
 
 const listening = app.listen(0, '127.0.0.1', () => console.log(`127.0.0.1:${listening.address().port}`))
-// It ends with whoever started it.
+// Exits with the process that started it.
 process.stdin.resume().on('end', () => process.exit(0))

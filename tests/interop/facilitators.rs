@@ -1,4 +1,4 @@
-//! `mode = "production"` without a gas key: facilitators of the published packages settle on Base and Solana of this machine,
+//! `mode = "production"` without a gas key: published facilitators settle on local Base and Solana. They are
 //! `@x402/core` with `@x402/evm` and `@x402/svm` from npm, and `x402` from PyPI.
 
 use std::io::{BufRead as _, BufReader};
@@ -69,8 +69,8 @@ async fn the_facilitator_from_pypi_settles_on_both_chains() {
     settles_on_both_chains(program, "pypi", node).await;
 }
 
-/// Aim: with no gas key and no fee payer of our own, a stock client buys on each chain, the facilitator sends one transfer a
-/// purchase, and it settles a withdrawal of ours too; afterwards the books, the store and the chains agree.
+/// Checks: without a gas key and a fee payer key, a stock client buys on each chain. The facilitator sends one transfer
+/// per purchase and settles a withdrawal too. Afterwards the ledger, the store and the chains agree.
 async fn settles_on_both_chains(program: Command, from: &str, node: Node) {
     let Some(chains) = LocalChains::start().await else {
         return;
@@ -82,13 +82,13 @@ async fn settles_on_both_chains(program: Command, from: &str, node: Node) {
     for (chain, _) in NETWORKS {
         let call = node.call(&production.purser.url(ORDER), &buyer(&of, chain, &production));
         assert_eq!(statuses(&call), [402, 200], "{call:#}");
-        let told = receipt(&call["headers"]);
-        assert_eq!(told["success"], true, "{call:#}");
+        let settlement = receipt(&call["headers"]);
+        assert_eq!(settlement["success"], true, "{call:#}");
         assert_eq!(production.treasury(chain).await, PRICE, "{chain}");
-        let sender = production.chains.sender(chain, text(&told["transaction"])).await;
+        let sender = production.chains.sender(chain, text(&settlement["transaction"])).await;
         assert!(
             sender.eq_ignore_ascii_case(&facilitator.wallet.address(network(chain))),
-            "{told}"
+            "{settlement}"
         );
 
         // The same payment again buys nothing and moves nothing.

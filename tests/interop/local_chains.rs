@@ -43,7 +43,7 @@ impl LocalChains {
         Self::start_with(4).await
     }
 
-    /// The same with a Base whose `safe` is so many blocks behind, and `finalized` twice as many.
+    /// The same with a Base whose `safe` block is this number of blocks behind, and `finalized` twice as many.
     pub async fn start_with(safe: u64) -> Option<Self> {
         let (anvil, solana) = (Anvil::start_with(safe)?, Chain::ready()?);
         let contracts: Value =
@@ -130,7 +130,7 @@ struct Start<'a> {
     grace_ms: u64,
     /// Settles on both chains in place of keys of our own.
     facilitator: Option<&'a str>,
-    /// Further settings.
+    /// Additional settings, as TOML.
     more: &'a str,
 }
 
@@ -155,8 +155,8 @@ pub struct Production {
 }
 
 impl Production {
-    /// With two addresses of each node: a proof that a payment never settles needs two. `None`: the test was reported as
-    /// skipped.
+    /// Uses two addresses of each node, because a proof that a payment never settles needs two. `None`: the test was
+    /// reported as skipped.
     pub async fn start() -> Option<Self> {
         let chains = LocalChains::start().await?;
         let endpoints = two_addresses(&chains);
@@ -279,7 +279,7 @@ impl Production {
         page.send().await.unwrap().text().await.unwrap()
     }
 
-    /// A command of a client, with a wallet of its own, whatever comes of it.
+    /// Runs a client command with a wallet of its own. It may fail.
     pub fn client(&self, command: &[&str]) -> Output {
         let wallet = self.folder.path().join("wallet.json");
         let mut arguments: Vec<&Path> = command.iter().map(Path::new).collect();
@@ -287,8 +287,8 @@ impl Production {
         run(&arguments)
     }
 
-    /// A command beside the running service, by its operator's token, with its settings or with those of the sandbox; whatever comes
-    /// of it.
+    /// Runs a command beside the running service with its operator token. Its settings or the sandbox's apply, and
+    /// failure is allowed.
     pub fn run_command_beside(&self, command: &str, its_settings: bool) -> Output {
         let (data, folder) = (self.purser.data(), self.folder.path());
         let (token, config) = (folder.join("keys/operator.token"), folder.join("purser.toml"));
@@ -305,7 +305,7 @@ impl Production {
         stdout_of_success(&[command], self.command(&[command]))
     }
 
-    /// The same, whatever comes of it.
+    /// The same, but it may fail.
     pub fn command(&self, command: &[&str]) -> Output {
         let data = self.purser.data();
         let config = self.folder.path().join("purser.toml");

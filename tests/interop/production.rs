@@ -46,9 +46,9 @@ pub fn buyer(of: &str, chain: &str, production: &Production) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
-    // Aim: keys by `purser keys create`, one transfer a purchase on the chain; a cancelled order's credit can be withdrawn once
-    // its payment is final; afterwards the books, the store and the chains agree.
+async fn stock_clients_buy_and_withdraw_on_real_chains() {
+    // Checks: with keys from `purser keys create`, each purchase is one transfer on chain. The credit of a cancelled
+    // order can be withdrawn once its payment is final. Afterwards the ledger, the store and the chains agree.
     const OF: &str = "buys and withdraws";
     let Some(node) = Node::ready() else { return };
     let Some(mut production) = Production::start().await else {
@@ -82,14 +82,17 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
     let proved = production.run_command_beside("verify", true);
     assert!(proved.status.success(), "{proved:?}");
     let refused = production.run_command_beside("verify", false);
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("--config"), "{said}");
+    let error_output = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && error_output.contains("--config"),
+        "{error_output}"
+    );
     production.purser.stop().await;
     production.offline("verify");
     production.offline("reconcile");
 }
 
-/// docs/metrics.md names every metric with its labels, and in these sections none that does not exist. Gives what the service shows.
+/// docs/metrics.md names every metric with its labels, and these sections name no others. Returns the service's output.
 pub async fn assert_metrics_documented(production: &Production, sections: &[&str]) -> String {
     let page = production.metrics().await;
     let document = include_str!("../../docs/metrics.md");
@@ -164,9 +167,9 @@ pub fn number(name: &str, default: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_between_signature_and_answer_settles_each_payment_once() {
-    // Aim: whenever the process dies, the same payment presented again buys one thing by one transfer, on both chains. A third
-    // of the kills of the sandbox's test, because each waits for two chains.
+async fn payment_settles_once_when_killed_before_the_response() {
+    // Checks: whenever the process is killed, presenting the same payment again buys once with one transfer, on both
+    // chains. It kills a third as often as the sandbox's test, because each kill waits for two chains.
     const OF: &str = "is killed";
     let Some(mut production) = Production::start().await else {
         return;
@@ -212,9 +215,9 @@ async fn a_kill_between_signature_and_answer_settles_each_payment_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_during_a_withdrawal_pays_it_once() {
-    // Checks: whenever the process dies, a withdrawal that is requested again under its key leaves the treasury once, on both chains.
-    // Each round's withdrawals are still on their way when the next process dies.
+async fn withdrawal_is_paid_once_when_killed() {
+    // Checks: whenever the process is killed, a withdrawal that is repeated with its key leaves the treasury once, on
+    // both chains. Each round's withdrawals are still pending at the next kill.
     const OF: &str = "withdraws and is killed";
     const DOLLARS_OF_AN_ORDER: u64 = 100;
     let rounds = (number("PURSER_KILLS", 6) / 3).max(1);
@@ -319,10 +322,10 @@ pub async fn ended(production: &Production, path: &str, payment: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_86_payments_settle_once_through_endpoints_that_fail_and_lie() {
-    // Aim: behind two endpoints a chain that refuse, hang, lose answers and drop transactions, one of which also says what is
-    // not so, each payment buys once by one transfer or is declined without one, and the books agree with the chains.
-    // Each seed has chains of its own and mostly waits for them.
+async fn case_86_payments_settle_once_through_faulty_endpoints() {
+    // Checks: both endpoints of a chain reject, hang, lose responses and drop transactions, and one also falsifies
+    // responses. Each payment buys once with one transfer or is declined without one, and the ledger matches the
+    // chains. Each seed starts its own chains and mostly waits for them.
     const MAX_CONCURRENT_PAYMENTS: usize = 4;
     let seeds = stream::iter(0..number("PURSER_RPC_SEEDS", 2));
     let runtime = Handle::current();

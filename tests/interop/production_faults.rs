@@ -1,5 +1,5 @@
-//! The attacks and faults of payments on the real chains, through the whole service: what is signed wrong, what others send, what
-//! nobody has paid for.
+//! Attacks and faults of payments on the real chains, through the whole service: invalid signatures, foreign
+//! submissions and transfers without a purchase.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -39,7 +39,8 @@ fn signed_payment(wallet: &TestWallet, challenge: &Value, now: Timestamp) -> Str
     wallet.pay(&required, &offer, &circumstances).unwrap()
 }
 
-/// The service's answer to a payment that it refuses: its reason, in a new challenge or, of a payment that may be sent again, in the body.
+/// The service's answer to a payment that it refuses: its reason, in a new challenge or, of a payment that may be sent
+/// again, in the body.
 async fn rejection_reason(production: &Production, payment: &str) -> String {
     let headers = [("payment-signature", payment)];
     let (status, headers, body) = production.purser.get(ORDER, &headers).await;
@@ -51,7 +52,7 @@ async fn rejection_reason(production: &Production, payment: &str) -> String {
     text(&required["error"]).to_owned()
 }
 
-/// A transaction of an address on Base whose key nobody here has.
+/// Sends a transaction from an impersonated address on Base.
 async fn sent_by(chains: &LocalChains, from: &str, data: Vec<u8>) -> String {
     chains.base("anvil_impersonateAccount", json!([from])).await;
     chains.base("anvil_setBalance", json!([from, ETHER])).await;
@@ -67,7 +68,7 @@ async fn sent_by(chains: &LocalChains, from: &str, data: Vec<u8>) -> String {
     hash
 }
 
-/// Somebody who has seen a payment brings it to the chain.
+/// Another party that has seen a payment submits it to the chain.
 async fn observed(chains: &LocalChains, payment: &str) {
     let payment: Value = serde_json::from_slice(&STANDARD.decode(payment).unwrap()).unwrap();
     let payload = &payment["payload"];
@@ -87,9 +88,9 @@ async fn observed(chains: &LocalChains, payment: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_05_06_what_is_signed_for_something_else_or_too_late_moves_nothing_on_a_real_chain() {
-    // Aim: one unit short or long, another recipient, and a payment that has run out: each is refused with its own reason, and no
-    // money moves. `purser trigger` buys nothing there unless it is told to.
+async fn case_05_06_mismatched_or_expired_payment_moves_nothing_on_real_chains() {
+    // Checks: an amount one unit short or long, another recipient, and an expired payment are each rejected with their
+    // own reason. No money moves. `purser trigger` buys nothing on real chains without an explicit flag.
     const VALUE: &str = "invalid_exact_evm_payload_authorization_value_mismatch";
     let Some(production) = Production::start().await else {
         return;
@@ -108,10 +109,10 @@ async fn case_05_06_what_is_signed_for_something_else_or_too_late_moves_nothing_
     };
     let short = changed("amount", (PRICE - 1).to_string());
     let long = changed("amount", (PRICE + 1).to_string());
-    let elsewhere = changed("payTo", STRANGER.to_owned());
+    let other_recipient = changed("payTo", STRANGER.to_owned());
     let late = signed_payment(&wallet, &good, Timestamp(now.0 - 3_600_000));
     let mut reasons = Vec::new();
-    for payment in [&short, &long, &elsewhere, &late] {
+    for payment in [&short, &long, &other_recipient, &late] {
         reasons.push(rejection_reason(&production, payment).await);
     }
     let expected = [
@@ -139,9 +140,9 @@ async fn case_05_06_what_is_signed_for_something_else_or_too_late_moves_nothing_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_07_a_payment_whose_settlement_takes_too_long_is_delivered_once_it_is_on_a_real_chain() {
-    // Aim: sent, and no block for as long as a request waits: the answer is 202 and no new challenge. The same payment presented again
-    // is the same purchase, and buys by one transfer once there are blocks.
+async fn case_07_slow_settlement_is_fulfilled_once_it_is_on_chain() {
+    // Checks: a payment is sent, but no block comes while the request waits. The response is 202 without a new
+    // challenge. Presented again it is the same purchase, and one transfer settles it once there are blocks.
     let Some(mut production) = Production::start().await else {
         return;
     };
@@ -163,9 +164,9 @@ async fn case_07_a_payment_whose_settlement_takes_too_long_is_delivered_once_it_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_09_10_what_somebody_else_brings_to_a_real_chain_is_our_payment() {
-    // Aim: a payment that was refused for lack of money lands later through a stranger, and another one lands before it is presented
-    // at all: presented, each buys once, by the one transfer that there is.
+async fn case_09_10_payment_submitted_by_another_party_counts_on_real_chains() {
+    // Checks: a payment declined for lack of money settles later through a stranger, and another settles before it is
+    // presented. Each buys once when presented, with its one transfer.
     let Some(mut production) = Production::start().await else {
         return;
     };
@@ -200,9 +201,9 @@ async fn case_09_10_what_somebody_else_brings_to_a_real_chain_is_our_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_34_a_transfer_that_nobody_was_sold_anything_for_is_named_on_a_real_chain() {
-    // Aim: a plain transfer to the treasury: once it is final it is a difference by its transaction, and an operator's to decide; it is
-    // nobody's balance, and the books are right without it.
+async fn case_34_unmatched_deposit_is_reported_on_real_chains() {
+    // Checks: a plain transfer to the treasury becomes a discrepancy with its transaction once it is final. An operator
+    // decides about it. No account is credited, and the ledger stays correct.
     let Some(chains) = LocalChains::start().await else {
         return;
     };
@@ -231,9 +232,9 @@ async fn case_34_a_transfer_that_nobody_was_sold_anything_for_is_named_on_a_real
     assert!(!compared.status.success());
     let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
     let differ = report["discrepancies"].as_array().unwrap();
-    let told: Vec<_> = differ
+    let listed: Vec<_> = differ
         .iter()
         .map(|one| (text(&one["kind"]), text(&one["key"])))
         .collect();
-    assert_eq!(told, [("unmatched_deposit", hash.as_str())], "{report:#}");
+    assert_eq!(listed, [("unmatched_deposit", hash.as_str())], "{report:#}");
 }

@@ -30,7 +30,7 @@ use crate::{NETWORKS, text};
 
 /// The public URL of [`Production`].
 const ORIGIN: &str = "https://pay.example";
-/// The ports whose providers run elsewhere.
+/// Ports whose providers run in another process.
 const PORTS: [&str; 9] = [
     "issuer",
     "gift_cards",
@@ -76,7 +76,8 @@ impl Providers {
     }
 }
 
-/// Shows the USDC transfers of a Base as a service's sandbox does, for the card issuer of `purser serve-providers`. Returns its URL.
+/// Shows the USDC transfers of a Base as a service's sandbox does, for the card issuer of `purser serve-providers`.
+/// Returns its URL.
 async fn serve_transfers(base: String) -> String {
     #[derive(serde::Deserialize)]
     struct Page {
@@ -111,8 +112,9 @@ async fn serve_transfers(base: String) -> String {
     url
 }
 
-// Checks: with providers over HTTP every product is bought on the real chains by stock clients, one payment each; USDC for the card
-// balance reaches its deposit address. On Solana the card balance is left out: no local chain has the programs of CCTP.
+// Checks: with providers over HTTP, stock clients buy every product on the real chains, with one payment each. USDC for
+// the card balance reaches its deposit address. Solana skips the card balance, because no local chain has the CCTP
+// programs.
 #[tokio::test(flavor = "multi_thread")]
 async fn stock_clients_buy_every_product_on_real_chains() {
     const OF: &str = "buys everything";
@@ -166,7 +168,7 @@ async fn stock_clients_buy_every_product_on_real_chains() {
 }
 
 impl ServerProcess {
-    /// Signs in. The stock helpers sign for no other origin than the one that they call, and this service's is a public one.
+    /// Signs in. The stock helpers sign only for the origin that they call, and this service's origin is a public one.
     async fn sign_in(&self, wallet: &TestWallet, network: Network) -> String {
         let (status, headers, body) = self.get(&format!("/auth?network={}", network.name()), &[]).await;
         assert_eq!(status, 402, "{body}");
@@ -256,8 +258,8 @@ async fn payment_from(production: &Production, path: &str, from: Address, wrap: 
     STANDARD.encode(payment.to_string())
 }
 
-// Checks: a deployed contract wallet (ERC-1271), an account that delegates to one (EIP-7702) and a wallet that its first payment deploys
-// (ERC-6492) buy every product that needs no step by its owner, with one transfer each.
+// Checks: a deployed contract wallet (ERC-1271), a delegated account (EIP-7702) and a wallet deployed by its first
+// payment (ERC-6492) buy with one transfer each. They buy every product that needs no step by the account owner.
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_wallets_buy_products_on_a_real_chain() {
     let Some(chains) = LocalChains::start().await else {

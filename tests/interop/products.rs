@@ -22,8 +22,8 @@ pub fn sample(path: &str, operation: &Value, destination: &str) -> String {
 }
 
 impl ServerProcess {
-    /// The steps that only an account owner can take, on the account page: identity, link to the card issuer, a bank destination.
-    /// `origin` is the public URL. Returns the destination's id.
+    /// Takes the steps that only an account owner can take, on the account page: identity verification, card issuer
+    /// link, bank destination. `origin` is the public URL. Returns the destination's id.
     pub async fn prepare_owner(&self, origin: &str, token: &str) -> String {
         let (_, link) = self.bearer("/get-kyc-link", token).await;
         let code = text(&link["kyc_url"]).split_once("code=").unwrap().1.to_owned();
@@ -126,26 +126,25 @@ async fn buy_every_product(client: &str, chain: &str) {
 
 #[tokio::test]
 async fn stock_x402_buys_every_product_on_base() {
-    // Aim: one payment and one transfer for each product of the price list, which all say `available`.
+    // Checks: one payment and one transfer for each `available` product of the price list.
     buy_every_product("x402", "base").await;
 }
 
 #[tokio::test]
 async fn stock_x402_buys_every_product_on_solana() {
-    // Aim: the same on Solana.
     buy_every_product("x402", "solana").await;
 }
 
 #[tokio::test]
 async fn mppx_buys_every_product() {
-    // Aim: the same by MPP.
+    // Checks: the same with MPP.
     buy_every_product("mppx", "base").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stock_client_buys_once_under_one_payment_identifier() {
-    // Aim: the published extension puts a name into each payment; a second one under it is answered with the first one's card
-    // and never lands, and for another request it is a conflict that the client does not pay its way around.
+async fn stock_client_buys_once_per_payment_identifier() {
+    // Checks: the published extension adds a payment identifier. A second payment with it returns the first card and
+    // never settles. With another request it is a conflict, and the client does not pay again.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     for (chain, _) in crate::NETWORKS {
@@ -173,8 +172,9 @@ async fn a_stock_client_buys_once_under_one_payment_identifier() {
 }
 
 #[tokio::test]
-async fn case_90_a_stock_mpp_client_that_knows_real_usdc_alone_signs_nothing_here() {
-    // Aim: as it is shipped it signs by the real token's name, so it must refuse the sandbox's challenge: nothing is sent.
+async fn case_90_stock_mpp_client_signs_nothing_for_the_sandbox_token() {
+    // Checks: with its defaults the client signs with the real token's name, so it must reject the sandbox's challenge
+    // and send nothing.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY, "real": true});

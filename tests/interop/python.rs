@@ -1,5 +1,5 @@
-//! Python with the published packages of `requirements.txt`, in a venv of its own. Where it is missing a test is skipped with
-//! a line that says so, except in CI.
+//! Python with the published packages of `requirements.txt`, in a venv of its own. Where it is missing a test is
+//! skipped with a line that says so, except in CI.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,15 +34,15 @@ fn venv() -> PathBuf {
 /// A venv with what `requirements.txt` names, unless it is there. One at a time: test programs may run at once.
 fn install() -> Result<(), String> {
     let text = |e: std::io::Error| e.to_string();
-    let (venv, wanted) = (venv(), folder().join("requirements.txt"));
-    let packages = std::fs::read(&wanted).map_err(text)?;
+    let (venv, requirements) = (venv(), folder().join("requirements.txt"));
+    let packages = std::fs::read(&requirements).map_err(text)?;
     let guard = std::fs::File::create(venv.with_extension("lock")).map_err(text)?;
     guard.lock().map_err(text)?;
     let stamp = venv.join("installed-requirements");
     if std::fs::read(&stamp).is_ok_and(|installed| installed == packages) {
         return Ok(());
     }
-    let (place, wanted) = (venv.to_string_lossy(), wanted.to_string_lossy());
+    let (place, requirements) = (venv.to_string_lossy(), requirements.to_string_lossy());
     run("python3", &["-m", "venv", "--clear", &place], &folder())?;
     let python = venv.join("bin/python");
     let install: [&str; 7] = [
@@ -52,7 +52,7 @@ fn install() -> Result<(), String> {
         "--quiet",
         "--disable-pip-version-check",
         "-r",
-        &wanted,
+        &requirements,
     ];
     run(&python.to_string_lossy(), &install, &folder())?;
     std::fs::write(stamp, packages).map_err(text)

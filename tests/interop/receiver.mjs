@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { Webhook } from 'standardwebhooks'
 
-let told
-const secret = new Promise((resolve) => (told = resolve))
-createInterface({ input: process.stdin }).once('line', told)
+let resolveSecret
+const secret = new Promise((resolve) => (resolveSecret = resolve))
+createInterface({ input: process.stdin }).once('line', resolveSecret)
 
 const judge = async (body, headers) => {
   try {

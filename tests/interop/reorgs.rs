@@ -1,5 +1,5 @@
-//! Reorganisations of Base under the whole service, before and after a payment is final: blocks are replaced by a seed while payments,
-//! cancellations and withdrawals are in flight.
+//! Reorganisations of Base under the whole service, before and after a payment is final: blocks are replaced by a seed
+//! while payments, cancellations and withdrawals are in flight.
 
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
@@ -10,12 +10,12 @@ use crate::local_chains::{LocalChains, Production, until};
 use crate::production::{ORDER, PRICE, cancel, ended, number, signed, wallet};
 use crate::text;
 
-/// `safe` is so many blocks behind, and `finalized` twice as many: no reorganisation here is deeper.
+/// `safe` is this number of blocks behind, and `finalized` twice as many. No reorg here is deeper.
 const SAFE: u64 = 16;
 /// What the settings take for final: reorganisations are less deep and deeper.
 const FINAL: &str = "3";
 const MAX_REORG_DEPTH: u64 = 10;
-/// For so long books and lists may disagree.
+/// How long the ledger and the providers' lists may disagree.
 const GRACE_MS: u64 = 5_000;
 /// Of each wallet, in millionths of a USDC.
 const INITIAL_BALANCE: u64 = 1_000_000_000;
@@ -58,7 +58,7 @@ impl Forks<'_> {
         u64::from_str_radix(text(&height).trim_start_matches("0x"), 16).unwrap()
     }
 
-    /// Until there are so many more blocks.
+    /// Waits for this number of further blocks.
     async fn blocks(&self, more: u64) {
         let before = self.height().await;
         until("blocks are made", async || {
@@ -158,7 +158,7 @@ async fn request_withdrawal(production: &Production, token: &str) -> String {
         let request = purser.http.post(purser.url("/withdraw")).bearer_auth(token);
         let answer = request.json(&json!({"amount": WITHDRAWN})).send().await.unwrap();
         let (status, body) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());
-        // Not available yet, or not for good in the treasury.
+        // Not available yet, or not final in the treasury.
         assert!(matches!(status, 202 | 400 | 402 | 409 | 503), "{status}: {body}");
         (status == 202).then(|| text(&body["withdrawal"]["id"]).to_owned())
     })
@@ -177,10 +177,10 @@ async fn complete(production: &Production, token: &str, id: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_08_a_purchase_and_a_withdrawal_move_money_once_whatever_blocks_are_replaced() {
-    // Aim: reorganisations of 1 to 10 blocks, of which three are final by the settings, drop, re-order and shorten while payments,
-    // cancellations and withdrawals are in flight: what can land again lands again, once. At the end the chain has one transfer a
-    // purchase and one a withdrawal, and books, store and lists agree.
+async fn case_08_purchase_and_withdrawal_move_money_once_across_reorgs() {
+    // Checks: reorgs of 1 to 10 blocks, three of them final by the settings, drop, reorder and shorten blocks while
+    // payments, cancellations and withdrawals are pending. Each transaction that is still valid is included again,
+    // once. At the end the chain has one transfer per purchase and withdrawal, and ledger, store and lists agree.
     const WALLETS: usize = 3;
     for seed in 0..number("PURSER_REORG_SEEDS", 2) {
         let Some((mut production, wallets)) = start(&format!("reorganised {seed}"), WALLETS).await else {
@@ -197,7 +197,7 @@ async fn case_08_a_purchase_and_a_withdrawal_move_money_once_whatever_blocks_are
         withdrawn(&production, &held, &mut forks).await;
 
         // Nothing is replaced any more.
-        let told = forks.base_rpc_url.clone();
+        let node = forks.base_rpc_url.clone();
         let out = WITHDRAWN * 1_000_000;
         let all = WALLETS as u64;
         until("all is on the chain again", async || {
@@ -206,20 +206,21 @@ async fn case_08_a_purchase_and_a_withdrawal_move_money_once_whatever_blocks_are
         })
         .await;
         forks.blocks(SAFE + 1).await;
-        assert_eq!(production.treasury("base").await, all * (2 * PRICE - out), "{told}");
+        assert_eq!(production.treasury("base").await, all * (2 * PRICE - out), "{node}");
         for wallet in &wallets {
             let has = production
                 .chains
                 .usdc_balance("base", &wallet.address(Network::Base))
                 .await;
-            assert_eq!(has, INITIAL_BALANCE - 2 * PRICE + out, "{told}");
+            assert_eq!(has, INITIAL_BALANCE - 2 * PRICE + out, "{node}");
         }
         production.purser.stop().await;
-        // What was final by the settings and was replaced may be on the chain again by another transaction: it is the same transfer.
+        // What was final by the settings and was replaced may be on the chain again by another transaction: it is the
+        // same transfer.
         for command in ["verify", "reconcile"] {
             let done = production.command(&[command, "--json"]);
             let report = String::from_utf8_lossy(&done.stdout);
-            assert!(done.status.success(), "{command} after {told}: {report}");
+            assert!(done.status.success(), "{command} after {node}: {report}");
         }
     }
 }
@@ -271,11 +272,10 @@ async fn withdrawn(production: &Production, held: &[(String, String)], forks: &m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_08_34_what_a_reorganisation_beyond_finality_takes_is_named_and_nothing_else() {
-    // Aim: two payments are final by the settings; a reorganisation drops both, and one of the payers has no money any more. The other
-    // one's payment is on the chain again by itself; `purser verify` and `purser reconcile` name the one that is not, and nothing
-    // besides.
-    const OF: &str = "taken for good";
+async fn case_08_34_reorg_beyond_finality_reports_exactly_the_lost_payments() {
+    // Checks: a reorg drops two payments that are final by the settings, and one payer has spent its money. The other
+    // payment is included again automatically. `purser verify` and `purser reconcile` report exactly the missing one.
+    const OF: &str = "reorg beyond finality";
     let Some((mut production, wallets)) = start(OF, 2).await else {
         return;
     };

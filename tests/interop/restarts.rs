@@ -15,10 +15,10 @@ async fn down(production: &Production, network: &str) -> Option<String> {
     why.as_str().map(str::to_owned)
 }
 
-// Aim: the service starts, sells on Solana and refuses Base without a charge. Once Base answers it is checked first: while USDC is
-// not there Base stays down, then it is sold on again. Both changes are in the log.
+// Checks: the service starts, sells on Solana and rejects Base without a charge. Once Base responds it is checked
+// first: it stays down without USDC and sells again with it. Both changes are logged.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_without_base_sells_on_solana_and_resumes() {
+async fn restart_without_base_sells_on_solana_and_resumes() {
     let Some(chains) = LocalChains::start().await else {
         return;
     };

@@ -1,4 +1,5 @@
-//! A JSON-RPC endpoint in front of a node that fails, loses and lies by a seed. A cluster of Solana is mainnet behind it.
+//! A JSON-RPC endpoint in front of a node that fails, loses and lies by a seed. A cluster of Solana is mainnet behind
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,7 +34,8 @@ struct Node {
     url: String,
     http: reqwest::Client,
     random: AtomicU64,
-    /// Also says what is not so. Of a chain's endpoints at most one may: nothing stands against two that lie together.
+    /// Also falsifies responses. At most one endpoint of a chain may do so. If two of them agree on a false response,
+    /// the service believes it.
     is_lying: bool,
     faulty: AtomicBool,
     faults: AtomicU64,

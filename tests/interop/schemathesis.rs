@@ -1,7 +1,8 @@
-//! `schemathesis`, the published tester of OpenAPI documents, against `/openapi.json` and the running sandbox: it makes up
-//! requests from the schemas, right ones and wrong ones, and holds the answers against what is documented.
+//! Runs `schemathesis`, the published tester of OpenAPI documents, on `/openapi.json` and the sandbox. It generates
+//! valid and invalid requests from the schemas and compares the responses with the document.
 //!
-//! Each run takes 60 seconds, `PURSER_SCHEMATHESIS_SECONDS` if that is set. What it finds it prints with a `curl` to repeat it.
+//! Each run takes 60 seconds, or `PURSER_SCHEMATHESIS_SECONDS`. Each finding is printed with a `curl` command that
+//! repeats it.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,28 +13,28 @@ use super::node::folder as folder_of_settings;
 use super::python::Python;
 use super::server_process::{ServerProcess, print_line};
 
-/// Of every answer: no failure of ours, a status, a body, a content type and headers that are documented; a request that
-/// the document forbids is refused, and so is one without the token that it asks for.
+/// For every response: no server error, and a documented status, content type, headers and body. Requests that the
+/// document forbids are rejected, and so are requests without a required token.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
     response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance,\
     missing_required_header,ignored_auth";
 
-/// What is tested, and with which arguments. The desk comes last: it makes the pretended world fail, as it is asked to.
+/// Test runs with their arguments. The sandbox controls come last, because they inject faults.
 const RUNS: [(&str, &[&str]); 2] = [
     ("the service", &["--exclude-path-regex", "^/sandbox"]),
-    ("the desk", &["--include-path-regex", "^/sandbox"]),
+    ("the sandbox controls", &["--include-path-regex", "^/sandbox"]),
 ];
 
 #[tokio::test]
-async fn schemathesis_finds_nothing_that_is_not_documented() {
-    // Aim: signed in with a wallet that has bought, is linked and has a managed wallet: no 500, no undocumented status, no
-    // answer that breaks its schema, nothing taken that the document forbids; and every operation was tried.
+async fn schemathesis_finds_only_documented_responses() {
+    // Checks: signed in with a wallet that has purchases, a link and an agent wallet: no 500, no undocumented status,
+    // no response outside its schema, and no forbidden request accepted. Every operation was called.
     let Some(python) = Python::ready() else { return };
     let purser = ServerProcess::start_with(&[
         ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000000"),
-        // A poll that nobody answers is over soon.
+        // Ends an unanswered long poll soon.
         ("PURSER_SIGNUP__LONG_POLL_SECONDS", "1"),
-        // A fault of the desk that never answers is over soon.
+        // Ends an injected timeout soon.
         ("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "1000"),
         ("PURSER_ENGINE__RESPONSE_TIMEOUT_MS", "1500"),
         ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "4000"),
@@ -71,17 +72,17 @@ async fn schemathesis_finds_nothing_that_is_not_documented() {
             .args(selection);
         let run = command.output().unwrap();
         let report: Value = serde_json::from_slice(&std::fs::read(&report).unwrap_or_default()).unwrap_or_default();
-        let said = String::from_utf8_lossy(&run.stdout);
-        let told = || format!("{what}: {said}\n{}", String::from_utf8_lossy(&run.stderr));
-        assert!(run.status.success(), "{}", told());
+        let stdout = String::from_utf8_lossy(&run.stdout);
+        let output = || format!("{what}: {stdout}\n{}", String::from_utf8_lossy(&run.stderr));
+        assert!(run.status.success(), "{}", output());
         assert_eq!(
             (&report["failures"], &report["errors"]),
             (&json!([]), &json!([])),
             "{}",
-            told()
+            output()
         );
         let operations = &report["operations"];
-        assert_eq!(operations["tested"], operations["selected"], "{}", told());
+        assert_eq!(operations["tested"], operations["selected"], "{}", output());
         tried += operations["tested"].as_u64().unwrap();
         print_line(&format!(
             "schemathesis tried {what}: {} requests",

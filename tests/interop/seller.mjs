@@ -1,9 +1,9 @@
 // A seller made of the published server packages: `@x402/express` in front of a page, and a facilitator of the same packages
 // that settles on the sandbox's chains: on Solana by JSON-RPC as on any node, on Base by the sandbox's own route.
 //   node seller.mjs SOLANA_SEED EVM_PAY_TO
-// It prints the address that it listens on, and is then told by POST /settles-on where the sandbox is. One page a behaviour:
-// /page sells; /refuses never finds a payment good; /hangs is silent once it was paid, and has not settled; /takes settles
-// and is silent, once for each payment, and sells when it is asked again.
+// It prints its listen address. POST /settles-on then names the sandbox. One page for each behaviour: /page sells;
+// /refuses rejects every payment; /hangs does not settle and never responds; /takes settles each payment without a
+// response, and sells when the request is repeated.
 import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
@@ -43,10 +43,10 @@ function facilitator() {
 async function settledOnBase(payload) {
   const payment = Buffer.from(JSON.stringify(payload)).toString('base64')
   const answer = await fetch(`${sandbox}/sandbox/base`, { method: 'POST', body: JSON.stringify({ payment }) })
-  const told = await answer.json()
+  const result = await answer.json()
   const payer = payload.payload.authorization.from
-  if (!told.success) return { success: false, errorReason: told.reason ?? 'unexpected', transaction: '', network: BASE, payer }
-  return { success: true, transaction: told.transaction, network: BASE, payer }
+  if (!result.success) return { success: false, errorReason: result.reason ?? 'unexpected', transaction: '', network: BASE, payer }
+  return { success: true, transaction: result.transaction, network: BASE, payer }
 }
 
 const settle = (payload, requirements) =>
@@ -100,5 +100,5 @@ app.use((request, response, next) => (sellers.get(request.path) ?? ((_a, _b, go)
 for (const name of Object.keys(behaviours)) app.get(`/${name}`, (_request, response) => response.json({ page: name }))
 
 const listening = app.listen(0, '127.0.0.1', () => console.log(`127.0.0.1:${listening.address().port} ${feePayer.address}`))
-// It ends with whoever started it.
+// Exits with the process that started it.
 process.stdin.resume().on('end', () => process.exit(0))

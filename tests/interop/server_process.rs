@@ -56,7 +56,8 @@ impl ServerProcess {
                 Some(_) => "It listens at ",
             },
             url: String::new(),
-            // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used again.
+            // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used
+            // again.
             http: purser::outbound::client().pool_max_idle_per_host(0).build().unwrap(),
             folder,
         };
@@ -64,7 +65,7 @@ impl ServerProcess {
         purser
     }
 
-    /// Starts it on what is in its directory, killed first if it runs, and waits for the line that says where it listens.
+    /// Starts it on its directory, after a kill if it runs, and waits for the line with its listen address.
     pub fn run(&mut self) {
         self.kill();
         let mut child = self.command.spawn().unwrap();

@@ -1,4 +1,4 @@
-//! A managed wallet in front of a seller that is not ours: the published server packages (`seller.mjs`), on both chains.
+//! An agent wallet pays a third-party seller: the published server packages (`seller.mjs`), on both chains.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -45,11 +45,11 @@ impl SellerProcess {
 
     /// Where its facilitator settles from now on.
     async fn settles_on(&self, purser: &ServerProcess) {
-        let told = purser
+        let result = purser
             .http
             .post(format!("http://{}/settles-on", self.address))
             .body(purser.url(""));
-        assert_eq!(told.send().await.unwrap().status(), 200);
+        assert_eq!(result.send().await.unwrap().status(), 200);
     }
 
     fn page(&self, page: &str, chain: &str) -> Value {
@@ -75,17 +75,17 @@ async fn opened(node: Node, shop: &SellerProcess, timeout_ms: &str) -> (ServerPr
         ("PURSER_IDENTITY__ISSUER", "purser-under-test"),
     ]);
     shop.settles_on(&purser).await;
-    let (status, told) = purser
+    let (status, result) = purser
         .post("/sandbox/faucet", &json!({"wallet": shop.payee, "amount": "1"}))
         .await;
-    assert_eq!(status, 200, "{told}");
+    assert_eq!(status, 200, "{result}");
     let signed_in = node.call(
         &purser.url("/auth"),
         &json!({"client": "extension", "chain": "base", "key": KEY}),
     );
     let token = text(&signed_in["body"]["auth"]["id_token"]).to_owned();
-    let (status, told) = call(&purser, &token, "createAgentWallet", None, &json!({})).await;
-    assert_eq!(status, 200, "{told}");
+    let (status, result) = call(&purser, &token, "createAgentWallet", None, &json!({})).await;
+    assert_eq!(status, 200, "{result}");
     (purser, token)
 }
 
@@ -108,39 +108,47 @@ async fn outgoing_amounts(purser: &ServerProcess, token: &str, chain: &str) -> V
     own.map(|moved| moved["amount"].as_u64().unwrap()).collect()
 }
 
-/// What is told of a call that was paid and not answered, once the shop was asked again. On Base it looks its own settlement
-/// up and serves; on Solana the published facilitator first simulates the transaction, finds it on the chain already, and asks
-/// to be paid: an error of the shop's, for the money is there.
-fn assert_paid_response(chain: &str, status: u16, told: &Value) {
+/// Response to a repeated call that was paid but not answered the first time. On Base the shop looks up its settlement
+/// and serves. On Solana the published facilitator simulates the transaction, finds it already on chain, and the shop
+/// requests payment again. That is an error of the shop, because it has the money.
+fn assert_paid_response(chain: &str, status: u16, result: &Value) {
     match chain {
         "base" => assert_eq!(
-            (status, &told["result"]["status"], &told["result"]["response"]["body"]),
+            (
+                status,
+                &result["result"]["status"],
+                &result["result"]["response"]["body"]
+            ),
             (200, &json!("settled"), &json!({"page": "takes"})),
-            "{told}"
+            "{result}"
         ),
-        _ => assert_eq!((status, &told["error"]["code"]), (502, &json!("http_error")), "{told}"),
+        _ => assert_eq!(
+            (status, &result["error"]["code"]),
+            (502, &json!("http_error")),
+            "{result}"
+        ),
     }
 }
 
 #[tokio::test]
-async fn a_stock_seller_is_paid_on_both_chains_and_its_refusals_are_told() {
-    // Aim: its page is bought on Base and on Solana, each with one transfer, and once under a key; where it finds no payment
-    // good nothing moves and the amount stays reserved; where it is silent and has not settled nothing moves either; where it
-    // has settled and is silent it is asked again with the same payment, which is on the chain once.
+async fn stock_seller_is_paid_on_both_chains_and_its_errors_are_reported() {
+    // Checks: the agent wallet buys the page on Base and on Solana, with one transfer each and once per key. If the
+    // shop rejects the payment or hangs unsettled, nothing moves and the amount stays held. If it settled without a
+    // response, the same payment is presented again and is on chain once.
     let Some(node) = Node::ready() else { return };
     let shop = SellerProcess::open(node);
     let (purser, token) = opened(node, &shop, "1500").await;
     for (chain, _) in NETWORKS {
         for _ in 0..2 {
             let (status, bought) = call(&purser, &token, "agentX402Pay", Some(chain), &shop.page("page", chain)).await;
-            let told = &bought["result"];
+            let result = &bought["result"];
             assert_eq!(
-                (status, &told["status"], &told["response"]["body"]),
+                (status, &result["status"], &result["response"]["body"]),
                 (200, &json!("settled"), &json!({"page": "page"})),
                 "{bought}"
             );
             let moved = purser.transfers(chain).await;
-            assert_eq!(moved.last().unwrap()["id"], told["walletPayment"]["txHash"]);
+            assert_eq!(moved.last().unwrap()["id"], result["walletPayment"]["txHash"]);
         }
         assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE]);
         let (status, refused) = call(&purser, &token, "agentX402Pay", None, &shop.page("refuses", chain)).await;
@@ -167,35 +175,37 @@ async fn a_stock_seller_is_paid_on_both_chains_and_its_refusals_are_told() {
 }
 
 #[tokio::test]
-async fn a_kill_between_payment_and_answer_pays_a_stock_seller_once() {
-    // Aim: it has settled, has not answered, and our service is killed: the same call under the same key afterwards is told what
-    // the shop says to the same payment, and one payment is on the chain.
+async fn stock_seller_is_paid_once_when_killed_before_the_response() {
+    // Checks: the shop has settled but not answered, and our service is killed. The same call with the same key returns
+    // the shop's response to the same payment, and one payment is on chain.
     let Some(node) = Node::ready() else { return };
     let shop = SellerProcess::open(node);
     let (mut purser, token) = opened(node, &shop, "20000").await;
     for (chain, _) in NETWORKS {
-        let wanted = shop.page("takes", chain);
+        let page_request = shop.page("takes", chain);
         let first = {
             let request = purser.http.post(purser.url("/agentX402Pay")).bearer_auth(&token);
-            let request = request.header("idempotency-key", chain).json(&json!({"data": wanted}));
+            let request = request
+                .header("idempotency-key", chain)
+                .json(&json!({"data": page_request}));
             tokio::spawn(request.send())
         };
-        let mut tries = 0;
+        let mut attempts = 0;
         while outgoing_amounts(&purser, &token, chain).await.is_empty() {
-            tries += 1;
-            assert!(tries < 400, "it is never settled on {chain}");
+            attempts += 1;
+            assert!(attempts < 400, "it is never settled on {chain}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         purser.run();
         assert!(first.await.unwrap().is_err(), "its answer is lost");
         shop.settles_on(&purser).await;
-        let mut answered = call(&purser, &token, "agentX402Pay", Some(chain), &wanted).await;
+        let mut answered = call(&purser, &token, "agentX402Pay", Some(chain), &page_request).await;
         for _ in 0..100 {
             if answered.1["result"]["status"] != "pending" {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
-            answered = call(&purser, &token, "agentX402Pay", Some(chain), &wanted).await;
+            answered = call(&purser, &token, "agentX402Pay", Some(chain), &page_request).await;
         }
         assert_paid_response(chain, answered.0, &answered.1);
         assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE], "{chain}");

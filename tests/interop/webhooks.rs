@@ -9,8 +9,8 @@ use crate::node::Node;
 use crate::server_process::ServerProcess;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_published_library_of_npm_verifies_our_signatures() {
-    // Aim: a receiver that is written with it takes what we post, and refuses it changed by a letter.
+async fn published_npm_library_verifies_our_signatures() {
+    // Checks: a receiver built with the library accepts our message and rejects one with a changed byte.
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_OUTBOUND__ALLOWED_HOSTS", r#"["127.0.0.1:*"]"#)]);
     let mut receiver = node
@@ -25,8 +25,8 @@ async fn the_published_library_of_npm_verifies_our_signatures() {
     let call = node.call(&purser.url("/get-card?amount=5"), &crate::buyer(&purser, "base"));
     let token = call["body"]["auth"]["id_token"].as_str().unwrap();
     let request = purser.http.post(purser.url("/register-webhook")).bearer_auth(token);
-    let wanted = json!({"url": format!("http://127.0.0.1:{port}/hook"), "types": ["refund.*"]});
-    let made: Value = request.json(&wanted).send().await.unwrap().json().await.unwrap();
+    let endpoint = json!({"url": format!("http://127.0.0.1:{port}/hook"), "types": ["refund.*"]});
+    let made: Value = request.json(&endpoint).send().await.unwrap().json().await.unwrap();
     writeln!(input, "{}", made["secret"].as_str().unwrap()).unwrap();
     let judged: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     receiver.kill().unwrap();

@@ -1,4 +1,4 @@
-//! Other chains than both mainnets, and several fee payers of ours.
+//! Chains other than the mainnets, and several fee payers.
 
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ fn paid_on_solana(accepted: &Value, payer: Pubkey, chain: &SolanaChain) -> Value
 }
 
 #[test]
-fn any_of_our_fee_payers_is_taken_and_the_challenge_names_one() {
-    // Aim: the challenge names the fee payer that was chosen for it; a payment with any of ours is ours to co-sign, whichever
-    // challenge it answers; one with another fee payer is rejected, and so are terms that name it.
+fn payment_with_any_of_our_fee_payers_is_accepted() {
+    // Checks: the challenge names its fee payer. The service co-signs a payment with any of its fee payers, for every
+    // challenge. Another fee payer is rejected in payments and in terms.
     let mainnet = SolanaChain::MAINNET;
     let mut offered = terms(PRICE, two_payers(&mainnet));
     let named = |terms: &Terms| challenge_terms(std::slice::from_ref(terms))[0]["extra"]["feePayer"].clone();
@@ -92,7 +92,8 @@ fn any_of_our_fee_payers_is_taken_and_the_challenge_names_one() {
 
 #[test]
 fn devnet_is_paid_in_its_own_token() {
-    // Aim: terms on devnet name devnet and its mint, a payment of it passes there and not on mainnet, and the other way round.
+    // Checks: terms on devnet name devnet and its mint. A devnet payment is valid there and not on mainnet, and vice
+    // versa.
     let devnet = SolanaChain::DEVNET;
     let here = [terms(PRICE, two_payers(&devnet))];
     let there = [terms(PRICE, two_payers(&SolanaChain::MAINNET))];
@@ -129,8 +130,8 @@ fn paid_on_base(accepted: &Value, domain: &[u8; 32]) -> Value {
 
 #[test]
 fn base_sepolia_is_paid_under_its_own_domain() {
-    // Aim: on Base Sepolia the token's EIP-712 name is `USDC` and its chain id 84532; what is signed for mainnet or for the
-    // sandbox is no payment there, and the terms of one chain are no terms of another.
+    // Checks: on Base Sepolia the token's EIP-712 name is `USDC` and its chain id 84532. A payment signed for mainnet
+    // or the sandbox is invalid there, and terms of one chain do not match another.
     let payees = [BaseChain::SEPOLIA, BaseChain::MAINNET, BaseChain::SANDBOX].map(|c| BasePayee::on(&c, PAY_TO_BASE));
     let domains = [0, 1, 2].map(|i: usize| payees[i].domain_separator);
     let [here, there, _] = payees.map(|payee| [terms(PRICE, Payee::Base(Arc::new(payee)))]);
@@ -151,7 +152,7 @@ fn base_sepolia_is_paid_under_its_own_domain() {
 
 #[test]
 fn an_mpp_client_pays_on_base_sepolia() {
-    // Aim: the challenge names chain 84532, and a wallet's answer is judged under that chain's domain and named by it.
+    // Checks: the challenge names chain 84532, and the payment is verified under that chain's domain.
     let payee = Payee::Base(Arc::new(BasePayee::on(&BaseChain::SEPOLIA, PAY_TO_BASE)));
     let offered = [terms(PRICE, payee)];
     let mpp = server();
@@ -175,8 +176,5 @@ fn an_mpp_client_pays_on_base_sepolia() {
         judge(&mainnet, &offered).is_err(),
         "the payer is named on another chain"
     );
-    assert!(
-        judge(&json, &offers()).is_err(),
-        "no offer of ours on mainnet has this challenge"
-    );
+    assert!(judge(&json, &offers()).is_err(), "no mainnet offer has this challenge");
 }

@@ -23,7 +23,7 @@ fn assert_rejected(network: Network, cases: &[(&str, Value, &str)]) {
 
 #[test]
 fn case_3_and_5_echoed_terms_on_base_must_be_ours() {
-    // Aim: each known field of `accepted`, changed alone, is refused for its own reason.
+    // Checks: a change of each known field of `accepted` is rejected with its own reason.
     let value = "invalid_exact_evm_payload_authorization_value_mismatch";
     let name = "invalid_exact_evm_token_name_mismatch";
     let version = "invalid_exact_evm_token_version_mismatch";
@@ -45,7 +45,7 @@ fn case_3_and_5_echoed_terms_on_base_must_be_ours() {
 
 #[test]
 fn case_3_and_5_echoed_terms_on_solana_must_be_ours() {
-    // Aim: as on Base; another network, amount, mint, recipient or fee payer.
+    // Checks: as on Base, for another network, amount, mint, recipient and fee payer.
     let fee_payer = "invalid_exact_svm_fee_payer_mismatch";
     let other = json!("So11111111111111111111111111111111111111112");
     let cases = [
@@ -66,8 +66,9 @@ fn case_3_and_5_echoed_terms_on_solana_must_be_ours() {
 type Change = fn(&mut Value);
 
 #[test]
-fn what_is_not_part_of_the_terms_may_differ() {
-    // Aim: unknown fields, other letter case, more extras, no or stale blockhash hint, no resource: all still pay.
+fn fields_outside_the_terms_may_differ() {
+    // Checks: unknown fields, other letter case, further extras, a missing or stale blockhash hint and a missing
+    // resource are accepted.
     let changes: [(Network, Change); 6] = [
         (Network::Base, |p| p["accepted"]["maxAmountRequired"] = json!("1")),
         (Network::Base, |p| {
@@ -99,7 +100,7 @@ fn what_is_not_part_of_the_terms_may_differ() {
 
 #[test]
 fn a_payload_must_fit_its_network() {
-    // Aim: Permit2, ERC-7710 and a payload of the other chain are named as kinds we do not take.
+    // Checks: Permit2, ERC-7710 and payloads of the other chain are rejected as unsupported kinds.
     let (base, svm) = (pay(&offers(), Network::Base), pay(&offers(), Network::Solana));
     let payloads = [
         json!({"permit2Authorization": {"from": "0x00"}, "signature": "0x00"}),
@@ -117,8 +118,8 @@ fn a_payload_must_fit_its_network() {
 }
 
 #[test]
-fn v1_is_taken_by_name_and_by_caip2() {
-    // Aim: v1 payments on both networks are accepted under both names, and nothing else is a network.
+fn v1_network_is_accepted_by_name_and_caip2() {
+    // Checks: v1 payments on both networks are accepted with both names, and no other name is a network.
     for network in Network::ALL {
         let payload = pay(&offers(), network)["payload"].clone();
         for name in [network.name(), network.caip2()] {
@@ -133,8 +134,8 @@ fn v1_is_taken_by_name_and_by_caip2() {
 }
 
 #[test]
-fn a_network_that_is_not_offered_is_refused() {
-    // Aim: with one network on offer, or none, a payment on another is refused and does not panic.
+fn network_that_is_not_offered_is_rejected() {
+    // Checks: with one network on offer, or none, a payment on another is rejected without a panic.
     let payment = pay(&offers(), Network::Base);
     assert_eq!(
         verdict(&payment, &[terms(5_000_000, solana(None))]),
@@ -145,7 +146,7 @@ fn a_network_that_is_not_offered_is_refused() {
 
 #[test]
 fn every_base64_of_the_same_payment_is_read() {
-    // Aim: both alphabets, with and without padding, give the same payment.
+    // Checks: both alphabets, with and without padding, decode to the same payment.
     let mut payment = pay(&offers(), Network::Base);
     // Text whose encoding uses the two characters in which the alphabets differ.
     payment["resource"]["description"] = json!("??>>??>>~~~");
@@ -173,7 +174,8 @@ fn every_base64_of_the_same_payment_is_read() {
 
 #[test]
 fn an_echoed_extension_contains_what_was_advertised() {
-    // Aim: additions and dynamic members pass, changes do not, absence is fine, strangers are not looked at.
+    // Checks: additions and dynamic members are accepted, changes are rejected, a missing extension is accepted, and
+    // unknown extensions are ignored.
     let info = json!({"domain": "localhost", "nonce": "1", "nested": {"a": 1}, "list": [1, 2]});
     let more = json!({"domain": "localhost", "nested": {"a": 1, "b": 2}, "list": [1, 2], "address": "x"});
     let advertised = [AdvertisedExtension {
@@ -188,7 +190,7 @@ fn an_echoed_extension_contains_what_was_advertised() {
         (json!({"sign-in-with-x": {"info": info}}), true),
         (json!({"sign-in-with-x": {"info": more}}), true),
         (
-            json!({"sign-in-with-x": {"info": {"domain": "elsewhere", "nested": {"a": 1}, "list": [1, 2]}}}),
+            json!({"sign-in-with-x": {"info": {"domain": "other.example", "nested": {"a": 1}, "list": [1, 2]}}}),
             false,
         ),
         (

@@ -60,7 +60,7 @@ fn reason(payment: &Value) -> Option<&'static str> {
 
 #[test]
 fn case_5_the_amount_and_recipient_are_exact() {
-    // Aim: one unit short or long, or another recipient, is refused although the signature is right.
+    // Checks: an amount one unit short or long, or another recipient, is rejected despite a valid signature.
     const VALUE: Option<&str> = Some("invalid_exact_evm_payload_authorization_value_mismatch");
     assert_eq!(reason(&signed(|_| {})), None);
     assert_eq!(reason(&signed(|f| f.value = Usdc::from_atomic(PRICE - 1))), VALUE);
@@ -75,8 +75,8 @@ fn case_5_the_amount_and_recipient_are_exact() {
 }
 
 #[test]
-fn case_6_the_time_window_has_edges() {
-    // Aim: each edge of the window, and one second past it.
+fn case_6_time_window_boundaries_are_exact() {
+    // Checks: each boundary of the window, and one second beyond it.
     const AFTER: Option<&str> = Some("invalid_exact_evm_payload_authorization_valid_after");
     const BEFORE: Option<&str> = Some("invalid_exact_evm_payload_authorization_valid_before");
     let window = |after: u64, before: u64| {
@@ -97,7 +97,8 @@ fn case_6_the_time_window_has_edges() {
 
 #[test]
 fn case_14_only_a_plain_signature_of_the_payer_counts() {
-    // Aim: malleated, foreign, wrapped, truncated signatures and changed fields are refused; v 0/1 is put right.
+    // Checks: malleated, foreign, wrapped and truncated signatures and changed fields are rejected. v 0/1 is
+    // normalised.
     const INVALID_SIGNATURE: Option<&str> = Some("invalid_exact_evm_signature");
     let good = signed(|_| {});
     let signature = good["payload"]["signature"].as_str().unwrap().to_owned();
@@ -164,13 +165,13 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
         fields.from = [0x19; 20];
         fields
     });
-    assert_eq!(reason(&foreign), INVALID_SIGNATURE, "somebody else's money");
+    assert_eq!(reason(&foreign), INVALID_SIGNATURE, "another wallet's money");
 }
 
 #[test]
-fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
-    // Checks: a payment that is valid apart from its signature is left to the chain, with the signature as it was sent; any other fault
-    // has its own reason. A wallet that is deployed with the payment must have a listed factory.
+fn case_14_unverified_signature_is_left_to_the_chain() {
+    // Checks: a payment that is valid except for its signature is left to the chain, with the signature unchanged. Any
+    // other error has its own reason. A wallet deployed with the payment must use a listed factory.
     let judged = |payment: &Value, terms: &[Terms]| {
         let payment = decode(encode(payment).as_bytes()).unwrap();
         let judged = verify_against(
@@ -249,7 +250,7 @@ fn negated(s: &[u8]) -> [u8; 32] {
 
 #[test]
 fn case_14_the_signature_binds_chain_token_and_every_field() {
-    // Aim: a signature for another EIP-712 domain is refused, and so is one whose field was changed afterwards.
+    // Checks: a signature for another EIP-712 domain, or over another field value, is rejected.
     const BAD: Option<&str> = Some("invalid_exact_evm_signature");
     let domains = [
         (
@@ -290,7 +291,7 @@ fn case_14_the_signature_binds_chain_token_and_every_field() {
 
 #[test]
 fn numbers_and_addresses_have_one_form() {
-    // Aim: text that is no decimal number, address or 32-byte nonce is malformed, never zero or truncated.
+    // Checks: text that is no decimal number, address or 32-byte nonce is malformed, never zero or truncated.
     let cases = [
         ("value", json!("5e6")),
         ("value", json!("-5000000")),
@@ -314,8 +315,9 @@ fn numbers_and_addresses_have_one_form() {
 }
 
 #[test]
-fn case_22_an_earlier_price_is_honoured_and_a_stranger_price_is_not() {
-    // Aim: any offered price may be paid, v2 and v1, and the verdict says which; a price never offered is refused.
+fn case_22_earlier_price_is_honoured_but_an_unknown_one_is_not() {
+    // Checks: any offered price may be paid, in v2 and v1, and the verdict names it. A price that was never offered is
+    // rejected.
     let old = vec![terms(4_000_000, base())];
     let both: Vec<Terms> = vec![terms(PRICE, base()), terms(4_000_000, base())];
     let payment = pay(&old, Network::Base);
@@ -333,8 +335,8 @@ fn case_22_an_earlier_price_is_honoured_and_a_stranger_price_is_not() {
 
 #[test]
 fn both_libraries_recover_the_same_signer() {
-    // Aim: k256 is the oracle. Signatures of many keys, and each of them with one bit flipped at many places, recover
-    // to the same address or to none in both.
+    // Checks: k256 is the oracle. Signatures of many keys, and each with one flipped bit at many places, recover the
+    // same address or none in both.
     let Payee::Base(payee) = base() else { panic!("Base") };
     let mut recovered = 0;
     for seed in 1..=40u8 {

@@ -1,4 +1,4 @@
-//! MPP credentials: what is bound to what, and which problem a client is told of.
+//! MPP credentials: what each value is bound to, and the problem document a client receives.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -70,8 +70,8 @@ fn verify(mpp: &Mpp, credential: &Value) -> Result<VerifiedCredential, Credentia
 }
 
 #[test]
-fn what_a_wallet_answers_is_taken() {
-    // Aim: our challenge, answered as it stands, is a payment of the buyer over the price, named by the challenge.
+fn wallet_credential_is_accepted() {
+    // Checks: an unchanged challenge with a payment is the buyer's payment of the price, identified by the challenge.
     let mpp = server();
     let issued = issue(&mpp);
     let answered = verify(&mpp, &paid_credential(&issued)).unwrap();
@@ -87,8 +87,8 @@ fn what_a_wallet_answers_is_taken() {
 }
 
 #[test]
-fn case_16_what_the_challenge_says_cannot_be_changed() {
-    // Aim: another realm, method, intent, price, expiry, body or request than was issued: no challenge of ours.
+fn case_16_challenge_fields_cannot_be_changed() {
+    // Checks: a realm, method, intent, price, expiry, body or request other than issued makes the challenge invalid.
     let mpp = server();
     let good = paid_credential(&issue(&mpp));
     let other_request = URL_SAFE_NO_PAD.encode(format!("{{\"amount\":\"{}\"}}", PRICE - 1));
@@ -114,7 +114,7 @@ fn case_16_what_the_challenge_says_cannot_be_changed() {
         let rejection = verify(&mpp, &changed).unwrap_err();
         assert_eq!(rejection.problem, MppProblem::InvalidChallenge, "{member} {value}");
     }
-    // What stands between two values cannot be moved into one of them.
+    // The separator between two values cannot move into one of them.
     let mut moved = good.clone();
     let (expires, opaque) = (&good["challenge"]["expires"], &good["challenge"]["opaque"]);
     moved["challenge"]["expires"] = json!(format!("{}||{}", expires.as_str().unwrap(), opaque.as_str().unwrap()));
@@ -124,10 +124,10 @@ fn case_16_what_the_challenge_says_cannot_be_changed() {
 
 #[test]
 fn case_03_a_credential_is_for_its_own_request() {
-    // Aim: another route, another request of the same route and price, or a price that is not offered any more: refused.
+    // Checks: another route, another request with the same route and price, and a price no longer offered are rejected.
     let mpp = server();
     let good = paid_credential(&issue(&mpp));
-    let elsewhere = BoundRequest {
+    let other_route = BoundRequest {
         route: "/order-gift-card",
         ..CARD
     };
@@ -135,7 +135,7 @@ fn case_03_a_credential_is_for_its_own_request() {
         request: &[6; 32],
         ..CARD
     };
-    for bound in [elsewhere, another] {
+    for bound in [other_route, another] {
         let rejection = verify_at(&mpp, &good, &offers(), &bound, NOW_MS).unwrap_err();
         assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     }
@@ -148,8 +148,8 @@ fn case_03_a_credential_is_for_its_own_request() {
 }
 
 #[test]
-fn case_16_a_challenge_ends() {
-    // Aim: six seconds before its end a challenge is still good, later it has expired.
+fn case_16_challenge_expires() {
+    // Checks: a challenge is valid until six seconds before its end and has expired later.
     let mpp = server();
     let good = paid_credential(&issue(&mpp));
     let end = NOW_MS.0 + 300_000;
@@ -164,8 +164,8 @@ fn case_16_a_challenge_ends() {
 }
 
 #[test]
-fn keys_turn_over_once_without_anybody_noticing() {
-    // Aim: after a rotation of the token keys, challenges of before are still known; after the next one they are not.
+fn key_rotation_keeps_issued_challenges_valid() {
+    // Checks: challenges stay valid after one rotation of the token keys, and are invalid after the next.
     let entropy = |n| Fixed(n);
     let first = IdentityKeyRing::generate(Timestamp(1), &entropy(1));
     let second = first.rotated(Timestamp(2), &entropy(2));
@@ -187,7 +187,7 @@ fn keys_turn_over_once_without_anybody_noticing() {
 
 #[test]
 fn challenges_of_one_instant_differ() {
-    // Aim: two callers who ask for the same at the same time can both pay.
+    // Checks: two callers with the same request at the same time can both pay.
     let mpp = server();
     let (one, two) = (issue(&mpp), issue(&mpp));
     assert_ne!(one.id, two.id);
@@ -196,8 +196,8 @@ fn challenges_of_one_instant_differ() {
 }
 
 #[test]
-fn case_05_the_payment_inside_is_judged_as_any_other() {
-    // Aim: value, recipient, window, nonce, source and signature each with its own reason, in the words of x402.
+fn case_05_payment_in_a_credential_is_verified_as_usual() {
+    // Checks: value, recipient, window, nonce, source and signature each have their own x402 reason.
     let mpp = server();
     let good = paid_credential(&issue(&mpp));
     let stranger = "0x00000000000000000000000000000000000000aa";
@@ -238,7 +238,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
         let rejection = verify(&mpp, &changed).unwrap_err();
         assert_eq!(rejection.reason, "verification_failed", "{place} {value}");
     }
-    // Somebody else's signature over the same challenge is somebody else's payment.
+    // Another payer's signature over the same challenge is that payer's payment.
     let mut from_another = good;
     from_another["payload"]["from"] = json!(stranger);
     from_another.as_object_mut().unwrap().remove("source");
@@ -249,8 +249,9 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
 }
 
 #[test]
-fn case_15_a_broken_credential_is_a_clear_refusal() {
-    // Aim: too long, not base64url, padded, not JSON, the wrong shape: malformed, whatever else is wrong.
+fn case_15_malformed_credential_is_rejected_with_a_clear_error() {
+    // Checks: a credential that is too long, not base64url, padded, not JSON or of the wrong shape is malformed,
+    // whatever else is wrong.
     let good = paid_credential(&issue(&server()));
     let without = |place: &str, name: &str| {
         let mut less = good.clone();

@@ -12,7 +12,8 @@ use crate::seller::{PRICE, offers};
 
 #[test]
 fn case_15_one_request_carries_one_credential() {
-    // Aim: the scheme in any case, one credential or the same twice, another scheme beside it; two that differ are 400.
+    // Checks: the scheme in any case, one credential or the same one twice, and another scheme beside it are accepted.
+    // Two different credentials are a 400.
     let found = |values: &[&'static str]| {
         let mut headers = http::HeaderMap::new();
         for value in values {
@@ -33,9 +34,9 @@ fn case_15_one_request_carries_one_credential() {
 }
 
 #[test]
-fn a_challenge_is_read_as_it_was_written() {
-    // Aim: quotes and backslashes in a description stay data; one that is not plain ASCII is left out; foreign schemes
-    // and spacing are understood; what is ambiguous is not read at all.
+fn challenge_round_trips() {
+    // Checks: quotes and backslashes in a description stay data, and a non-ASCII description is omitted. Foreign
+    // schemes and spacing are parsed, and ambiguous headers are rejected.
     let mpp = server();
     let described = |description: &str| {
         let issued = mpp.issue(&offers(), &CARD, description, NOW_MS).unwrap();
@@ -74,7 +75,8 @@ fn a_challenge_is_read_as_it_was_written() {
 
 #[test]
 fn a_wallet_pays_only_what_it_understands() {
-    // Aim: no USDC on Base, another chain, permit2 only, splits, another header: passed over.
+    // Checks: offers without USDC on Base, on another chain, with permit2 only, with splits, or in another header are
+    // skipped.
     let issued = issue(&server());
     let field = std::str::from_utf8(&issued.header).unwrap();
     let params = challenges(field).unwrap().remove(0).params;

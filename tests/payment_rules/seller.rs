@@ -40,7 +40,7 @@ pub(crate) fn terms(amount: u64, payee: Payee) -> Terms {
     terms
 }
 
-/// Base first.
+/// Both offers; Base comes first.
 pub(crate) fn offers() -> Vec<Terms> {
     vec![terms(PRICE, base()), terms(PRICE, solana(None))]
 }

@@ -58,7 +58,7 @@ fn stranger() -> Pubkey {
 
 #[test]
 fn legacy_and_version_0_are_accepted_with_what_wallets_add() {
-    // Aim: the good drafts the bad ones below are made from are good, with three to seven instructions.
+    // Checks: the valid drafts behind the invalid ones below are accepted, with three to seven instructions.
     assert_eq!(reason(|_| {}), None);
     assert_eq!(reason(|d| d.versioned = false), None);
     assert_eq!(reason(|d| d.instructions.truncate(3)), None);
@@ -76,8 +76,9 @@ fn legacy_and_version_0_are_accepted_with_what_wallets_add() {
 }
 
 #[test]
-fn case_13_only_the_known_instructions_run() {
-    // Aim: a missing, extra, foreign or second money-moving instruction is refused with the reason of its place.
+fn case_13_missing_extra_or_unknown_instructions_are_rejected() {
+    // Checks: a missing, additional, unknown or second transfer instruction is rejected with the reason of its
+    // position.
     let transfer = draft().instructions[2].clone();
     let fifth = "invalid_exact_svm_payload_unknown_fifth_instruction";
     let no_transfer = "invalid_exact_svm_payload_no_transfer_instruction";
@@ -128,7 +129,7 @@ fn case_13_only_the_known_instructions_run() {
 
 #[test]
 fn case_13_the_compute_budget_is_exact_and_capped() {
-    // Aim: order, length and the caps of limit and price, at the cap and one past it.
+    // Checks: order, length, and the caps of limit and price, at the cap and one beyond it.
     let limit = "invalid_exact_svm_payload_transaction_instructions_compute_limit_instruction";
     let price = "invalid_exact_svm_payload_transaction_instructions_compute_price_instruction";
     let set_limit = |units: u32| reason(|d| d.instructions[0].data = [&[2][..], &units.to_le_bytes()].concat());
@@ -146,7 +147,7 @@ fn case_13_the_compute_budget_is_exact_and_capped() {
 
 #[test]
 fn case_5_and_13_the_transfer_is_ours_exactly() {
-    // Aim: amount, mint, decimals, destination, source and authority, each wrong alone.
+    // Checks: amount, mint, decimals, destination, source and authority, each wrong alone.
     let amount = |amount: u64| reason(|d| d.instructions[2].data[1..9].copy_from_slice(&amount.to_le_bytes()));
     let account = |at: usize, key: Pubkey| reason(|d| d.instructions[2].accounts[at].key = key);
     assert_eq!(amount(PRICE - 1), Some("invalid_exact_svm_payload_amount_mismatch"));
@@ -169,7 +170,7 @@ fn case_5_and_13_the_transfer_is_ours_exactly() {
     assert_eq!(
         account(0, look_alike),
         Some("invalid_exact_svm_payload_transaction"),
-        "somebody else's tokens"
+        "another wallet's tokens"
     );
     let read_only = reason(|d| d.instructions[2].accounts[2].writable = false);
     assert_eq!(read_only, Some("invalid_exact_svm_payload_transaction"));
@@ -189,7 +190,7 @@ fn case_5_and_13_the_transfer_is_ours_exactly() {
 
 #[test]
 fn case_13_the_fee_payer_pays_the_fee_and_nothing_else() {
-    // Aim: it is ours, it is key 0, it is in no instruction, and nobody but the payer signs beside it.
+    // Checks: the fee payer is ours, is key 0, is in no instruction, and only the payer signs beside it.
     let used = Some("invalid_exact_svm_payload_transaction_fee_payer_transferring_funds");
     assert_eq!(
         reason(|d| d.fee_payer = stranger()),
@@ -215,8 +216,8 @@ fn case_13_the_fee_payer_pays_the_fee_and_nothing_else() {
 }
 
 #[test]
-fn the_memo_is_the_one_that_was_asked_for() {
-    // Aim: with `extra.memo` exactly one memo with that text; without it any.
+fn memo_must_match_the_requested_one() {
+    // Checks: with `extra.memo` exactly one memo with that text is accepted, without it any memo.
     let asked = [terms(PRICE, solana(Some("order-7")))];
     let with_memos = |memos: &[&str]| {
         let mut draft = draft();
@@ -251,7 +252,7 @@ fn the_memo_is_the_one_that_was_asked_for() {
 
 #[test]
 fn the_payers_signature_covers_every_byte_of_the_message() {
-    // Aim: a bit flipped anywhere after the fee payer's slot is refused; inside that slot it changes nothing.
+    // Checks: a flipped bit after the fee payer's slot is rejected. Within that slot it has no effect.
     let wire = buyer().sign_draft(&draft());
     let good = verdict(&carrying(&wire), &offers()).unwrap();
     for at in 0..wire.len() {
@@ -276,8 +277,8 @@ fn the_payers_signature_covers_every_byte_of_the_message() {
 
 #[test]
 fn the_wire_format_is_read_strictly() {
-    // Aim: truncation at every length, trailing bytes, other versions, lookup tables, long spellings of lengths,
-    // headers that do not add up, and more than 1,232 bytes.
+    // Checks: truncation at every length, trailing bytes, other versions, lookup tables, long length encodings,
+    // inconsistent headers, and more than 1,232 bytes are rejected.
     const UNDECODABLE: Option<&str> = Some("invalid_exact_svm_payload_transaction_could_not_be_decoded");
     let wire = buyer().sign_draft(&draft());
     for length in 0..wire.len() {

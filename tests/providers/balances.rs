@@ -1,5 +1,5 @@
-//! The rules of whoever keeps holders' money: the card program and the bank. They hold for any that opens an account for
-//! whoever asks and approves a Lovelace.
+//! Rules for providers that hold customers' money: the reloadable card issuer and the bank. They apply to any provider
+//! that opens an account for everyone and approves a Lovelace.
 
 use purser::provider::banking::{PlainApplication, PlainDocument};
 use purser::provider::reloadable_cards::PlainOpenResult;
@@ -23,29 +23,29 @@ use zeroize::Zeroizing;
 use super::control::ProviderControl;
 use super::suite::until;
 
-pub(crate) async fn check_all_rules(providers: &Providers, desk: &ProviderControl) {
-    let account = funded(providers, desk).await;
+pub(crate) async fn check_all_rules(providers: &Providers, control: &ProviderControl) {
+    let account = funded(providers, control).await;
     cards(providers, account).await;
     card_actions(providers).await;
     reservations(providers, account).await;
     application(providers).await;
     let (on, off) = bank_accounts(providers).await;
     moves(providers, off).await;
-    deposits(providers, desk, on).await;
+    deposits(providers, control, on).await;
 }
 
-fn permanent<T: std::fmt::Debug>(said: Result<T, PortError>, what: &str) {
-    assert_eq!(said.unwrap_err().kind, ErrorKind::Permanent, "{what}");
+fn permanent<T: std::fmt::Debug>(result: Result<T, PortError>, what: &str) {
+    assert_eq!(result.unwrap_err().kind, ErrorKind::Permanent, "{what}");
 }
 
 async fn balance_is(providers: &Providers, account: [u8; 20], cents: u64) {
-    let wanted = Usdc::from_cents(Cents::new(cents)).unwrap();
+    let expected = Usdc::from_cents(Cents::new(cents)).unwrap();
     let balance = providers.balances.balance(&account).await.unwrap();
-    assert_eq!(balance, wanted);
+    assert_eq!(balance, expected);
 }
 
 /// An account with 100 USDC, which were seen to count.
-async fn funded(providers: &Providers, desk: &ProviderControl) -> [u8; 20] {
+async fn funded(providers: &Providers, control: &ProviderControl) -> [u8; 20] {
     let holder = Wallet::Evm([0xC3; 20]);
     let account = until("an account", async || {
         match providers.accounts.open(&holder).await.unwrap() {
@@ -55,7 +55,7 @@ async fn funded(providers: &Providers, desk: &ProviderControl) -> [u8; 20] {
     })
     .await;
     balance_is(providers, account, 0).await;
-    let deposit = desk.deposit(account, 10_000).await;
+    let deposit = control.deposit(account, 10_000).await;
     until("the deposit to count", async || {
         let counts = providers.deposits.is_credited(&deposit).await.unwrap();
         counts.then_some(())
@@ -82,8 +82,8 @@ fn card(key: u128, account: [u8; 20], cents: u64) -> OpenCardRequest {
 
 async fn ordered(providers: &Providers, order: &OpenCardRequest) -> PlainOpenResult {
     until("a reloadable card", async || {
-        let said = providers.reloadable_cards.open(order).await.unwrap();
-        (!matches!(said, PlainOpenResult::Pending { .. })).then_some(said)
+        let result = providers.reloadable_cards.open(order).await.unwrap();
+        (!matches!(result, PlainOpenResult::Pending { .. })).then_some(result)
     })
     .await
 }
@@ -91,7 +91,7 @@ async fn ordered(providers: &Providers, order: &OpenCardRequest) -> PlainOpenRes
 async fn opened(providers: &Providers, order: &OpenCardRequest) -> PlainCard {
     match ordered(providers, order).await {
         PlainOpenResult::Open(card) => card,
-        said => panic!("{said:?}"),
+        result => panic!("{result:?}"),
     }
 }
 
@@ -99,8 +99,8 @@ async fn cards(providers: &Providers, account: [u8; 20]) {
     let program = &providers.reloadable_cards;
     let dear = card(40, account, 10_001);
     for _ in 0..2 {
-        let said = ordered(providers, &dear).await;
-        assert!(matches!(said, PlainOpenResult::Insufficient), "{said:?}");
+        let result = ordered(providers, &dear).await;
+        assert!(matches!(result, PlainOpenResult::Insufficient), "{result:?}");
     }
     balance_is(providers, account, 10_000).await;
     let order = card(41, account, 4_050);
@@ -117,7 +117,7 @@ async fn cards(providers: &Providers, account: [u8; 20]) {
     // Two orders at once never share a cent.
     let (left, right) = (card(42, account, 4_000), card(43, account, 4_000));
     let (left, right) = tokio::join!(ordered(providers, &left), ordered(providers, &right));
-    let is_open = |said: &PlainOpenResult| matches!(said, PlainOpenResult::Open(_));
+    let is_open = |result: &PlainOpenResult| matches!(result, PlainOpenResult::Open(_));
     assert!(is_open(&left) != is_open(&right), "{left:?} {right:?}");
     balance_is(providers, account, 1_950).await;
     assert!(matches!(
@@ -125,9 +125,9 @@ async fn cards(providers: &Providers, account: [u8; 20]) {
         3 | 4
     ));
     assert_eq!(program.available(&first.issuer_ref).await.unwrap(), Cents::new(4_050));
-    for nobody in ["nobody", "../cards", "a/b?c=d"] {
-        permanent(program.available(nobody).await, nobody);
-        permanent(program.cvv(nobody).await, nobody);
+    for unknown in ["unknown", "../cards", "a/b?c=d"] {
+        permanent(program.available(unknown).await, unknown);
+        permanent(program.cvv(unknown).await, unknown);
     }
 }
 
@@ -136,17 +136,17 @@ async fn card_actions(providers: &Providers) {
     let program = &providers.reloadable_cards;
     let account = match providers.accounts.open(&Wallet::Evm([0xC3; 20])).await.unwrap() {
         IssuerAccountResult::Open { deposit_address } => deposit_address,
-        said => panic!("{said:?}"),
+        result => panic!("{result:?}"),
     };
     let issuer_ref = opened(providers, &card(41, account, 4_050)).await.issuer_ref;
-    let wish = |key, wish| CardActionRequest {
+    let request = |key, action| CardActionRequest {
         key: JobId(key),
         card: CardId(1_041),
         issuer_ref: issuer_ref.clone(),
-        action: wish,
+        action,
     };
     let mut last = 0;
-    for (key, wanted, state) in [
+    for (key, action, state) in [
         (51, CardAction::Pause, CardState::Paused),
         (52, CardAction::Resume, CardState::Open),
         // What was carried out is not carried out again, whatever came after it.
@@ -155,29 +155,32 @@ async fn card_actions(providers: &Providers) {
         (53, CardAction::Close, CardState::Closed),
         (54, CardAction::Resume, CardState::Closed),
     ] {
-        let standing = program.apply_action(&wish(key, wanted)).await.unwrap();
-        assert_eq!(standing.state, state, "{key} {wanted:?}");
-        assert!(standing.sequence >= last, "{key}");
-        last = standing.sequence;
+        let snapshot = program.apply_action(&request(key, action)).await.unwrap();
+        assert_eq!(snapshot.state, state, "{key} {action:?}");
+        assert!(snapshot.sequence >= last, "{key}");
+        last = snapshot.sequence;
     }
     balance_is(providers, account, 6_000).await;
-    let nobodys = CardActionRequest {
-        issuer_ref: "nobody".into(),
-        ..wish(55, CardAction::Pause)
+    let unknown = CardActionRequest {
+        issuer_ref: "unknown".into(),
+        ..request(55, CardAction::Pause)
     };
-    permanent(program.apply_action(&nobodys).await, "no such card");
-    let told = program.events_after(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
-    let newest = told.iter().rfind(|word| word.card == CardId(1_041)).unwrap();
+    permanent(program.apply_action(&unknown).await, "no such card");
+    let events = program.events_after(0, 1_000).await.unwrap();
+    assert!(events.windows(2).all(|pair| pair[0].position < pair[1].position));
+    let newest = events.iter().rfind(|event| event.card == CardId(1_041)).unwrap();
     assert_eq!(
         (newest.snapshot.state, newest.snapshot.sequence),
         (CardState::Closed, last)
     );
-    assert_eq!(program.events_after(told[0].position, 1_000).await.unwrap(), told[1..]);
-    assert_eq!(program.events_after(0, 1).await.unwrap(), told[..1]);
+    assert_eq!(
+        program.events_after(events[0].position, 1_000).await.unwrap(),
+        events[1..]
+    );
+    assert_eq!(program.events_after(0, 1).await.unwrap(), events[..1]);
     assert!(
         program
-            .events_after(told.last().unwrap().position, 10)
+            .events_after(events.last().unwrap().position, 10)
             .await
             .unwrap()
             .is_empty()
@@ -194,8 +197,8 @@ async fn reservations(providers: &Providers, account: [u8; 20]) {
     };
     let set_aside = async |order: HoldRequest| {
         until("a reservation", async || {
-            let said = program.hold(&order).await.unwrap();
-            (!matches!(said, HoldResult::Pending { .. })).then_some(said)
+            let result = program.hold(&order).await.unwrap();
+            (!matches!(result, HoldResult::Pending { .. })).then_some(result)
         })
         .await
     };
@@ -218,7 +221,7 @@ async fn reservations(providers: &Providers, account: [u8; 20]) {
         HoldStatus::Settled { paid: true }
     );
     assert_eq!(program.hold_status(JobId(69)).await.unwrap(), HoldStatus::NotFound);
-    permanent(program.settle_hold(JobId(69), true).await, "nothing was set aside");
+    permanent(program.settle_hold(JobId(69), true).await, "nothing was held");
     assert_eq!(set_aside(part(63, 4_000)).await, HoldResult::Held);
     assert_eq!(program.hold_status(JobId(63)).await.unwrap(), HoldStatus::Held);
     balance_is(providers, account, 0).await;
@@ -370,25 +373,25 @@ async fn moves(providers: &Providers, off: BankAccountId) {
     assert_eq!(bank.balance(off).await.unwrap(), Cents::new(3_000));
 }
 
-async fn deposits(providers: &Providers, desk: &ProviderControl, on: BankAccountId) {
+async fn deposits(providers: &Providers, control: &ProviderControl, on: BankAccountId) {
     let bank = &providers.bank;
     assert!(bank.incoming(0, 10).await.unwrap().is_empty());
     for (cents, reference) in [(1_234, "wire-1"), (1, "wire-2"), (1_234, "wire-1"), (1_234, "wire-3")] {
-        desk.pay_in(on, cents, reference).await;
+        control.pay_in(on, cents, reference).await;
     }
-    let told = bank.incoming(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
-    let mut named: Vec<_> = told
+    let events = bank.incoming(0, 1_000).await.unwrap();
+    assert!(events.windows(2).all(|pair| pair[0].position < pair[1].position));
+    let mut named: Vec<_> = events
         .iter()
         .map(|one| (&*one.reference, one.amount.get(), one.account))
         .collect();
     named.sort_unstable();
     named.dedup();
     assert_eq!(named, [("wire-1", 1_234, on), ("wire-2", 1, on), ("wire-3", 1_234, on)]);
-    assert_eq!(bank.incoming(told[0].position, 1_000).await.unwrap(), told[1..]);
-    assert_eq!(bank.incoming(0, 1).await.unwrap(), told[..1]);
+    assert_eq!(bank.incoming(events[0].position, 1_000).await.unwrap(), events[1..]);
+    assert_eq!(bank.incoming(0, 1).await.unwrap(), events[..1]);
     assert!(
-        bank.incoming(told.last().unwrap().position, 10)
+        bank.incoming(events.last().unwrap().position, 10)
             .await
             .unwrap()
             .is_empty()

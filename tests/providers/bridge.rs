@@ -10,13 +10,13 @@ use super::suite::until;
 
 pub(crate) async fn check_all_rules(providers: &Providers) {
     let bridge = &providers.bridge;
-    let crossing = BridgeTransfer {
+    let transfer = BridgeTransfer {
         key: 101,
         to: [0xD4; 20],
         delivered_amount: Usdc::from_cents(Cents::new(2_500)).unwrap(),
     };
-    let burn = bridge.sign_burn(&crossing).await.unwrap();
-    assert!(burn.burned >= crossing.delivered_amount, "{burn:?}");
+    let burn = bridge.sign_burn(&transfer).await.unwrap();
+    assert!(burn.burned >= transfer.delivered_amount, "{burn:?}");
     // What is signed is not sent.
     assert_eq!(bridge.find_burn(&burn).await.unwrap(), ChainStatus::Pending);
     let nothing = bridge.attestation(&burn).await.unwrap();
@@ -36,13 +36,13 @@ pub(crate) async fn check_all_rules(providers: &Providers) {
             match bridge.attestation(&burn).await.unwrap() {
                 AttestationStatus::Complete(attested) => Some(attested),
                 AttestationStatus::Pending { .. } => None,
-                lapsed @ AttestationStatus::Expired { .. } => panic!("{lapsed:?}"),
+                expired @ AttestationStatus::Expired { .. } => panic!("{expired:?}"),
             }
         })
         .await
     };
     let message = attested().await;
-    assert_eq!(message.check_matches(&crossing, burn.burned), Ok(()));
+    assert_eq!(message.check_matches(&transfer, burn.burned), Ok(()));
     assert_eq!(attested().await.nonce, message.nonce, "a burn has one message");
     assert_eq!(bridge.find_mint(&message).await.unwrap(), ChainStatus::Pending);
     let mint = bridge.sign_mint(&message).await.unwrap();
@@ -56,7 +56,7 @@ pub(crate) async fn check_all_rules(providers: &Providers) {
     bytes[middle] ^= 1;
     let transaction = mint.transaction.clone();
     let forged = bridge.mint(&SignedMint { bytes, transaction }).await.unwrap_err();
-    assert_eq!(forged.kind, ErrorKind::Permanent, "nobody attested this: {forged}");
+    assert_eq!(forged.kind, ErrorKind::Permanent, "this was never attested: {forged}");
     let MintResult::Minted { transaction } = bridge.mint(&mint).await.unwrap() else {
         panic!("not minted");
     };

@@ -1,5 +1,5 @@
-//! What happens to a provider from outside its protocol: USDC that reaches a holder's account on Base, money that is paid
-//! into an on-ramp.
+//! What happens to a provider from outside its protocol: USDC that reaches a holder's account on Base, money that is
+//! paid into an on-ramp.
 
 use std::sync::{Arc, Mutex};
 
@@ -49,11 +49,11 @@ impl DepositChain {
             limit: usize,
         }
         async fn transfers(State(chain): State<DepositChain>, Query(page): Query<Page>) -> axum::Json<Value> {
-            let told = chain.behind(page.after, page.limit).into_iter().map(|one| {
+            let listed = chain.behind(page.after, page.limit).into_iter().map(|one| {
                 json!({"position": one.position, "id": one.transaction, "to": Wallet::Evm(one.to).address(),
                     "amount": one.amount.atomic(), "at": one.at.0, "reorged": false})
             });
-            axum::Json(json!({"transfers": told.collect::<Vec<_>>(), "has_more": false}))
+            axum::Json(json!({"transfers": listed.collect::<Vec<_>>(), "has_more": false}))
         }
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -61,8 +61,8 @@ impl DepositChain {
         let router = router.with_state(self.clone());
         let chains = Arc::new(chains);
         let asked = async move |axum::Json(question): axum::Json<ChainRpcRequest>| {
-            let said = question.execute(&chains).await.expect("a question");
-            axum::Json(said)
+            let response = question.execute(&chains).await.expect("a question");
+            axum::Json(response)
         };
         let router = router.route("/sandbox/chain-rpc", post(asked));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -100,8 +100,8 @@ impl ProviderControl {
             Self::Stub { url } => {
                 let (address, amount) = (Wallet::Evm(address).address(), Cents::new(cents).to_string());
                 let body = json!({"address": address, "amount": amount});
-                let said = posted(&format!("{url}/control/deposits"), &body).await;
-                said["transaction"].as_str().unwrap().to_owned()
+                let response = posted(&format!("{url}/control/deposits"), &body).await;
+                response["transaction"].as_str().unwrap().to_owned()
             }
         };
         CardDeposit {
@@ -111,13 +111,13 @@ impl ProviderControl {
         }
     }
 
-    /// Somebody pays into an on-ramp.
+    /// A sender pays into an on-ramp.
     pub(crate) async fn pay_in(&self, account: BankAccountId, cents: u64, reference: &str) {
         let amount = Cents::new(cents);
         let body = json!({"account_id": account.to_string(), "amount": amount.to_string(), "reference": reference});
         match self {
             Self::Here { bank, .. } => {
-                let named = ("Somebody".to_owned(), reference.to_owned());
+                let named = ("Sender".to_owned(), reference.to_owned());
                 bank.deposit(account, amount, named).await.unwrap();
             }
             Self::Sandbox { url, .. } => drop(posted(&format!("{url}/sandbox/bank-deposits"), &body).await),

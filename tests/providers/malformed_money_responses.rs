@@ -19,7 +19,7 @@ use purser_actors::port::{
 };
 use serde_json::{Value, json};
 
-use super::malformed_responses::{LyingServer, remote, serve_lie, serving};
+use super::malformed_responses::{LyingServer, remote, serve_fault, serving};
 
 /// A provider that always says this.
 async fn serve_response(body: &Value) -> String {
@@ -27,11 +27,11 @@ async fn serve_response(body: &Value) -> String {
         status: 200,
         body: Arc::new(body.to_string()),
     };
-    serving(Router::new().fallback(serve_lie).with_state(liar)).await
+    serving(Router::new().fallback(serve_fault).with_state(liar)).await
 }
 
-fn open<T: std::fmt::Debug>(said: Result<T, PortError>, body: &Value) {
-    let kind = said.map_err(|e| e.kind);
+fn open<T: std::fmt::Debug>(result: Result<T, PortError>, body: &Value) {
+    let kind = result.map_err(|e| e.kind);
     assert!(matches!(kind, Err(ErrorKind::Unknown)), "{body}: {kind:?}");
 }
 
@@ -50,10 +50,10 @@ fn corrupted(whole: &Value, changes: &[(&str, Value)]) -> Vec<Value> {
     changed.chain(cut).collect()
 }
 
-// Aim: an order to the bank is over, for better or worse, on nothing but an answer that names it whole: another's, one without
-// a member, one without a name of what was done leave it open.
+// Checks: a bank order ends only with a complete response that names it. A response for another order, with a missing
+// member or without a reference leaves it open.
 #[tokio::test]
-async fn only_the_banks_definite_word_decides() {
+async fn only_a_definite_bank_response_decides() {
     let order = BankTransferRequest {
         key: JobId(1),
         transfer: BankTransferId(2),
@@ -131,9 +131,10 @@ async fn only_the_banks_definite_word_decides() {
     }
 }
 
-// Aim: what came in is taken only from a list in its order, so that no place is skipped over; nothing of a broken one is taken.
+// Checks: deposits are accepted only from a list in order, so that no position is skipped. A malformed list is not
+// accepted in part.
 #[tokio::test]
-async fn deposits_are_taken_in_their_order_or_not_at_all() {
+async fn deposits_are_accepted_in_order_or_not_at_all() {
     let one = |number: u64, reference: &str| {
         json!({"position": number, "reference": reference, "account_id": BankAccountId(3).to_string(), "amount": "1",
             "sender": "s", "returned_transfer_id": null})
@@ -156,10 +157,10 @@ async fn deposits_are_taken_in_their_order_or_not_at_all() {
     }
 }
 
-// Aim: the same of cards that a balance loads, and of what is set aside: a holder gets money back on `insufficient_balance` and
-// `declined` alone, of this very order.
+// Checks: the same for cards loaded from a balance and for holds. The account owner is credited only after
+// `insufficient_balance` or `declined` for this very order.
 #[tokio::test]
-async fn only_the_issuers_definite_word_decides() {
+async fn only_a_definite_issuer_response_decides() {
     let account = "0x0101010101010101010101010101010101010101";
     let named = |id: &str, of: String, status: &str| json!({id: of, "deposit_address": account, "amount": "5", "status": status});
     let changes = |id: &'static str| {
@@ -199,10 +200,10 @@ async fn only_the_issuers_definite_word_decides() {
         amount: Cents::new(500),
     };
     let held = named("withdrawal_id", WithdrawalId(2).to_string(), "held");
-    let said = RemoteReloadableCards(remote(&serve_response(&held).await))
+    let result = RemoteReloadableCards(remote(&serve_response(&held).await))
         .hold(&part)
         .await;
-    assert_eq!(said.unwrap(), HoldResult::Held);
+    assert_eq!(result.unwrap(), HoldResult::Held);
     for body in corrupted(&held, &changes("withdrawal_id")) {
         open(
             RemoteReloadableCards(remote(&serve_response(&body).await))
@@ -221,25 +222,26 @@ async fn only_the_issuers_definite_word_decides() {
     }
 }
 
-// Aim: a wish and a burn are answered by name: a card is closed, or a burn impossible, only where this very one is said to be.
+// Checks: a response to a card action or a burn must name its card, job or transaction. Otherwise the card is not
+// closed and the burn is not impossible.
 #[tokio::test]
-async fn a_wish_and_a_burn_are_answered_by_name() {
-    let wish = CardActionRequest {
+async fn card_action_and_burn_responses_must_match_their_request() {
+    let request = CardActionRequest {
         key: JobId(7),
         card: CardId(2),
         issuer_ref: "r".into(),
         action: CardAction::Close,
     };
-    let stands = json!({"key": JobId(7).to_string(), "card_id": CardId(2).to_string(), "sequence": 1, "state": "closed",
+    let response = json!({"key": JobId(7).to_string(), "card_id": CardId(2).to_string(), "sequence": 1, "state": "closed",
         "available": "0", "released": "0", "transactions": []});
     assert!(
-        RemoteReloadableCards(remote(&serve_response(&stands).await))
-            .apply_action(&wish)
+        RemoteReloadableCards(remote(&serve_response(&response).await))
+            .apply_action(&request)
             .await
             .is_ok()
     );
     for body in corrupted(
-        &stands,
+        &response,
         &[
             ("key", json!(JobId(6).to_string())),
             ("card_id", json!(CardId(3).to_string())),
@@ -248,7 +250,7 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
     ) {
         open(
             RemoteReloadableCards(remote(&serve_response(&body).await))
-                .apply_action(&wish)
+                .apply_action(&request)
                 .await,
             &body,
         );
@@ -260,10 +262,10 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         burned: Usdc::from_atomic(1),
     };
     let gone = json!({"subject": "t", "status": "impossible"});
-    let said = RemoteBridge(remote(&serve_response(&gone).await))
+    let result = RemoteBridge(remote(&serve_response(&gone).await))
         .find_burn(&burn)
         .await;
-    assert_eq!(said.unwrap(), ChainStatus::Impossible);
+    assert_eq!(result.unwrap(), ChainStatus::Impossible);
     // Of a landed burn a bridge may say that it is not final; one that does not say so means that it is.
     for (reversible, finality) in [
         (None, Finality::Final),
@@ -274,11 +276,11 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         if let Some(reversible) = reversible {
             found["reversible"] = json!(reversible);
         }
-        let said = RemoteBridge(remote(&serve_response(&found).await))
+        let result = RemoteBridge(remote(&serve_response(&found).await))
             .find_burn(&burn)
             .await;
         let transaction = "t".to_owned();
-        assert_eq!(said.unwrap(), ChainStatus::Confirmed { transaction, finality });
+        assert_eq!(result.unwrap(), ChainStatus::Confirmed { transaction, finality });
     }
     for body in corrupted(&gone, &[("subject", json!("u")), ("status", json!("gone"))]) {
         open(

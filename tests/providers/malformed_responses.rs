@@ -30,7 +30,7 @@ pub(crate) struct LyingServer {
     pub(crate) body: Arc<String>,
 }
 
-pub(crate) async fn serve_lie(State(liar): State<LyingServer>, request: axum::extract::Request) -> Response<Body> {
+pub(crate) async fn serve_fault(State(liar): State<LyingServer>, request: axum::extract::Request) -> Response<Body> {
     let (status, body) = match request.uri().path() {
         "/v1/billing-address" => (200, ADDRESS.to_owned()),
         _ => (liar.status, liar.body.to_string()),
@@ -38,9 +38,7 @@ pub(crate) async fn serve_lie(State(liar): State<LyingServer>, request: axum::ex
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     if status == 307 {
-        response
-            .headers_mut()
-            .insert("location", "/v1/elsewhere".parse().unwrap());
+        response.headers_mut().insert("location", "/v1/other".parse().unwrap());
     }
     response
 }
@@ -74,7 +72,7 @@ async fn order_result(status: u16, body: &str) -> (Result<PlainIssueResult, Erro
     let body = Arc::new(body.to_owned());
     let url = serving(
         Router::new()
-            .fallback(serve_lie)
+            .fallback(serve_fault)
             .with_state(LyingServer { status, body }),
     )
     .await;
@@ -89,10 +87,10 @@ fn ready(card: CardId, amount: &str) -> Value {
     }})
 }
 
-// Aim: an order has failed only where the provider says so in the protocol's own form and status; a page of a proxy, another
-// order's answer, half an answer, a redirect or too much of one leave it open.
+// Checks: an order has failed only if the provider says so with the protocol's body and status. A proxy's page, another
+// order's response, a truncated or too long response, or a redirect leave it open.
 #[tokio::test]
-async fn only_the_providers_definite_word_decides() {
+async fn only_a_definite_provider_response_decides() {
     let yes = ready(CardId(2), "5.00").to_string();
     let (made, _) = order_result(200, &yes).await;
     assert!(matches!(made, Ok(PlainIssueResult::Ready(_))), "{made:?}");
@@ -142,9 +140,9 @@ async fn only_the_providers_definite_word_decides() {
     }
 }
 
-// Aim: where nothing was said, nothing was done; where no answer came, it may have been.
+// Checks: an order that the provider does not know was not executed. Without a response it may have been.
 #[tokio::test]
-async fn silence_is_told_from_absence() {
+async fn missing_response_differs_from_missing_order() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let rails = RemotePayouts(remote(&url));
@@ -155,9 +153,9 @@ async fn silence_is_told_from_absence() {
     assert_eq!(absent.unwrap_err().kind, ErrorKind::Temporary);
 }
 
-// Aim: without the secret nobody orders and nobody reads, and the order waits rather than fails.
+// Checks: with a wrong secret nothing is ordered or read, and the order waits instead of failing.
 #[tokio::test]
-async fn a_wrong_secret_orders_nothing() {
+async fn wrong_secret_orders_nothing() {
     let served = SandboxOverHttp::start(&[]).await;
     assert!(RemoteIssuer::connect(remote(served.url())).await.is_err());
     let rails = RemotePayouts(remote(served.url()));

@@ -61,12 +61,12 @@ pub(crate) fn all_providers_at(url: &str, token_file: &Path) -> RemoteProviders 
     }
 }
 
-/// Asked over HTTP at one address.
+/// Connects over HTTP to one address for all ports.
 pub(crate) async fn connect_over_http(url: &str, token_file: &Path, folder: &Path) -> Providers {
     let settings = all_providers_at(url, token_file);
-    let nobody = folder.join("replaced");
-    std::fs::create_dir_all(&nobody).unwrap();
-    connect::connect(&settings, in_process(&nobody).0).await.unwrap()
+    let unused = folder.join("replaced");
+    std::fs::create_dir_all(&unused).unwrap();
+    connect::connect(&settings, in_process(&unused).0).await.unwrap()
 }
 
 /// `purser serve-providers`, and the Base that it watches.

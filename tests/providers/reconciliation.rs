@@ -47,7 +47,7 @@ fn of(all: &[ProviderEntry], key: u128) -> Vec<ProviderEntry> {
 pub(crate) async fn lists(providers: &Providers) {
     let cards = &providers.lists[&ReconciliationSource::Cards];
     let all = read_all(&**cards, 100).await;
-    for (key, standing, cents) in [
+    for (key, status, cents) in [
         (1, EntryStatus::Completed, 2_550),
         (2, EntryStatus::Completed, 2_550),
         (3, EntryStatus::Declined, 666),
@@ -55,7 +55,7 @@ pub(crate) async fn lists(providers: &Providers) {
         let [entry] = &of(&all, key)[..] else {
             panic!("{key}: {all:?}")
         };
-        assert_eq!((entry.status, entry.amount), (standing, dollars(cents)));
+        assert_eq!((entry.status, entry.amount), (status, dollars(cents)));
         assert_eq!(
             cards.entry(&EntryKey::for_order(JobId(key))).await.unwrap().as_ref(),
             Some(entry),
@@ -90,7 +90,7 @@ pub(crate) async fn lists(providers: &Providers) {
 async fn check_customer_money(providers: &Providers) {
     use EntryStatus::{Completed, Declined, Returned};
     let order = |key: u128| JobId(key).to_string();
-    for (source, name, standing, money) in [
+    for (source, name, status, money) in [
         (
             ReconciliationSource::BankTransfers,
             order(91),
@@ -157,7 +157,7 @@ async fn check_customer_money(providers: &Providers) {
         let list = &providers.lists[&source];
         let listed = entries_named(&read_all(&**list, 100).await, &name);
         assert!(!listed.is_empty(), "{source:?}: {name}");
-        let expected = (standing, money, None);
+        let expected = (status, money, None);
         for entry in &listed {
             assert_eq!(
                 (entry.status, entry.amount, entry.returned_transfer),
@@ -172,11 +172,11 @@ async fn check_customer_money(providers: &Providers) {
             "{source:?}: {name}"
         );
     }
-    let crossings = read_all(&*providers.lists[&ReconciliationSource::Bridge], 100).await;
+    let bridge_transfers = read_all(&*providers.lists[&ReconciliationSource::Bridge], 100).await;
     let arrives = EntryAmount::Usdc(Usdc::from_cents(Cents::new(2_500)).unwrap());
-    assert!(!crossings.is_empty());
-    for crossing in &crossings {
-        assert_eq!((crossing.status, crossing.amount), (Completed, arrives));
+    assert!(!bridge_transfers.is_empty());
+    for bridge_transfer in &bridge_transfers {
+        assert_eq!((bridge_transfer.status, bridge_transfer.amount), (Completed, arrives));
     }
 }
 

@@ -4,7 +4,7 @@
     python3 -u stub.py --token-file FILE [--port 0]
 
 Routes and what a request may hold it takes from the document itself, so that one which says something else than the
-service fails the suite. It keeps all in memory, so does not hold to a restart as a real provider must; it calls nobody.
+service fails the suite. It keeps all in memory and forgets it at a restart, which a real provider must not. It calls no one.
 """
 
 import argparse
@@ -93,24 +93,24 @@ class Provider(Money, Bridge):
     def __init__(self, secret, address):
         self.secret, self.address, self.lock = secret.strip().encode(), address, threading.Lock()
         self.started_ms, self.started = time.time_ns() // 1_000_000, time.monotonic()
-        self.orders = {}  # by kind and key: each kind may be served elsewhere, so that none can know another's keys
+        self.orders = {}  # by kind and key: another server may handle each kind, without the keys of the others
         Money.__init__(self)
         Bridge.__init__(self)
         self.cards, self.checks, self.pages, self.payouts = {}, {}, {}, {}
         self.prepaid_changed = []  # references of prepaid cards in the order of changes
-        self.remainder_lines = []  # of which something was given back, and when
+        self.remainder_lines = []  # cards with a released remainder, and when
         self.on_their_way = deque()  # payouts, the first due first
-        self.words = []  # in the order told; a word's position is its place here, from 1
+        self.words = []  # payout events in order; the position is the index here, from 1
 
     def minted(self, what, key):
-        """The same for the same key, so that who comes again can only find what there is; and for nobody to guess."""
+        """The same for the same key, so that a retry finds the existing one, and not guessable."""
         return hmac.new(self.secret, f"{what}\n{key}".encode(), hashlib.sha256).hexdigest()[:32]
 
     def digits(self, what, key, length):
         return str(int(self.minted(what, key), 16) % 10**length).zfill(length)
 
     def order(self, kind, asked, result=None):
-        """The first order under this key, which may be this one, and where it stands on its way to its result."""
+        """The first order under this key, which may be this one, and its status."""
         content = {name: decimal(value) if name in ("amount", "fee_rate") else value  # "5" and "5.00" are one order
                    for name, value in asked["body"].items()}
         new = asked["body"], content, result, time.monotonic()
@@ -127,7 +127,7 @@ class Provider(Money, Bridge):
         is_declined = Decimal(asked["body"]["amount"]) == Decimal("6.66")
         result = {"status": "declined", "reason": "declined"} if is_declined else {"status": "ready", "card": card}
         body, state = self.order("card", asked, result)
-        # Of one that is declined nobody learns the reference.
+        # A declined order has no reference.
         self.cards.setdefault(reference, {"card_id": body["card_id"], "available": Decimal(body["amount"]),
                                           "released": Decimal(0), "sequence": 0, "state": "open",
                                           "key": asked["Idempotency-Key"]})
@@ -169,9 +169,9 @@ class Provider(Money, Bridge):
         return {"key": key, "card_id": card["card_id"], **self.prepaid(reference)}
 
     def list_prepaid_card_events(self, asked):
-        told = self.prepaid_changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        events = self.prepaid_changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
         return {"events": [{"position": position, "card_id": self.cards[each]["card_id"], **self.prepaid(each)}
-                          for position, each in enumerate(told, asked["after"] + 1)]}
+                          for position, each in enumerate(events, asked["after"] + 1)]}
 
     def get_billing_address(self, asked):
         return {"line1": "1 Stub Street", "city": "Dover", "state": "DE", "postal_code": "19901", "country": "US"}
@@ -213,12 +213,12 @@ class Provider(Money, Bridge):
 
     def tell(self, payout, state):
         payout["sequence"] += 1
-        payout["told_at"] = time.monotonic()
+        payout["emitted_at"] = time.monotonic()
         payout["word"] = {"payout_id": payout["id"], "sequence": payout["sequence"], **state}
         self.words.append(payout["word"])
 
     def tell_what_is_due(self):
-        """To be called before anything is looked at or told: then it is as if a clock had told it in time."""
+        """Emits due events. Called before each read, as if a timer had emitted them in time."""
         while self.on_their_way and self.on_their_way[0]["due_at"] <= time.monotonic():
             payout = self.on_their_way.popleft()
             if payout["word"]["status"] == "in_process":
@@ -226,7 +226,7 @@ class Provider(Money, Bridge):
 
     def create_payout(self, asked):
         key, payout_id = asked["Idempotency-Key"], asked["body"]["payout_id"]
-        # Words name the payout alone: of two under one name nobody could tell which is meant.
+        # Payout events name only the payout, so its id must be unique.
         insist(payout_id not in self.payouts or ("payout", key) in self.orders, "this payout has another key")
         self.order("payout", asked)
         if payout_id not in self.payouts:
@@ -272,13 +272,13 @@ class Provider(Money, Bridge):
 
     def listed_payouts(self):
         """A line for each word, so that a payout of which something new was said comes again."""
-        stands = {"in_process": "pending", "complete": "completed", "failed": "declined", "cancelled": "declined"}
+        statuses = {"in_process": "pending", "complete": "completed", "failed": "declined", "cancelled": "declined"}
         for word in self.words:
             payout = self.payouts[word["payout_id"]]
             body = self.orders["payout", payout["key"]][0]
             yield {"key": payout["key"], "product": body["rail"], "amount": body["amount"],
                    "currency": body["currency"], "returned_transfer_id": None,
-                   "status": stands[payout["word"]["status"]], "at_ms": self.wall_ms(payout["told_at"])}
+                   "status": statuses[payout["word"]["status"]], "at_ms": self.wall_ms(payout["emitted_at"])}
 
     def listed_remainders(self):
         for reference, at in list(self.remainder_lines):
@@ -290,7 +290,7 @@ class Provider(Money, Bridge):
         after, key = asked["after"], asked["key"]
         kinds = {"cards": "card", "gift_cards": "gift card", "bank_transfers": "bank transfer"}
         others = {"payouts": self.listed_payouts, "bank_deposits": self.listed_deposits, "reloadable_cards": self.listed_program,
-                  "card_balances": self.listed_balances, "bridge": self.listed_crossings,
+                  "card_balances": self.listed_balances, "bridge": self.listed_bridge_transfers,
                   "prepaid_remainders": self.listed_remainders}
         insist(asked["list"] in (*kinds, *others), "no such list", "not_found")
         insist(after is None or key is None, "a cursor or a key, and not both")
@@ -374,7 +374,7 @@ class Handler(BaseHTTPRequestHandler):
             return getattr(provider, method_name(operation["operationId"]))(asked)
 
     def operation_at(self, segments):
-        """What the document has at this address, and what stands in the places that its template leaves open."""
+        """The document's operation at this address, and the values of its path parameters."""
         for template, operations in DOCUMENT["paths"].items():
             parts, method = template.split("/")[1:], self.command.lower()
             given = {part[1:-1]: segment for part, segment in zip(parts, segments) if part[0] == "{"}
@@ -408,7 +408,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_):
-        """Nothing: whoever starts the stub reads its first line alone."""
+        """Silent: the caller reads only the first line of the output."""
 
 
 def main():

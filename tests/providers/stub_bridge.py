@@ -31,12 +31,12 @@ class Bridge:
         self.crossed = []  # transactions that were burned or minted, and when
 
     def sign_burn(self, asked):
-        crossing = asked["body"]
-        transaction = f"burn-{len(self.signed)}-{self.minted('burn', crossing['transfer_id'])}"
-        self.signed[transaction] = crossing
-        burn = {"transaction": transaction, "bytes": text(transaction.encode()), "burned_amount": str(decimal(crossing["amount"]) + FEE),
+        transfer = asked["body"]
+        transaction = f"burn-{len(self.signed)}-{self.minted('burn', transfer['transfer_id'])}"
+        self.signed[transaction] = transfer
+        burn = {"transaction": transaction, "bytes": text(transaction.encode()), "burned_amount": str(decimal(transfer["amount"]) + FEE),
                 "event_key": hashlib.sha256(transaction.encode()).hexdigest()}
-        return {"transfer_id": crossing, "burn": burn}
+        return {"transfer_id": transfer, "burn": burn}
 
     def known(self, burn):
         insist(raw(burn["bytes"]).decode() == burn["transaction"], "not the bytes of this burn", "rejected")
@@ -56,10 +56,10 @@ class Bridge:
         return {"subject": transaction, **there}
 
     def message_of(self, transaction):
-        crossing = self.signed[transaction]
-        return f"{transaction} {crossing['to']} {crossing['amount']}".encode()
+        transfer = self.signed[transaction]
+        return f"{transaction} {transfer['to']} {transfer['amount']}".encode()
 
-    def listed_crossings(self):
+    def listed_bridge_transfers(self):
         for transaction, at in list(self.crossed):
             is_minted = hashlib.sha256(self.message_of(transaction)).hexdigest() in self.mints
             yield {"key": transaction, "product": "bridge transfer", "amount": self.signed[transaction]["amount"],
@@ -73,9 +73,9 @@ class Bridge:
         transaction = self.known(asked["body"])
         if transaction not in self.burned:
             return {"transaction": transaction, "status": "pending", "retry_after_ms": 10}
-        crossing, message = self.signed[transaction], self.message_of(transaction)
-        attested = {"nonce": hashlib.sha256(message).hexdigest(), "message": text(message), "to": crossing["to"],
-                    "attestation": text(self.seal(message)), "is_usdc": True, "amount": crossing["amount"]}
+        transfer, message = self.signed[transaction], self.message_of(transaction)
+        attested = {"nonce": hashlib.sha256(message).hexdigest(), "message": text(message), "to": transfer["to"],
+                    "attestation": text(self.seal(message)), "is_usdc": True, "amount": transfer["amount"]}
         return {"transaction": transaction, "status": "complete", "attested": attested}
 
     def reattest_message(self, asked):

@@ -38,9 +38,9 @@ class Money:
         for kind, key, at in list(self.program_lines):
             body, _, result, _ = self.orders[kind, key]
             captured = self.holds.get(key, {"captured": None})["captured"]
-            stands = {"open": "completed", "held": {None: "held", True: "completed", False: "returned"}[captured]}
+            statuses = {"open": "completed", "held": {None: "held", True: "completed", False: "returned"}[captured]}
             yield {"key": key, "product": kind, "amount": body["amount"], "currency": "USD", "returned_transfer_id": None,
-                   "status": stands.get(result["status"], "declined"), "at_ms": self.wall_ms(at)}
+                   "status": statuses.get(result["status"], "declined"), "at_ms": self.wall_ms(at)}
 
     def listed_balances(self):
         for reference, at in list(self.balance_lines):
@@ -55,7 +55,7 @@ class Money:
                    "at_ms": self.wall_ms(paid["at"])}
 
     def took(self, address, amount):
-        """Whether the balance had so much; then it has no more."""
+        """Takes the amount from the balance. False if the balance is too small."""
         address, amount = address.lower(), decimal(amount)
         has_it = amount <= self.balances.get(address, Decimal(0))
         if has_it:
@@ -78,14 +78,14 @@ class Money:
         return {"transaction": asked["transaction"], "amount": asked["amount"], "credited": counts}
 
     def control(self, what, body):
-        """No affair of the document: USDC that arrives on Base, money that somebody pays into an on-ramp."""
+        """Not part of the document: USDC that arrives on Base, money paid into an on-ramp."""
         if what == "deposits":
             transaction = f"0x{len(self.arrived) + 1:064x}"
             self.arrived[body["address"].lower(), transaction] = decimal(body["amount"])
             self.balances[body["address"].lower()] += decimal(body["amount"])
             return {"transaction": transaction}
         insist(what == "bank-deposits" and self.bank_accounts[body["account_id"]]["account_type"] == "onramp", "no such on-ramp")
-        self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Somebody",
+        self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Sender",
                              "returned_transfer_id": None, "at": time.monotonic()})
         return {}
 
@@ -138,8 +138,8 @@ class Money:
         return {"key": key, **self.standing(reference)}
 
     def list_card_events(self, asked):
-        told = self.changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
-        return {"events": [{"position": position, **self.standing(each)} for position, each in enumerate(told, asked["after"] + 1)]}
+        events = self.changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        return {"events": [{"position": position, **self.standing(each)} for position, each in enumerate(events, asked["after"] + 1)]}
 
     def create_balance_hold(self, asked):
         def judge():
@@ -216,6 +216,6 @@ class Money:
         return {**named(first, "transfer_id", "amount"), **state}
 
     def list_bank_deposits(self, asked):
-        told = self.paid_in[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        events = self.paid_in[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
         return {"deposits": [{"position": position, **named(each, "reference", "account_id", "amount", "sender", "returned_transfer_id")}
-                             for position, each in enumerate(told, asked["after"] + 1)]}
+                             for position, each in enumerate(events, asked["after"] + 1)]}

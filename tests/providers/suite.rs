@@ -25,13 +25,13 @@ use super::{balances, bridge};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(crate) async fn check_all_rules((providers, desk): &(Providers, ProviderControl)) {
+pub(crate) async fn check_all_rules((providers, control): &(Providers, ProviderControl)) {
     cards(providers).await;
     gift_cards(providers).await;
     payouts(providers).await;
     check_identity(providers).await;
     reference_data(providers).await;
-    balances::check_all_rules(providers, desk).await;
+    balances::check_all_rules(providers, control).await;
     bridge::check_all_rules(providers).await;
     crate::reconciliation::lists(providers).await;
 }
@@ -85,24 +85,24 @@ async fn cards(providers: &Providers) {
     let cvv = issuer.cvv(&card.issuer_ref).await.unwrap();
     assert!(matches!(cvv.expose_secret().len(), 3 | 4));
     assert_eq!(issuer.available_balance(&card.issuer_ref).await.unwrap(), order.amount);
-    let stands = issuer.card_snapshot(&card.issuer_ref).await.unwrap();
+    let snapshot = issuer.card_snapshot(&card.issuer_ref).await.unwrap();
     assert_eq!(
-        (stands.activity.available, stands.activity.transactions.len()),
+        (snapshot.activity.available, snapshot.activity.transactions.len()),
         (order.amount, 0)
     );
     assert_eq!(
-        (stands.sequence, stands.state, stands.released),
+        (snapshot.sequence, snapshot.state, snapshot.released),
         (0, CardState::Open, Cents::ZERO)
     );
     check_card_actions(providers, &order, &card.issuer_ref).await;
-    for nobody in ["nobody", "../cards", "a/b?c=d"] {
+    for unknown in ["unknown", "../cards", "a/b?c=d"] {
         assert_eq!(
-            issuer.cvv(nobody).await.unwrap_err().kind,
+            issuer.cvv(unknown).await.unwrap_err().kind,
             ErrorKind::Permanent,
-            "{nobody}"
+            "{unknown}"
         );
         assert_eq!(
-            issuer.card_snapshot(nobody).await.unwrap_err().kind,
+            issuer.card_snapshot(unknown).await.unwrap_err().kind,
             ErrorKind::Permanent
         );
     }
@@ -113,18 +113,17 @@ async fn cards(providers: &Providers) {
     assert_eq!(issuer.billing_address().country.len(), 2);
 }
 
-/// What the holder wants of a prepaid card: each wish carried out once under its key, what was left given back when it is closed,
-/// all of it told in its order.
+/// Prepaid card actions: each is applied once per key, closing releases the remainder, and the events arrive in order.
 async fn check_card_actions(providers: &Providers, order: &IssueCardRequest, issuer_ref: &str) {
     let issuer = &providers.issuer;
-    let wish = |key, wish| CardActionRequest {
+    let request = |key, action| CardActionRequest {
         key: JobId(key),
         card: order.card,
         issuer_ref: issuer_ref.to_owned(),
-        action: wish,
+        action,
     };
     let mut last = 0;
-    for (key, wanted, state) in [
+    for (key, action, state) in [
         (61, CardAction::Pause, CardState::Paused),
         (62, CardAction::Resume, CardState::Open),
         // What was carried out is not carried out again, whatever came after it.
@@ -133,32 +132,35 @@ async fn check_card_actions(providers: &Providers, order: &IssueCardRequest, iss
         (63, CardAction::Close, CardState::Closed),
         (64, CardAction::Resume, CardState::Closed),
     ] {
-        let standing = issuer.apply_action(&wish(key, wanted)).await.unwrap();
-        assert_eq!(standing.state, state, "{key} {wanted:?}");
-        assert!(standing.sequence >= last, "{key}");
-        last = standing.sequence;
+        let snapshot = issuer.apply_action(&request(key, action)).await.unwrap();
+        assert_eq!(snapshot.state, state, "{key} {action:?}");
+        assert!(snapshot.sequence >= last, "{key}");
+        last = snapshot.sequence;
     }
     let closed = issuer.card_snapshot(issuer_ref).await.unwrap();
     assert_eq!(
         (closed.released, closed.activity.available),
         (order.amount, Cents::ZERO)
     );
-    let nobodys = CardActionRequest {
-        issuer_ref: "nobody".into(),
-        ..wish(65, CardAction::Pause)
+    let unknown = CardActionRequest {
+        issuer_ref: "unknown".into(),
+        ..request(65, CardAction::Pause)
     };
     assert_eq!(
-        issuer.apply_action(&nobodys).await.unwrap_err().kind,
+        issuer.apply_action(&unknown).await.unwrap_err().kind,
         ErrorKind::Permanent
     );
-    let told = issuer.events_after(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
-    let newest = told.iter().rfind(|word| word.card == order.card).unwrap();
+    let events = issuer.events_after(0, 1_000).await.unwrap();
+    assert!(events.windows(2).all(|pair| pair[0].position < pair[1].position));
+    let newest = events.iter().rfind(|event| event.card == order.card).unwrap();
     assert_eq!(newest.snapshot, closed);
-    assert_eq!(issuer.events_after(told[0].position, 1_000).await.unwrap(), told[1..]);
+    assert_eq!(
+        issuer.events_after(events[0].position, 1_000).await.unwrap(),
+        events[1..]
+    );
     assert!(
         issuer
-            .events_after(told.last().unwrap().position, 10)
+            .events_after(events.last().unwrap().position, 10)
             .await
             .unwrap()
             .is_empty()
@@ -167,18 +169,18 @@ async fn check_card_actions(providers: &Providers, order: &IssueCardRequest, iss
 
 async fn gift_cards(providers: &Providers) {
     let catalog = &providers.gift_cards;
-    let wanted = |limit, starting_after| GiftCardQuery {
+    let query = |limit, starting_after| GiftCardQuery {
         limit,
         starting_after,
         ..GiftCardQuery::default()
     };
-    let page = catalog.search(&wanted(1, None)).await.unwrap().unwrap();
+    let page = catalog.search(&query(1, None)).await.unwrap().unwrap();
     assert_eq!(page.products.len(), 1);
     assert_eq!(page.has_more, page.count > 1);
     let unknown = Some("no such product".to_owned());
-    assert_eq!(catalog.search(&wanted(1, unknown)).await.unwrap(), None);
+    assert_eq!(catalog.search(&query(1, unknown)).await.unwrap(), None);
     assert_eq!(catalog.product("no such product").await.unwrap(), None);
-    let all = catalog.search(&wanted(100, None)).await.unwrap().unwrap();
+    let all = catalog.search(&query(100, None)).await.unwrap().unwrap();
     let product = all.products.iter().find(|product| product.in_stock).unwrap();
     let found = catalog.product(&product.product_id).await.unwrap().unwrap();
     assert_eq!(found, *product, "a product is the same in a list and alone");
@@ -299,24 +301,26 @@ async fn payouts(providers: &Providers) {
         ..payout(23, 9_900)
     };
     wait_until_paid(providers, &to_bank).await;
-    // What was told is told again, in order, from wherever one asks.
-    let told = rails.events_after(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
+    // Events are delivered again, in order, from any position.
+    let events = rails.events_after(0, 1_000).await.unwrap();
+    assert!(events.windows(2).all(|pair| pair[0].position < pair[1].position));
     for order in [&order, &to_card, &to_bank] {
-        let words = told.iter().filter(|word| word.payout == order.payout);
-        let words: Vec<_> = words.map(|word| (word.update.sequence, &word.update.status)).collect();
+        let words = events.iter().filter(|event| event.payout == order.payout);
+        let words: Vec<_> = words
+            .map(|event| (event.update.sequence, &event.update.status))
+            .collect();
         assert!(words.windows(2).all(|pair| pair[0].0 < pair[1].0), "{words:?}");
         assert!(
             matches!(words.last(), Some((_, PayoutRailStatus::Complete { .. }))),
             "{words:?}"
         );
     }
-    let rest = rails.events_after(told[0].position, 1_000).await.unwrap();
-    assert_eq!(rest, told[1..]);
-    assert_eq!(rails.events_after(0, 1).await.unwrap(), told[..1]);
+    let rest = rails.events_after(events[0].position, 1_000).await.unwrap();
+    assert_eq!(rest, events[1..]);
+    assert_eq!(rails.events_after(0, 1).await.unwrap(), events[..1]);
     assert!(
         rails
-            .events_after(told.last().unwrap().position, 10)
+            .events_after(events.last().unwrap().position, 10)
             .await
             .unwrap()
             .is_empty()
@@ -362,7 +366,11 @@ async fn check_identity(providers: &Providers) {
         .await
     };
     let address = opened(&ada).await;
-    assert_eq!(opened(&ada).await, address, "a holder has one account for good");
+    assert_eq!(
+        opened(&ada).await,
+        address,
+        "an account owner always has the same account"
+    );
     assert_ne!(opened(&bob).await, address);
     assert_eq!(providers.balances.balance(&address).await.unwrap(), Usdc::ZERO);
     let deposit = purser_actors::port::CardDeposit {
@@ -377,25 +385,25 @@ async fn reference_data(providers: &Providers) {
     let table = providers.rates.current().await.unwrap();
     assert_eq!(table.usd_per_unit["USD"], Decimal::ONE);
     assert!(table.usd_per_unit.values().all(|rate| *rate > Decimal::ZERO));
-    let wanted = MerchantQuery {
+    let query = MerchantQuery {
         q: None,
         card_type: CardType::NonReloadableInternational,
         starting_after: None,
         limit: 1,
     };
-    let page = providers.merchants.search(&wanted).await.unwrap().unwrap();
+    let page = providers.merchants.search(&query).await.unwrap().unwrap();
     assert_eq!(page.merchants.len(), 1);
     let name = page.merchants[0].name.clone();
     let by_name = MerchantQuery {
         q: Some(name.clone()),
         limit: 5,
-        ..wanted.clone()
+        ..query.clone()
     };
     let found = providers.merchants.search(&by_name).await.unwrap().unwrap();
     assert!(found.merchants.iter().any(|merchant| merchant.name == name));
     let lost = MerchantQuery {
         starting_after: Some("no such merchant".into()),
-        ..wanted
+        ..query
     };
     assert_eq!(providers.merchants.search(&lost).await.unwrap(), None);
 }

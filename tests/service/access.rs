@@ -1,4 +1,4 @@
-//! Who may do what: proofs, tokens, links, other people's ids, frozen accounts, headers.
+//! Authentication and authorization: proofs, tokens, login links, other accounts' ids, frozen accounts, headers.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,9 +28,9 @@ const PROTECTED: [&str; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_42_a_proof_signs_in_once() {
-    // Aim: the same signed message a second time, at once a hundred times, and after a restart: one sign-in, and a
-    // fresh challenge for everybody else.
+async fn case_42_sign_in_proof_works_once() {
+    // Checks: A signed message signs in once: not again, not a hundred times at once, not after a restart. Every other
+    // client gets a fresh challenge.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);
     let site = ServiceClient::of(&service);
@@ -57,9 +57,9 @@ async fn case_42_a_proof_signs_in_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_43_a_clients_own_time_of_issue_signs_in() {
-    // Aim: with our nonce, an issuedAt of the client's own within five minutes signs in, on both networks; one of ten minutes ago or
-    // ahead does not, and a nonce of ours serves once whatever time stands beside it.
+async fn case_43_client_issued_at_signs_in_within_five_minutes() {
+    // Checks: With our nonce, the client's own `issuedAt` within five minutes signs in on both networks. Ten minutes
+    // early or late does not. Our nonce works once, whatever time the client states.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -77,10 +77,10 @@ async fn case_43_a_clients_own_time_of_issue_signs_in() {
             info.issued_at = rfc3339(Timestamp(now().0.saturating_add_signed(offset_ms)));
             agent.wallet.sign_in(&info, network).unwrap()
         };
-        for good in [-240_000, -1_000, 3_000] {
-            let proof = signed(good).await;
+        for accepted in [-240_000, -1_000, 3_000] {
+            let proof = signed(accepted).await;
             let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
-            assert_eq!(answer.status, 200, "{network:?} {good}: {}", answer.text);
+            assert_eq!(answer.status, 200, "{network:?} {accepted}: {}", answer.text);
             let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
             assert_eq!((again.status, again.str("reason")), (402, Some("invalid_siwx_nonce")));
         }
@@ -92,8 +92,9 @@ async fn case_43_a_clients_own_time_of_issue_signs_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_44_forged_tokens_open_nothing() {
-    // Aim: alg none, no signature, another key id, another algorithm, changed claims, a huge token: 401 everywhere.
+async fn case_44_forged_tokens_are_rejected() {
+    // Checks: A token with alg none, no signature, another key id, another algorithm or changed claims gets 401 on
+    // every route. So does a huge token.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -120,8 +121,8 @@ async fn case_44_forged_tokens_open_nothing() {
         header("alg", "none"),
         header("kid", "another"),
         claim("exp", json!(u32::MAX)),
-        claim("iss", json!("somebody")),
-        claim("aud", json!("somebody")),
+        claim("iss", json!("someone")),
+        claim("aud", json!("someone")),
         format!("{token}{}", "A".repeat(5_000)),
         "a.b.c".to_owned(),
     ];
@@ -140,7 +141,7 @@ pub(crate) async fn refresh(site: &ServiceClient<'_>, token: &str) -> Response {
         .await
 }
 
-/// What a token may not have that was issued for another payment.
+/// Asserts that a payment token cannot see what was bought with other payments.
 pub(crate) fn assert_not_visible(answer: &Response, what: &str) {
     assert_eq!(
         (answer.status, answer.code()),
@@ -160,9 +161,9 @@ pub(crate) fn field(answer: &Response, name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_45_a_stolen_refresh_token_ends_its_family() {
-    // Aim: an old refresh token presented again revokes the whole family, tokens born of it included, and the owner
-    // reads it among the events; another session of the same wallet goes on. It stays so after a kill.
+async fn case_45_reused_refresh_token_revokes_its_family() {
+    // Checks: Reusing an old refresh token revokes its whole family, including tokens issued by a payment. The owner
+    // sees an event. Another session of the wallet stays valid. A kill changes nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -195,7 +196,7 @@ async fn case_45_a_stolen_refresh_token_ends_its_family() {
     let events = site.events(&other, 0).await;
     assert!(
         events.iter().any(|e| e["type"] == "session.revoked"),
-        "the owner was not told: {events:?}"
+        "the owner was not notified: {events:?}"
     );
     service.kill();
     let service = host.start();
@@ -206,8 +207,8 @@ async fn case_45_a_stolen_refresh_token_ends_its_family() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_47_a_login_link_opens_once() {
-    // Aim: previews read the page as often as they like; the first POST opens a session, the second does not.
+async fn case_47_login_link_opens_one_session() {
+    // Checks: Link previews may read the page any number of times. The first POST opens a session; the second does not.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -262,8 +263,8 @@ async fn case_47_a_login_link_opens_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_account_page_begins_with_the_newest_cards_of_every_kind() {
-    // Aim: of more cards than are shown the newest, whatever their kind, the newest first.
+async fn account_page_lists_newest_cards_of_all_kinds_first() {
+    // Checks: If an account has more cards than the page shows, the newest cards of all kinds are listed, newest first.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

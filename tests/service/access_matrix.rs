@@ -1,5 +1,5 @@
-//! Every call that names something of somebody's, and what it says to whom. Two people have the same kinds of things, and
-//! each asks for those of the other.
+//! Every call that takes the id of an account's resource, and its response to each caller. Two accounts own the same
+//! kinds of resources, and each requests those of the other.
 
 use purser::http::callable::FUNCTION_NAMES;
 use serde_json::json;
@@ -9,28 +9,27 @@ use super::full_account::FullAccount;
 use super::http::{Response, ServiceClient, send};
 use super::replay::transfer_count;
 
-/// A status and the code that goes with it; no code with what is no refusal.
+/// A status and its error code; the code is empty for a success.
 pub(crate) type StatusAndCode = (u16, &'static str);
 
-/// A call that names something of somebody's.
+/// A call that takes the id of an account's resource.
 pub(crate) struct MatrixCall {
     pub(crate) method: &'static str,
     pub(crate) route: &'static str,
-    /// The parameter, or the member of the body, that holds the id.
+    /// The parameter or body member that holds the id.
     pub(crate) by: &'static str,
-    /// What it is the id of, as [`Person::things`] call it.
+    /// The kind of resource the id names, a key of [`FullAccount::ids`].
     pub(crate) of: &'static str,
-    /// The other parameters.
     with: &'static [(&'static str, &'static str)],
-    /// Whether it costs something.
+    /// True for a paid route.
     pub(crate) is_paid: bool,
-    /// What its owner is told, when the test comes to its end.
+    /// Response to the owner at the end of the test.
     pub(crate) owner_status: u16,
-    /// What another wallet is told.
+    /// Response to another wallet.
     pub(crate) other_wallet: StatusAndCode,
-    /// What anybody is told of an id that nothing has.
+    /// Response for an id that does not exist.
     pub(crate) unknown_id: StatusAndCode,
-    /// What is told without a token.
+    /// Response without a token.
     pub(crate) without_token: StatusAndCode,
 }
 
@@ -51,7 +50,7 @@ const BANK_RECIPIENT: (StatusAndCode, StatusAndCode) = ((404, "recipient_not_fou
 const API_KEY: (StatusAndCode, StatusAndCode) = ((403, "api_key_access_denied"), (404, "api_key_not_found"));
 const CARD: (StatusAndCode, StatusAndCode) = ((403, "card_access_denied"), (404, "card_not_found"));
 
-/// A route that shows one thing to its owner.
+/// A route that shows one resource to its owner.
 const fn reads(
     route: &'static str,
     by: &'static str,
@@ -72,7 +71,7 @@ const fn reads(
     }
 }
 
-/// A call with a body: a callable function, or a route that changes something.
+/// A call with a body: a callable function, or a route that changes state.
 const fn calls(
     route: &'static str,
     by: &'static str,
@@ -87,7 +86,7 @@ const fn calls(
     }
 }
 
-/// A place in a list of one's own.
+/// A cursor of the caller's own list.
 const fn lists(
     route: &'static str,
     of: &'static str,
@@ -100,7 +99,7 @@ const fn lists(
     }
 }
 
-/// A paid route that names something of its payer's. Anybody is told the price.
+/// A paid route that takes the id of one of the payer's resources. Every caller gets the price.
 const fn buys(
     route: &'static str,
     by: &'static str,
@@ -116,7 +115,7 @@ const fn buys(
     }
 }
 
-/// The matrix. `every_route_that_takes_an_id_is_in_the_matrix` holds it complete.
+/// The matrix. `every_route_that_takes_an_id_is_in_the_matrix` checks that it is complete.
 pub(crate) const MATRIX: &[MatrixCall] = &[
     reads("/get-card-data", "card_id", "card", CARD),
     reads("/get-card-data", "card_id", "gift_card", CARD),
@@ -231,7 +230,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
     MatrixCall {
         method: "POST",
         with: &[
-            ("name", "Somebody"),
+            ("name", "Someone"),
             ("address", "0x2222222222222222222222222222222222222222"),
         ],
         ..reads("/saveAddressBookEntry", "entryId", "address", ADDRESS)
@@ -242,7 +241,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
     },
     MatrixCall {
         method: "POST",
-        with: &[("platform", "paypal"), ("display_name", "Somebody")],
+        with: &[("platform", "paypal"), ("display_name", "Someone")],
         ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
     },
     MatrixCall {
@@ -303,7 +302,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
         "/updateBankingDestination",
         "destinationId",
         "bank_destination",
-        &[("nickname", "Somebody")],
+        &[("nickname", "Someone")],
         DESTINATION,
     ),
     calls(
@@ -326,7 +325,7 @@ pub(crate) const MATRIX: &[MatrixCall] = &[
 ];
 
 impl MatrixCall {
-    /// The call with an id in its place, and no token yet.
+    /// The request with this id, without a token.
     pub(crate) fn request(&self, site: &ServiceClient<'_>, id: &str) -> reqwest::RequestBuilder {
         if self.method == "POST" {
             let mut body = json!({ (self.by): id });
@@ -344,7 +343,7 @@ impl MatrixCall {
         site.request(self.method, &self.target(id))
     }
 
-    /// Whether an operation is this row's, and cannot be asked without naming something.
+    /// Whether the operation belongs to this row and always needs the id.
     pub(crate) fn requires_id(&self, method: &str, route: &str) -> bool {
         (self.method, self.route) == (method, route) && (self.method != "GET" || self.without_token == OK)
     }
@@ -358,7 +357,7 @@ impl MatrixCall {
         format!("{}?{}={id}{rest}", self.route, self.by)
     }
 
-    /// Asks as somebody, who pays what it costs; without anybody, nobody asks and nobody pays.
+    /// Sends the request as this account, which also pays for it. Without an account there is no token or payment.
     pub(crate) async fn of(&self, site: &ServiceClient<'_>, who: Option<&FullAccount>, id: &str) -> Response {
         let request = self.request(site, id);
         let Some(who) = who else {

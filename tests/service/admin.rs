@@ -1,4 +1,4 @@
-//! The operator's API and `purser admin`: who gets in, what a role may do, and what is written down.
+//! The operator API and `purser admin`: authentication, roles and the audit log.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use super::host::{Host, Service};
 use super::http::{ServiceClient, client, send, send_to_operator, until};
 use super::operator_client::{CVV, OperatorClient, PAN};
 
-/// Every route, ordered by whom it admits: read-only first, administrators last.
+/// Every admin route, ordered by role: read-only first, administrators last.
 pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
@@ -34,7 +34,7 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
-    ("POST", "/admin/reconciliation/walk"),
+    ("POST", "/admin/reconciliation/run"),
     ("POST", "/admin/approvals/approve"),
     ("POST", "/admin/approvals/reject"),
     ("POST", "/admin/card-withdrawals/claim"),
@@ -68,7 +68,7 @@ pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("POST", "/admin/tokens/revoke"),
 ];
 
-/// How many of them, from the first, each role is trusted with.
+/// For each role, the number of routes it may use, counted from the first.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
     ("read-only", 17),
     ("support", 18),
@@ -86,8 +86,8 @@ async fn status(service: &Service, (method, path): (&str, &str), token: Option<&
     (answer.status, answer.code().to_owned())
 }
 
-/// Every route with a token, on both sides: none of the other's address, none for the other's token.
-async fn without_credentials(service: &Service, wallet: &str, operator: &str) {
+/// No route of one address exists on the other, and no token of one side is valid on the other.
+async fn without_credentials(service: &Service, wallet: &str, operator_token: &str) {
     let site = ServiceClient::of(service);
     let admin: BTreeSet<&str> = ADMIN.iter().map(|(_, path)| *path).collect();
     let routes = ROUTES.iter().filter(|route| route.starts_with("/admin"));
@@ -104,7 +104,7 @@ async fn without_credentials(service: &Service, wallet: &str, operator: &str) {
                 continue;
             }
             met += 1;
-            let request = site.request(&method.to_uppercase(), path).bearer_auth(operator);
+            let request = site.request(&method.to_uppercase(), path).bearer_auth(operator_token);
             let answer = send(request.body("{}")).await.unwrap();
             assert_eq!(
                 (answer.status, answer.code()),
@@ -120,18 +120,18 @@ async fn without_credentials(service: &Service, wallet: &str, operator: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_50_wallets_and_operators_do_not_meet() {
-    // Aim: every admin route refuses no token, a wallet's token, a changed and a revoked operator's token; every route of
-    // wallets refuses an operator's token, whatever the method; neither address has a route of the other; a role does what it
-    // is trusted with.
+async fn case_50_wallet_and_operator_routes_are_separate() {
+    // Checks: Every admin route rejects a missing token, a wallet's token, and a changed or revoked operator token.
+    // Every wallet route rejects an operator token, whatever the method. Neither address serves routes of the other. A
+    // role has exactly its permissions.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let wallet = Agent::new(Network::Base).token(&site).await;
-    let gone = desk.add_operator("gone", "administrator").await;
-    desk.done("/admin/tokens/revoke", json!({"name": "gone"})).await;
-    let changed = format!("{}x", desk.token);
+    let gone = operator.add_operator("gone", "administrator").await;
+    operator.done("/admin/tokens/revoke", json!({"name": "gone"})).await;
+    let changed = format!("{}x", operator.token);
     for route in ADMIN {
         assert_eq!(
             status(&service, route, None).await,
@@ -145,7 +145,7 @@ async fn case_50_wallets_and_operators_do_not_meet() {
                 "{route:?}"
             );
         }
-        for token in [&wallet, &desk.token] {
+        for token in [&wallet, &operator.token] {
             let public = site.request(route.0, route.1).bearer_auth(token).body("{}");
             assert_eq!(
                 send(public).await.unwrap().status,
@@ -154,53 +154,53 @@ async fn case_50_wallets_and_operators_do_not_meet() {
             );
         }
     }
-    without_credentials(&service, &wallet, &desk.token).await;
+    without_credentials(&service, &wallet, &operator.token).await;
     for (role, trusted) in TRUSTED {
-        let one = desk.add_operator(role, role).await;
+        let one = operator.add_operator(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {
             let (status, code) = status(&service, route, Some(&one.token)).await;
             let refused = (status, code.as_str()) == (403, "role_not_permitted");
             assert_eq!(!refused, n < trusted, "{role} at {route:?}: {status} {code}");
         }
     }
-    let again = desk
+    let again = operator
         .post("/admin/tokens", json!({"name": "gone", "role": "support"}))
         .await;
     assert_eq!((again.status, again.code()), (409, "operator_token_name_taken"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_operators_do_is_kept_and_takes_effect() {
-    // Aim: a frozen account buys and reads nothing and is told why; each act is in the audit with its author and the id of
-    // its request, over a kill; tokens too.
+async fn operator_actions_take_effect_and_are_audited() {
+    // Checks: A frozen account can neither buy nor read, and gets the reason. The audit log has every action and token
+    // with its operator and request id, also after a kill.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
-    let ben = desk.add_operator("ben", "support").await;
+    let operator = OperatorClient::first(&host, &service);
+    let ben = operator.add_operator("ben", "support").await;
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
     let wallet = agent.address();
     let stranger = json!({"wallet": Agent::new(Network::Base).address(), "message": "Call us."});
     assert_eq!(ben.post("/admin/freeze", stranger).await.code(), "account_not_found");
-    let asked = ben
+    let requested = ben
         .post("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
         .await;
-    assert_eq!(asked.status, 200, "{}", asked.text);
+    assert_eq!(requested.status, 200, "{}", requested.text);
     let refused = site.get_as(&token, "/get-account-balance").await;
     assert_eq!((refused.status, refused.str("frozen_message")), (403, Some("Call us.")));
     assert_eq!(
         ben.post("/admin/unfreeze", json!({"wallet": wallet})).await.code(),
         "role_not_permitted"
     );
-    desk.done("/admin/unfreeze", json!({"wallet": wallet})).await;
+    operator.done("/admin/unfreeze", json!({"wallet": wallet})).await;
     assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
-    let id = asked.header("request-id").unwrap().to_owned();
+    let id = requested.header("request-id").unwrap().to_owned();
     let bens = ben.token;
     service.kill();
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
-    let acts = desk.audit().await;
+    let operator = OperatorClient::first(&host, &service);
+    let acts = operator.audit().await;
     let by_ben: Vec<_> = acts.iter().filter(|(by, ..)| by == "ben").collect();
     assert_eq!(
         by_ben,
@@ -210,7 +210,7 @@ async fn what_operators_do_is_kept_and_takes_effect() {
         acts.iter()
             .any(|(_, what, subject)| what == "account.unfreeze" && *subject == wallet)
     );
-    let page = desk.get("/admin/audit").await;
+    let page = operator.get("/admin/audit").await;
     let freeze = page.body["entries"]
         .as_array()
         .unwrap()
@@ -223,30 +223,33 @@ async fn what_operators_do_is_kept_and_takes_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stuck_work_is_tried_again_by_an_operator() {
-    // Aim: an issuer that fails once too often leaves the order of the card on the list; retried, the card is ready.
+async fn operator_retries_a_dead_letter() {
+    // Checks: If the issuer fails once too often, the card's job is a dead letter. After a retry the card is ready.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let bought = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
-    let stuck = until("the order is stuck", async || {
-        let list = desk.get("/admin/dead-letters").await;
+    let dead_letter = until("the job is dead-lettered", async || {
+        let list = operator.get("/admin/dead-letters").await;
         list.body["jobs"].get(0).cloned()
     })
     .await;
     assert_eq!(
-        (&stuck["job_type"], &stuck["subject"]),
+        (&dead_letter["job_type"], &dead_letter["subject"]),
         (&json!("issue_card"), &json!(bought.card()))
     );
-    assert_eq!(stuck["attempts"], 2);
-    assert!(stuck["last_error"].as_str().unwrap().contains("issue"), "{stuck}");
+    assert_eq!(dead_letter["attempts"], 2);
+    assert!(
+        dead_letter["last_error"].as_str().unwrap().contains("issue"),
+        "{dead_letter}"
+    );
     site.issuer_fault(json!({"fault": "clear"})).await;
-    let retry = json!({"job_id": stuck["job_id"]});
-    desk.done("/admin/jobs/retry", retry.clone()).await;
+    let retry = json!({"job_id": dead_letter["job_id"]});
+    operator.done("/admin/jobs/retry", retry.clone()).await;
     let token = bought.body["auth"]["id_token"].as_str().unwrap();
     until("the card", async || {
         let card = site
@@ -255,16 +258,16 @@ async fn stuck_work_is_tried_again_by_an_operator() {
         (card.str("status") == Some("ready")).then_some(())
     })
     .await;
-    let over = desk.post("/admin/jobs/retry", retry).await;
+    let over = operator.post("/admin/jobs/retry", retry).await;
     assert_eq!((over.status, over.code()), (404, "job_not_found"));
     assert_eq!(
-        desk.get("/admin/dead-letters").await.body,
+        operator.get("/admin/dead-letters").await.body,
         json!({"jobs": [], "held": [], "untracked_transfers": [], "unexplained_orders": [], "unknown_payments": [], "withdrawals_paused": false,
             "withdrawals_paused_until": null})
     );
 }
 
-/// Runs `purser admin` beside the service; what it printed.
+/// Runs `purser admin` against the service and returns its output.
 pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &str) -> Result<Value, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
     command.arg("admin").args(["--url", service.operator.as_ref().unwrap()]);
@@ -274,7 +277,7 @@ pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A command that reads nothing may have ended by now.
+    // A command that reads no input may have exited already.
     let _ = child.stdin.take().unwrap().write_all(typed.as_bytes());
     let output = child.wait_with_output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -284,7 +287,7 @@ pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &
     }
 }
 
-/// Enters the card of an order, which is typed and never in the arguments.
+/// Fulfils an order. The card is typed on standard input, never passed as an argument.
 fn fulfilled(host: &Host, service: &Service, order: &str, lease: &str) -> Result<Value, String> {
     let words = format!("intl-orders fulfil {order} --lease {lease} --billing-address 1 Valletta Malta 1010 MT");
     let words: Vec<&str> = words.split(' ').collect();
@@ -292,9 +295,9 @@ fn fulfilled(host: &Host, service: &Service, order: &str, lease: &str) -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_command_line_works_beside_the_service_out_of_the_box() {
-    // Aim: list, claim, fulfil (the card typed, never in the arguments), freeze, stuck, audit, a token made and used, with
-    // no setting at all; refusals in the service's words.
+async fn admin_commands_work_without_settings() {
+    // Checks: List, claim, fulfil (card typed, never an argument), freeze, dead letters, audit, and creating and using
+    // a token work without any setting. Errors show the service's text.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -323,7 +326,7 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     std::fs::write(&file, made["token"].as_str().unwrap()).unwrap();
     let as_eva = ["--token-file", file.to_str().unwrap(), "unfreeze", &wallet];
     assert!(run(&as_eva, "").unwrap_err().contains("role_not_permitted"));
-    // Which token was not good, or not there, is said by its place alone.
+    // The error names only the location of the missing or invalid token.
     for (text, says) in [
         (Some("pop_0"), "token_invalid"),
         (Some("pop 0"), "holds no token"),
@@ -333,10 +336,10 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
         let _ = std::fs::remove_file(&path);
         text.into_iter().for_each(|text| std::fs::write(&path, text).unwrap());
         let path = path.to_str().unwrap();
-        let said = run(&["--token-file", path, "dead-letters"], "").unwrap_err();
+        let error = run(&["--token-file", path, "dead-letters"], "").unwrap_err();
         assert!(
-            said.contains(says) && said.contains(path) && !said.contains(text.unwrap_or("pop_")),
-            "{said}"
+            error.contains(says) && error.contains(path) && !error.contains(text.unwrap_or("pop_")),
+            "{error}"
         );
     }
     let acts = run(&["audit"], "").unwrap()["entries"].as_array().unwrap().len();
@@ -358,9 +361,9 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     let first = OperatorClient::first(&host, &service);
     for (name, code) in [
         ("ops", "operator_token_in_config"),
-        ("nobody", "operator_token_not_found"),
+        ("unknown", "operator_token_not_found"),
     ] {
-        let told = first.post("/admin/tokens/revoke", json!({ "name": name })).await;
-        assert_eq!(told.code(), code, "{}", told.text);
+        let response = first.post("/admin/tokens/revoke", json!({ "name": name })).await;
+        assert_eq!(response.code(), code, "{}", response.text);
     }
 }

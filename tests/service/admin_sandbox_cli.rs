@@ -1,4 +1,4 @@
-//! What an operator makes happen in the pretended world, from the command line.
+//! Sandbox controls of an operator, on the command line.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,10 +30,10 @@ fn sandbox_command(host: &Host, service: &Service, line: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_goes_forward_and_what_is_due_becomes_due() {
-    // Aim: seven years later the card has expired, the old token with it, and the stream that it had opened; wallets, whose clocks nobody moved, buy by
-    // x402 on both chains and by MPP, a challenge is good for one payment still, and sign in; a kill keeps the time, which
-    // never goes back; and the books are right.
+async fn sandbox_clock_advances_and_expires_due_items() {
+    // Checks: After seven years the card, the old token and its stream have expired. Wallets on the real clock still
+    // buy by x402 on both chains and by MPP, and sign in. A challenge is still good for one payment. The clock keeps
+    // its time over a kill and never goes back, and the ledger balances.
     let host = Host::new().with("PURSER_STREAM__PING_INTERVAL_MS", "2000");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -65,7 +65,7 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let paid = mpp::pay(&site, CARD, &first.credential(&challenged)).await;
     assert_eq!(paid.status, 200, "{}", paid.text);
-    // Long enough for what has ended to be forgotten: the challenge must not be among it.
+    // Long enough for expired entries to be purged. The challenge must not be one of them.
     tokio::time::sleep(Duration::from_secs(6)).await;
     let again = mpp::pay(&site, CARD, &second.credential(&challenged)).await;
     assert_eq!((again.status, again.code()), (409, "challenge_already_used"));
@@ -93,9 +93,9 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_is_not_moved_for_a_provider_elsewhere() {
-    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves; and nobody who
-    // has reached a daily cap is told to move it.
+async fn sandbox_clock_is_not_advanced_for_a_remote_provider() {
+    // Checks: With a provider in another process, which has its own clock, the sandbox rejects a time change and moves
+    // nothing. The daily-cap error then doesn't suggest it.
     let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
     let secret = host.sibling_path("merchants.token");
     std::fs::write(&secret, "a-secret-of-at-least-32-characters-000").unwrap();
@@ -113,10 +113,10 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_steers_a_provider_elsewhere_is_refused() {
-    // Aim: with every provider in another process, whatever would steer one in this process is refused and names the setting,
-    // over HTTP and on the command line; what `purser serve-providers` can be told, it is told at its own address; the chains, which
-    // are never elsewhere, are steered as always.
+async fn controls_of_remote_providers_are_rejected() {
+    // Checks: With every provider in another process, sandbox controls are rejected over HTTP and on the command line,
+    // and the error names the setting. `purser serve-providers` accepts its own controls at its address. Chains are
+    // always local, so their controls still work.
     let provider = Provider::start();
     let host = provider.host(&provider.url);
     let service = host.start();
@@ -129,30 +129,30 @@ async fn what_steers_a_provider_elsewhere_is_refused() {
             refused.str("error").unwrap().contains(&format!("{setting}.url")),
             "{path}"
         );
-        let told = client()
+        let response = client()
             .post(format!("{}{path}", provider.url))
             .json(&clear)
             .send()
             .await;
-        // What it does not have is asked for a secret first, as all that is not its desk's.
-        let known = told.unwrap().status() != 401;
+        // It answers 401 to any path that is not one of its sandbox controls.
+        let known = response.unwrap().status() != 401;
         assert_eq!(known, there, "{path} at `purser serve-providers`");
     }
-    let steered: BTreeSet<&str> = CONTROLLED_PROVIDERS.iter().map(|(_, setting, _)| *setting).collect();
+    let controlled: BTreeSet<&str> = CONTROLLED_PROVIDERS.iter().map(|(_, setting, _)| *setting).collect();
     let all = purser::config::Config::load(&purser::config::ConfigSources::default())
         .unwrap()
         .providers;
     let all: BTreeSet<&str> = all.all().iter().map(|(setting, _)| *setting).collect();
-    assert_eq!(steered, all, "every provider that can be elsewhere");
+    assert_eq!(controlled, all, "every provider that can be remote");
     let words = ["sandbox", "--service", &service.url, "fault", "issuer", "decline"];
-    let said = admin(&host, &service, &words, "").unwrap_err();
-    assert!(said.contains("provider_is_remote"), "{said}");
+    let output = admin(&host, &service, &words, "").unwrap_err();
+    assert!(output.contains("provider_is_remote"), "{output}");
     let there = ["sandbox", "--service", &provider.url, "fault", "bank", "clear"];
     admin(&host, &service, &there, "").unwrap();
     sandbox_command(&host, &service, "fault chain clear");
 }
 
-/// The hint of the refusal of a day's second card, where one is all that may be bought.
+/// The hint of the error for a day's second card when the cap is one.
 async fn with_caps(site: &ServiceClient<'_>, agent: &Agent) -> String {
     agent.buy(site, CARD).await;
     let payment = agent.payment(site, CARD).await;
@@ -167,8 +167,8 @@ async fn with_caps(site: &ServiceClient<'_>, agent: &Agent) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_reaches_a_cap_is_told_how_to_go_on() {
-    // Aim: in the sandbox the refusal names the command that brings the next day, and it does.
+async fn cap_error_names_the_sandbox_clock_command() {
+    // Checks: In the sandbox, the cap error names the command that starts the next day, and the command works.
     let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -182,9 +182,9 @@ async fn whoever_reaches_a_cap_is_told_how_to_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_declines_a_card_and_decides_a_check() {
-    // Aim: the next card is declined and its payer credited, the one after is made; a check is decided without the person,
-    // learnt by the provider's signed word, once, and one that does not wait is refused.
+async fn operator_declines_a_card_and_decides_an_identity_check() {
+    // Checks: The next card is declined and its payer credited; the one after it is issued. A pending identity check is
+    // decided without the person, by one signed callback of the provider. A check that is not pending is rejected.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -246,8 +246,9 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_desk_is_asked_over_http_as_by_the_command_line() {
-    // Aim: a check that does not wait is refused, or begun where that is asked for, one that waits is decided, and time goes on, without `purser admin`.
+async fn sandbox_controls_work_over_http_as_on_the_command_line() {
+    // Checks: Over HTTP, without `purser admin`: a check that is not pending is rejected, or started on request. A
+    // pending check is decided, and the clock moves on.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

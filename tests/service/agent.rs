@@ -1,4 +1,4 @@
-//! An agent with a wallet: signs payments and signs in, as stock clients do.
+//! An agent with a wallet that signs payments and signs in as stock clients do.
 
 use purser::payment::decode;
 use purser::payment::decode::Payload;
@@ -12,14 +12,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::http::{Response, ServiceClient};
 
-/// A wallet that uses one of its two chains.
+/// A wallet on one of its two chains.
 pub(crate) struct Agent {
     pub(crate) wallet: TestWallet,
     pub(crate) network: Network,
 }
 
 impl Agent {
-    /// A wallet nobody has seen.
+    /// A new wallet.
     pub(crate) fn new(network: Network) -> Self {
         Self {
             wallet: TestWallet::create(&SystemEntropy).unwrap(),
@@ -27,7 +27,7 @@ impl Agent {
         }
     }
 
-    /// The wallet of a number.
+    /// The wallet derived from this number.
     pub(crate) fn seeded(network: Network, seed: u64, number: usize) -> Self {
         let key = |chain: &str| Sha256::digest(format!("{chain} {seed} {number}")).into();
         Self {
@@ -40,19 +40,18 @@ impl Agent {
         self.wallet.address(self.network)
     }
 
-    /// The challenge of a paid route.
     pub(crate) async fn challenge(site: &ServiceClient<'_>, path: &str) -> PaymentRequired {
         let answer = site.get(path, &[]).await;
         assert_eq!(answer.status, 402, "{}", answer.text);
         required(&answer)
     }
 
-    /// Signs a payment for a challenge now.
+    /// Signs a payment for a challenge at the current time.
     pub(crate) fn sign(&self, required: &PaymentRequired) -> String {
         self.sign_at(required, SystemClock.now())
     }
 
-    /// Signs a payment as if at another time.
+    /// Signs a payment with another timestamp.
     pub(crate) fn sign_at(&self, required: &PaymentRequired, now: Timestamp) -> String {
         let offer = required.choose(Some(self.network)).unwrap();
         let circumstances = SigningContext {
@@ -63,30 +62,28 @@ impl Agent {
         self.wallet.pay(required, &offer, &circumstances).unwrap()
     }
 
-    /// A signed payment for a route.
     pub(crate) async fn payment(&self, site: &ServiceClient<'_>, path: &str) -> String {
         self.sign(&Self::challenge(site, path).await)
     }
 
-    /// Sends a payment.
     pub(crate) async fn pay(site: &ServiceClient<'_>, path: &str, payment: &str) -> Response {
         site.get(path, &[("payment-signature", payment)]).await
     }
 
-    /// Asks, signs, pays.
+    /// Requests the challenge, signs it and pays.
     pub(crate) async fn buy(&self, site: &ServiceClient<'_>, path: &str) -> Response {
         let payment = self.payment(site, path).await;
         Self::pay(site, path, &payment).await
     }
 
-    /// Answers the sign-in challenge.
+    /// Signs the sign-in challenge.
     pub(crate) async fn proof(&self, site: &ServiceClient<'_>) -> String {
         let path = format!("/auth?network={}", self.network.name());
         let info = required(&site.get(&path, &[]).await).sign_in().unwrap();
         self.wallet.sign_in(&info, self.network).unwrap()
     }
 
-    /// Signs in; the answer with the tokens.
+    /// Signs in and returns the response with the tokens.
     pub(crate) async fn sign_in(&self, site: &ServiceClient<'_>) -> Response {
         let proof = self.proof(site).await;
         let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
@@ -94,20 +91,20 @@ impl Agent {
         answer
     }
 
-    /// An id_token.
+    /// Signs in and returns the `id_token`.
     pub(crate) async fn token(&self, site: &ServiceClient<'_>) -> String {
         let answer = self.sign_in(site).await;
         answer.body["auth"]["id_token"].as_str().unwrap().to_owned()
     }
 }
 
-/// The challenge that came with a 402.
+/// The challenge of a 402 response.
 pub(crate) fn required(answer: &Response) -> PaymentRequired {
     let header = answer.header("payment-required").expect("no challenge");
     PaymentRequired::from_header(header.as_bytes()).unwrap()
 }
 
-/// What makes a payment this payment, as the sandbox chains list it: the EIP-3009 nonce, or the hash of the message.
+/// The payment's identity in the sandbox chains' lists: the EIP-3009 nonce or the message hash.
 pub(crate) fn chain_key(payment: &str) -> String {
     match decode(payment.as_bytes()).unwrap().payload {
         Payload::Evm(evm) => evm.authorization.nonce.trim_start_matches("0x").to_owned(),

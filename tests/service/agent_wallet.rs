@@ -1,4 +1,4 @@
-//! The managed wallet over HTTP: made, limited by a person, spent from, on our own routes and on those of a foreign server.
+//! The agent wallet over HTTP: creation, spending limits, and payments to our routes and to other servers.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use super::http::{Response, ServiceClient, send, until};
 use super::owner::Owner;
 use super::seller::Seller;
 
-/// A token, and the managed wallet of its account.
+/// A token and the agent wallet of its account.
 pub(crate) async fn opened(site: &ServiceClient<'_>, network: Network) -> (Agent, String, Value) {
     let agent = Agent::new(network);
     let token = agent.token(site).await;
@@ -26,7 +26,7 @@ pub(crate) async fn keyed(site: &ServiceClient<'_>, token: &str, name: &str, key
     send(request).await.unwrap()
 }
 
-/// A wallet that its chain knows: Solana has no token account for others.
+/// A wallet that its chain knows. On Solana, other wallets have no token account.
 pub(crate) async fn fund_wallet(site: &ServiceClient<'_>, wallet: &str) {
     let answer = site
         .post("/sandbox/faucet", &json!({"wallet": wallet, "amount": "1"}))
@@ -34,7 +34,7 @@ pub(crate) async fn fund_wallet(site: &ServiceClient<'_>, wallet: &str) {
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
 
-/// The wallet once so many spends are on their way; the end of a reservation is told to it behind the spend's.
+/// The wallet once it has this many pending payments. The wallet is notified only after a payment has ended.
 pub(crate) async fn with_open(site: &ServiceClient<'_>, token: &str, open: usize) -> Value {
     until("the reservations", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
@@ -47,7 +47,7 @@ pub(crate) fn assert_error(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
-/// What left an address, in atomic USDC, on a chain.
+/// Amounts that left an address on a chain, in atomic USDC.
 pub(crate) async fn outgoing_amounts(site: &ServiceClient<'_>, wallet: &Value, network: Network) -> Vec<u64> {
     let path = format!("/sandbox/transfers?limit=1000&network={}", network.name());
     let page = site.get(&path, &[]).await.body;
@@ -57,7 +57,7 @@ pub(crate) async fn outgoing_amounts(site: &ServiceClient<'_>, wallet: &Value, n
     own.map(|t| t["amount"].as_u64().unwrap()).collect()
 }
 
-/// Of a wallet, its address book and its transfers.
+/// Events of a wallet, its address book and its transfers.
 const EVENT_TYPES: &[&str] = &[
     "agent_wallet.created",
     "agent_wallet.address_saved",
@@ -68,9 +68,9 @@ const EVENT_TYPES: &[&str] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wallet_is_made_once_and_pays_on_both_chains() {
-    // Aim: one wallet an account, whoever asks at once; transfers settle on both chains, from its own address, once under a
-    // key; the address book names who is paid; the balance is what the chain shows; the books are right.
+async fn agent_wallet_is_created_once_and_pays_on_both_chains() {
+    // Checks: Concurrent requests create one wallet per account. Transfers settle on both chains from the wallet's
+    // address, once per key. The address book names the payee. The balance matches the chain, and the ledger balances.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -85,20 +85,23 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
         let saved = keyed(&site, &token, "saveAddressBookEntry", &format!("save {to}"), &entry).await;
         assert_eq!(saved.status, 200, "{}", saved.text);
         let same = keyed(&site, &token, "saveAddressBookEntry", &format!("save {to}"), &entry).await;
-        assert_eq!(same.body, saved.body, "kept once");
+        assert_eq!(same.body, saved.body, "saved once");
         let id = &saved.body["result"]["entry"]["entryId"];
-        let wanted = json!({"addressBookEntryId": id, "amountUsdc": 1.234567, "note": "lunch"});
+        let transfer = json!({"addressBookEntryId": id, "amountUsdc": 1.234567, "note": "lunch"});
         let key = format!("pay {to}");
-        let sent = keyed(&site, &token, "agentWalletTransfer", &key, &wanted).await;
-        let spend = &sent.body["result"]["walletPayment"];
+        let sent = keyed(&site, &token, "agentWalletTransfer", &key, &transfer).await;
+        let wallet_payment = &sent.body["result"]["walletPayment"];
         assert_eq!(
-            (sent.status, &spend["status"]),
+            (sent.status, &wallet_payment["status"]),
             (200, &json!("settled")),
             "{}",
             sent.text
         );
-        assert_eq!((&spend["amount"], &spend["note"]), (&json!(1.234567), &json!("lunch")));
-        let replayed = keyed(&site, &token, "agentWalletTransfer", &key, &wanted).await;
+        assert_eq!(
+            (&wallet_payment["amount"], &wallet_payment["note"]),
+            (&json!(1.234567), &json!("lunch"))
+        );
+        let replayed = keyed(&site, &token, "agentWalletTransfer", &key, &transfer).await;
         assert_eq!(replayed.body, sent.body);
         assert_eq!(replayed.header("idempotency-replayed"), Some("true"));
         let other = json!({"addressBookEntryId": id, "amountUsdc": 2});
@@ -137,9 +140,9 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_pays_routes_of_its_own_service() {
-    // Aim: by route and by our own URL, with parameters, on the network that is pinned; the paid answer comes back whole, the
-    // money left once under a key, over a restart too; what is free costs nothing.
+async fn agent_wallet_pays_our_own_routes() {
+    // Checks: The wallet buys by route and by our own URL, with parameters, on the pinned network. The full response is
+    // returned. The money leaves once per key, also after a restart, and free routes cost nothing.
     let public = "http://purser.example.com";
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", public);
     let service = host.start_behind(public);
@@ -147,37 +150,40 @@ async fn it_pays_routes_of_its_own_service() {
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for (n, network) in Network::ALL.into_iter().enumerate() {
         let params = json!({"amount": format!("5.1{n}")});
-        let wanted = match network {
+        let purchase_data = match network {
             Network::Base => json!({"route": "/get-card", "params": params, "expectedNetwork": "base"}),
             Network::Solana => json!({"url": "http://purser.example.com/get-card", "params": params,
                 "expectedNetwork": network.caip2(), "maxAmountUsdc": 5.11}),
         };
         let key = format!("buy {n}");
-        let bought = keyed(&site, &token, "agentX402Pay", &key, &wanted).await;
-        let told = &bought.body["result"];
+        let bought = keyed(&site, &token, "agentX402Pay", &key, &purchase_data).await;
+        let purchase = &bought.body["result"];
         assert_eq!(
-            (&told["status"], &told["response"]["httpStatus"]),
+            (&purchase["status"], &purchase["response"]["httpStatus"]),
             (&json!("settled"), &json!(200)),
             "{}",
             bought.text
         );
-        let card = &told["response"]["body"]["card_id"];
+        let card = &purchase["response"]["body"]["card_id"];
         assert!(
             card.as_str().is_some_and(|id| id.starts_with("card_")),
             "{}",
             bought.text
         );
         assert_eq!(
-            (&told["walletPayment"]["host"], &told["walletPayment"]["network"]),
+            (
+                &purchase["walletPayment"]["host"],
+                &purchase["walletPayment"]["network"]
+            ),
             (&json!("route"), &json!(network.name()))
         );
-        let again = keyed(&site, &token, "agentX402Pay", &key, &wanted).await;
+        let again = keyed(&site, &token, "agentX402Pay", &key, &purchase_data).await;
         assert_eq!(again.body, bought.body);
         assert_eq!(
             outgoing_amounts(&site, &wallet, network).await,
             [5_100_000 + 10_000 * n as u64]
         );
-        assert!(told["response"]["body"].get("auth").is_none(), "{}", bought.text);
+        assert!(purchase["response"]["body"].get("auth").is_none(), "{}", bought.text);
         let read = site
             .get_as(&token, &format!("/get-card-data?card_id={}", card.as_str().unwrap()))
             .await;
@@ -194,7 +200,7 @@ async fn it_pays_routes_of_its_own_service() {
     host.assert_verified();
 }
 
-/// A service beside a foreign seller that its operator has listed.
+/// A service next to another seller that its operator has listed.
 pub(crate) async fn service_with_seller() -> (Seller, Host, Service) {
     let seller = Seller::open().await;
     let mut host = Host::new();
@@ -209,20 +215,20 @@ pub(crate) async fn service_with_seller() -> (Seller, Host, Service) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_pays_a_foreign_server_on_both_chains() {
-    // Aim: a server beside us that is listed is paid with a signed x402 v2 payment, settles it on the chain, and its answer
-    // comes back as it was; once under a key.
+async fn agent_wallet_pays_another_server_on_both_chains() {
+    // Checks: A listed server gets a signed x402 v2 payment and settles it on the chain. Its response is returned
+    // unchanged, once per key.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Solana).await;
     for network in Network::ALL {
-        let wanted = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST",
+        let purchase_data = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST",
             "body": {"q": [1.50, "é"]}, "expectedNetwork": network.name(), "maxAmountUsdc": 1});
-        let bought = keyed(&site, &token, "agentX402Pay", network.name(), &wanted).await;
-        let told = &bought.body["result"];
-        let seen = (&told["status"], &told["response"]["body"]["echo"]);
-        assert_eq!(seen, (&json!("settled"), &wanted["body"]), "{}", bought.text);
-        let again = keyed(&site, &token, "agentX402Pay", network.name(), &wanted).await;
+        let bought = keyed(&site, &token, "agentX402Pay", network.name(), &purchase_data).await;
+        let purchase = &bought.body["result"];
+        let seen = (&purchase["status"], &purchase["response"]["body"]["echo"]);
+        assert_eq!(seen, (&json!("settled"), &purchase_data["body"]), "{}", bought.text);
+        let again = keyed(&site, &token, "agentX402Pay", network.name(), &purchase_data).await;
         assert_eq!(again.body, bought.body);
         assert_eq!(outgoing_amounts(&site, &wallet, network).await, [1_000_000]);
     }
@@ -233,9 +239,9 @@ async fn it_pays_a_foreign_server_on_both_chains() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_foreign_server_does_wrong_is_told_apart() {
-    // Aim: one that takes nothing, fails, hides its terms, redirects or never ends is told apart, nothing is signed before its
-    // terms are taken, and what was signed stays reserved for as long as it may land.
+async fn each_fault_of_another_server_has_its_own_error() {
+    // Checks: Each failure has its own error: declined payment, server error, missing terms, redirect, endless body.
+    // Nothing is signed before the terms are accepted. A signed amount stays reserved while it may still settle.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
@@ -260,20 +266,20 @@ async fn what_a_foreign_server_does_wrong_is_told_apart() {
     assert_eq!(
         outgoing_amounts(&site, &wallet, Network::Solana).await,
         [1_000_000],
-        "one refused, one paid"
+        "one declined, one paid"
     );
     let now = with_open(&site, &token, 1).await;
     let open = &now["pendingPayments"][0]["walletPaymentId"];
     let seen = result(&site, &token, "getAgentWallet", json!({ "walletPaymentId": open })).await;
-    let told = (&seen["status"], &seen["walletPayment"]["failureReason"]);
-    assert_eq!(told, (&json!("pending"), &json!("unsettled")));
+    let outcome = (&seen["status"], &seen["walletPayment"]["failureReason"]);
+    assert_eq!(outcome, (&json!("pending"), &json!("unsettled")));
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_59_inside_addresses_are_refused_and_nothing_is_signed() {
-    // Aim: whatever form an inside address takes, the answer is a policy's, with the reason, and nothing was called.
+async fn case_59_internal_addresses_are_blocked_and_nothing_is_signed() {
+    // Checks: Every notation of an internal address gives a policy error with the reason, and no request is sent.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
@@ -298,9 +304,9 @@ async fn case_59_inside_addresses_are_refused_and_nothing_is_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
-    // Aim: only the owner's page sets them, within their range; a call above the cap is refused; of a hundred payments at
-    // once exactly as many leave as the day has room for.
+async fn a_hundred_payments_respect_limits_set_by_the_owner() {
+    // Checks: Only the owner's page sets the limits, within their range. A call above the cap is rejected. Of a hundred
+    // concurrent payments, exactly as many settle as the daily limit allows.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_PAID_CALLS_PER_PAYER", "1000")
         .with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "1000");
@@ -323,13 +329,13 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
     let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
     assert_eq!((&limit["perCallUsd"], &limit["perDayUsd"]), (&json!(1.5), &json!(30)));
     site.wait_for_events(&token, &["agent_wallet.caps_updated"]).await;
-    let wanted = |amount: f64| json!({"toAddress": agent.address(), "amountUsdc": amount});
+    let transfer = |amount: f64| json!({"toAddress": agent.address(), "amountUsdc": amount});
     assert_error(
-        &call(&site, &token, "agentWalletTransfer", wanted(1.51)).await,
+        &call(&site, &token, "agentWalletTransfer", transfer(1.51)).await,
         403,
         "policy_filtered",
     );
-    let (site, data) = (&site, wanted(1.0));
+    let (site, data) = (&site, transfer(1.0));
     let calls = (0..100).map(|_| call(site, &token, "agentWalletTransfer", data.clone()));
     let answers = futures_util::future::join_all(calls).await;
     let paid = answers.iter().filter(|answer| answer.status == 200).count();
@@ -361,13 +367,14 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_born_of_a_payment_does_not_spend() {
-    // Aim: it reads, and every function that spends, makes a wallet or changes who can be paid says 403 `sign_in_required`.
+async fn payment_token_cannot_spend() {
+    // Checks: The token may read. Every function that pays, creates a wallet or changes payees returns 403
+    // `sign_in_required`.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
-    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let payment_token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
     let saved = json!({"name": "me", "address": agent.address()});
     let entry = result(&site, &token, "saveAddressBookEntry", saved.clone()).await["entry"]["entryId"].clone();
     for (name, data) in [
@@ -380,10 +387,10 @@ async fn a_token_born_of_a_payment_does_not_spend() {
         ("saveAddressBookEntry", saved),
         ("deleteAddressBookEntry", json!({"entryId": entry})),
     ] {
-        assert_error(&call(&site, &born, name, data).await, 403, "sign_in_required");
+        assert_error(&call(&site, &payment_token, name, data).await, 403, "sign_in_required");
     }
     for name in ["getAgentWallet", "getAgentSpendLimit", "listAddressBook"] {
-        result(&site, &born, name, json!({})).await;
+        result(&site, &payment_token, name, json!({})).await;
     }
     assert!(outgoing_amounts(&site, &wallet, Network::Base).await.is_empty());
     let none = Agent::new(Network::Solana).token(&site).await;
@@ -391,7 +398,7 @@ async fn a_token_born_of_a_payment_does_not_spend() {
     assert_error(&no_wallet, 404, "agent_wallet_not_found");
 }
 
-/// The value of a `PAYMENT-SIGNATURE`, decoded.
+/// A decoded `PAYMENT-SIGNATURE` value.
 pub(crate) fn payment(header: &str) -> Value {
     serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
 }

@@ -1,5 +1,5 @@
-//! A managed wallet's addresses are addresses of its owner's account: what it buys, credits, caps, identity and links are the
-//! owner's; nothing that is stored lets anybody in; a seller that shows our own terms gets nothing; a restore finds the wallet.
+//! An agent wallet's addresses belong to its owner's account: purchases, credits, caps, identity and links are the
+//! owner's. Nothing stored grants access. A seller that copies our terms gets nothing. A restore finds the wallet.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::restore::{backup, restore};
 use super::seller::RESPONSE_TOKEN;
 use super::top_up::{link, wait_for_top_up};
 
-/// Members of an answer that let whoever holds them in, wherever they are.
+/// Members of a response that grant access to the account, at any depth.
 fn token_members(answer: &Value) -> Vec<String> {
     match answer {
         Value::Object(members) => {
@@ -31,13 +31,13 @@ fn token_members(answer: &Value) -> Vec<String> {
     }
 }
 
-/// Pays a route from the managed wallet; what the route answered.
+/// Pays a route from the agent wallet and returns the route's response.
 pub(super) async fn bought(site: &ServiceClient<'_>, token: &str, route: &str, network: Network) -> Value {
-    let wanted = json!({"route": route, "expectedNetwork": network.name()});
-    let told = result(site, token, "agentX402Pay", wanted).await;
-    assert_eq!(told["status"], "settled", "{told}");
-    assert_eq!(token_members(&told), Vec::<String>::new(), "{told}");
-    told["response"]["body"].clone()
+    let params = json!({"route": route, "expectedNetwork": network.name()});
+    let outcome = result(site, token, "agentX402Pay", params).await;
+    assert_eq!(outcome["status"], "settled", "{outcome}");
+    assert_eq!(token_members(&outcome), Vec::<String>::new(), "{outcome}");
+    outcome["response"]["body"].clone()
 }
 
 pub(super) fn status_code_reason(answer: &Response) -> (u16, &str, &Value) {
@@ -45,9 +45,9 @@ pub(super) fn status_code_reason(answer: &Response) -> (u16, &str, &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
-    // Aim: a card bought on either chain, one whose settlement was answered late, and the credit of one that the issuer refused
-    // are the owner's: cards, balance, payments and events are read with the owner's own token; nobody else has any.
+async fn case_73_agent_wallet_purchases_belong_to_the_owner() {
+    // Checks: A card bought on either chain, one whose settlement response was late, and the credit of a declined one
+    // are the owner's. The owner's token reads cards, balance, payments and events; no other token exists.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -102,20 +102,21 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
     )
     .await;
     with_open(&site, &token, 0).await;
-    // Support finds the owner by what the chain shows.
+    // Support finds the owner by an address on the chain.
     let quoted = wallet["addresses"]["base"].as_str().unwrap();
     let found = find(&OperatorClient::first(&host, &service), quoted).await;
     assert_eq!(found["customer"]["user_id"], json!(user), "{found}");
     service.stop();
     let report = host.assert_verified();
-    // The owner's and the two strangers'; the wallet has none.
+    // The sign-ins of the owner and the two strangers; the wallet has none.
     assert_eq!(report["entities"]["accounts"], 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
-    // Aim: a balance at the card issuer, a bank payment and an app payment: without the owner's link, identity or destination
-    // each is refused with our own code and hint, and its amount is free at once; with them each is bought and the owner's.
+async fn case_73_agent_wallet_uses_the_owners_link_identity_and_destinations() {
+    // Checks: A card-balance top-up, a bank payment and an app payment each fail without the owner's link, identity or
+    // destination. The error has our code and hint, and the amount is released at once. With them, each purchase is the
+    // owner's.
     let host = Host::new()
         .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
         .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
@@ -150,12 +151,12 @@ async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
         );
         let error = &answer.body["error"];
         assert_eq!(error["sellerStatus"], status, "{error}");
-        // As the owner's own wallet is told.
+        // The same error that the owner's own wallet gets.
         let own = agent.buy(&site, &route).await;
         assert_eq!((own.status, own.code()), (status, reason), "{}", own.text);
-        let told = |name: &str| error[name].as_str().unwrap();
-        assert!(told("hint").starts_with(own.str("hint").unwrap()), "{error}");
-        assert!(told("message").ends_with(own.str("error").unwrap()), "{error}");
+        let member = |name: &str| error[name].as_str().unwrap();
+        assert!(member("hint").starts_with(own.str("hint").unwrap()), "{error}");
+        assert!(member("message").ends_with(own.str("error").unwrap()), "{error}");
         with_open(&site, &token, 0).await;
     }
     assert!(outgoing_amounts(&site, &wallet, Network::Base).await.is_empty());
@@ -188,9 +189,9 @@ async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_73_the_owners_caps_and_freeze_hold_for_the_managed_wallet() {
-    // Aim: with a cap of two cards a day, of which the owner bought one, the wallet buys one more; what it is refused costs
-    // nothing; a frozen owner's wallet buys nothing, whoever asks.
+async fn case_73_owners_caps_and_freeze_apply_to_the_agent_wallet() {
+    // Checks: With a cap of two cards a day, of which the owner bought one, the wallet buys one more. A rejected
+    // purchase costs nothing. The wallet of a frozen owner cannot buy, whichever token asks.
     let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "2");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -215,9 +216,9 @@ async fn case_73_the_owners_caps_and_freeze_hold_for_the_managed_wallet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_76_what_a_key_brought_about_ends_with_it() {
-    // Aim: an agent by an API key buys from the managed wallet; first answer, replay and spend hold nothing that lets anybody in;
-    // with the key its tokens end, and what it bought stays the owner's.
+async fn case_76_revoking_a_key_ends_its_tokens() {
+    // Checks: An agent with an API key buys from the agent wallet. The first response, its replay and the wallet
+    // payment contain no credential. Revoking the key ends its tokens; the purchases stay the owner's.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -230,12 +231,18 @@ async fn case_76_what_a_key_brought_about_ends_with_it() {
         entered.body["result"]["idToken"].as_str().unwrap().to_owned(),
         entered.body["result"]["refreshToken"].as_str().unwrap().to_owned(),
     );
-    let wanted = json!({"route": "/get-card?amount=5"});
-    let first = keyed(&site, &token, "agentX402Pay", "buy", &wanted).await;
-    let spend = first.body["result"]["walletPayment"]["walletPaymentId"].clone();
-    let again = keyed(&site, &own, "agentX402Pay", "buy", &wanted).await;
+    let params = json!({"route": "/get-card?amount=5"});
+    let first = keyed(&site, &token, "agentX402Pay", "buy", &params).await;
+    let wallet_payment = first.body["result"]["walletPayment"]["walletPaymentId"].clone();
+    let again = keyed(&site, &own, "agentX402Pay", "buy", &params).await;
     assert_eq!(again.body, first.body);
-    let shown = result(&site, &token, "getAgentWallet", json!({"walletPaymentId": spend})).await;
+    let shown = result(
+        &site,
+        &token,
+        "getAgentWallet",
+        json!({"walletPaymentId": wallet_payment}),
+    )
+    .await;
     for answer in [&first.body, &again.body, &shown] {
         assert_eq!(token_members(answer), Vec::<String>::new(), "{answer}");
     }
@@ -247,40 +254,40 @@ async fn case_76_what_a_key_brought_about_ends_with_it() {
     let renewed = super::access::refresh(&site, &renewal).await;
     assert_error(&renewed, 401, "refresh_token_revoked");
     for (name, data) in [
-        ("getAgentWallet", json!({"walletPaymentId": spend})),
-        ("agentX402Pay", wanted.clone()),
+        ("getAgentWallet", json!({"walletPaymentId": wallet_payment})),
+        ("agentX402Pay", params.clone()),
     ] {
         assert_error(&call(&site, &token, name, data).await, 401, "token_revoked");
     }
     assert_eq!(site.get_as(&own, &read).await.status, 200);
     service.stop();
     let report = host.assert_verified();
-    // The owner's sign-in and the key's exchange: no purchase of the wallet's opened one.
+    // Sessions of the owner's sign-in and the key exchange. No wallet purchase opened one.
     assert_eq!(report["entities"]["sessions"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_76_what_another_server_told_is_shown_once_and_stored_without_its_tokens() {
-    // Aim: the call that paid is shown the whole answer; its replay, the spend and the store have null for tokens in it; a token
-    // born of a payment reads no spend at all; a refusal shows the server's status and words.
+async fn case_76_seller_response_is_shown_once_and_stored_without_tokens() {
+    // Checks: The paying call gets the whole response. Its replay, the wallet payment and the store have null in place
+    // of tokens. A payment token cannot read wallet payments. An error shows the server's status and body.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (agent, token, _) = opened(&site, Network::Base).await;
-    let wanted = json!({"url": format!("http://{}/tells-token", seller.authority()), "expectedNetwork": "base"});
-    let first = keyed(&site, &token, "agentX402Pay", "buy", &wanted).await;
+    let params = json!({"url": format!("http://{}/tells-token", seller.authority()), "expectedNetwork": "base"});
+    let first = keyed(&site, &token, "agentX402Pay", "buy", &params).await;
     let body = |answer: &Response| answer.body["result"]["response"]["body"].clone();
     assert_eq!(body(&first)["access_token"], RESPONSE_TOKEN, "{}", first.text);
-    let again = keyed(&site, &token, "agentX402Pay", "buy", &wanted).await;
+    let again = keyed(&site, &token, "agentX402Pay", "buy", &params).await;
     assert_eq!(
         (&body(&again)["access_token"], &body(&again)["for"]),
         (&Value::Null, &json!("you"))
     );
-    let spend = json!({"walletPaymentId": first.body["result"]["walletPayment"]["walletPaymentId"]});
-    let shown = result(&site, &token, "getAgentWallet", spend.clone()).await;
+    let wallet_payment = json!({"walletPaymentId": first.body["result"]["walletPayment"]["walletPaymentId"]});
+    let shown = result(&site, &token, "getAgentWallet", wallet_payment.clone()).await;
     assert_eq!(shown["response"]["body"], body(&again), "{shown}");
-    let born = agent.buy(&site, "/get-card?amount=5").await;
-    let born = born.body["auth"]["id_token"].as_str().unwrap();
-    let unread = call(&site, born, "getAgentWallet", spend).await;
+    let card = agent.buy(&site, "/get-card?amount=5").await;
+    let payment_token = card.body["auth"]["id_token"].as_str().unwrap();
+    let unread = call(&site, payment_token, "getAgentWallet", wallet_payment).await;
     assert_error(&unread, 403, "sign_in_required");
     let broken = json!({"url": format!("http://{}/broken", seller.authority())});
     let broken = call(&site, &token, "agentX402Pay", broken).await;
@@ -296,9 +303,9 @@ async fn case_76_what_another_server_told_is_shown_once_and_stored_without_its_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_82_a_managed_wallets_addresses_are_the_same_after_a_restore() {
-    // Aim: a wallet that was opened, and paid from, after the backup has the same addresses once its owner asks for it in the
-    // restored store, and what they hold is spent from there; no key is in the store.
+async fn case_82_agent_wallet_keeps_its_addresses_after_a_restore() {
+    // Checks: A wallet created and used after the backup gets the same addresses when its owner requests it in the
+    // restored store. Its funds can be spent from there. The store contains no key.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -320,7 +327,7 @@ async fn case_82_a_managed_wallets_addresses_are_the_same_after_a_restore() {
     assert_eq!(again["addresses"], made["addresses"]);
     let now = result(&site, &token, "getAgentWallet", json!({})).await;
     assert_eq!(now["balances"]["base"]["balance"], 9_995, "{now}");
-    // What leaves waits for a while after a restore.
+    // Outgoing transfers are paused for a while after a restore.
     site.advance(1_000).await;
     let token = agent.token(&site).await;
     let to = json!({"toAddress": agent.address(), "amountUsdc": 900});

@@ -1,4 +1,5 @@
-//! What a managed wallet refuses to sign of what other servers offer: our own terms, and other tokens than the settlement's.
+//! Offers of other servers that an agent wallet doesn't sign: our own terms, and other tokens than the settlement
+//! token.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -11,15 +12,15 @@ use super::http::ServiceClient;
 use super::operator_client::OperatorClient;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_90_a_managed_wallet_signs_for_the_settlements_token_alone() {
-    // Aim: an offer under the real token's name is refused before anything is signed or reserved, and says which name would do;
-    // the same server's offer under the sandbox's is paid.
+async fn case_90_agent_wallet_signs_only_for_the_settlement_token() {
+    // Checks: An offer under the real token's name is rejected before anything is signed or reserved, and the error
+    // gives the right name. The same server's offer under the sandbox's name is paid.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     let pay = async |path: &str| {
-        let wanted = json!({"url": format!("http://{}{path}", seller.authority()), "expectedNetwork": "base"});
-        call(&site, &token, "agentX402Pay", wanted).await
+        let params = json!({"url": format!("http://{}{path}", seller.authority()), "expectedNetwork": "base"});
+        call(&site, &token, "agentX402Pay", params).await
     };
     let refused = pay("/real-token").await;
     assert_eq!(
@@ -49,20 +50,21 @@ async fn case_90_a_managed_wallet_signs_for_the_settlements_token_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
-    // Aim: the 402 of our own route from another server is refused as `own_terms` on both chains, before anything is signed or
-    // reserved, also where only the account that holds the treasury's USDC is named; so is a transfer there.
+async fn case_74_seller_that_copies_our_terms_is_not_paid() {
+    // Checks: A copy of our route's 402 from another server is rejected as `own_terms` on both chains before anything
+    // is signed or reserved. An offer that names only the treasury's token account is rejected too, and so is a
+    // transfer there.
     let (seller, host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for path in ["/ours", "/our-account"] {
         for pinned in [json!({}), json!({"expectedNetwork": "solana"})] {
-            let mut wanted = json!({"url": format!("http://{}{path}", seller.authority())});
-            wanted
+            let mut params = json!({"url": format!("http://{}{path}", seller.authority())});
+            params
                 .as_object_mut()
                 .unwrap()
                 .extend(pinned.as_object().unwrap().clone());
-            let answer = call(&site, &token, "agentX402Pay", wanted).await;
+            let answer = call(&site, &token, "agentX402Pay", params).await;
             assert_eq!(
                 status_code_reason(&answer),
                 (403, "policy_filtered", &json!("own_terms")),
@@ -88,9 +90,9 @@ async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() {
-    // Aim: an amount with a sign or leading zeros, nothing, and no time to pay are refused for what they are, before anything is signed
-    // or reserved.
+async fn ambiguous_or_zero_amount_terms_are_not_signed() {
+    // Checks: An amount with a sign or leading zeros, a zero amount, and no time to pay are each rejected before
+    // anything is signed or reserved.
     let (seller, _host, service) = service_with_seller().await;
     let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
@@ -100,8 +102,8 @@ async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() 
         ("/zero", "0 USDC"),
         ("/no-time", "no time to pay"),
     ] {
-        let wanted = json!({"url": format!("http://{}{path}", seller.authority())});
-        let answer = call(&site, &token, "agentX402Pay", wanted).await;
+        let params = json!({"url": format!("http://{}{path}", seller.authority())});
+        let answer = call(&site, &token, "agentX402Pay", params).await;
         assert_eq!(
             status_code_reason(&answer),
             (403, "policy_filtered", &Value::Null),
@@ -117,29 +119,29 @@ async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_services_own_addresses_are_in_no_address_book() {
-    // Aim: what `agentWalletTransfer` refuses as a receiver is not kept as one either.
+async fn our_own_addresses_cannot_be_saved_in_the_address_book() {
+    // Checks: An address that `agentWalletTransfer` rejects as a receiver cannot be saved in the address book.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (_, token, _) = opened(&site, Network::Base).await;
     for network in Network::ALL {
         let ours = purser::sandbox::keys::treasury(network).address();
         let entry = json!({"name": "shop", "address": ours});
-        let kept = call(&site, &token, "saveAddressBookEntry", entry).await;
-        assert_error(&kept, 400, "parameter_invalid");
-        assert!(kept.text.contains("service's own"), "{}", kept.text);
+        let saved = call(&site, &token, "saveAddressBookEntry", entry).await;
+        assert_error(&saved, 400, "parameter_invalid");
+        assert!(saved.text.contains("service's own"), "{}", saved.text);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn freezing_a_managed_wallets_address_freezes_its_owner() {
-    // Aim: an operator who knows a payer by the address on the chain freezes and thaws the account that the address belongs to.
+async fn freezing_an_agent_wallet_address_freezes_its_owner() {
+    // Checks: An operator can freeze and unfreeze an account by its agent wallet's address.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let frozen = json!({"wallet": wallet["addresses"]["base"], "message": "Please write to us."});
-    let answer = desk.done("/admin/freeze", frozen.clone()).await;
+    let answer = operator.done("/admin/freeze", frozen.clone()).await;
     assert!(
         answer["wallet"]
             .as_str()
@@ -149,7 +151,9 @@ async fn freezing_a_managed_wallets_address_freezes_its_owner() {
     );
     let read = site.get_as(&token, "/get-account-balance").await;
     assert_eq!((read.status, read.code()), (403, "account_frozen"), "{}", read.text);
-    desk.done("/admin/unfreeze", json!({"wallet": frozen["wallet"]})).await;
+    operator
+        .done("/admin/unfreeze", json!({"wallet": frozen["wallet"]}))
+        .await;
     assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
     service.stop();
 }

@@ -1,4 +1,4 @@
-//! API keys: what they open, what their tokens may do, and how that ends.
+//! API keys: what they grant, what their tokens may do, and revocation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,7 +14,7 @@ use super::http::{Response, ServiceClient, send};
 use super::owner::Owner;
 use super::signup::{assert_error, complete_signup, form, is_final, patient, poll, sign_up};
 
-/// Exchanges a key that is in the header.
+/// Exchanges a key sent in the header.
 async fn exchange(site: &ServiceClient<'_>, key: &str) -> Response {
     let request = site.request("POST", "/agentAuth").bearer_auth(key);
     send(request.json(&json!({"data": {}}))).await.unwrap()
@@ -25,7 +25,7 @@ fn token_of(answer: &Response) -> String {
     answer.body["result"]["idToken"].as_str().unwrap().to_owned()
 }
 
-/// A key, and what it was exchanged for.
+/// A key and the token from its exchange.
 struct Used {
     signup: Response,
     id: Value,
@@ -34,7 +34,7 @@ struct Used {
     refresh: String,
 }
 
-/// The key of a signup that was claimed is read again until it is used, by header and by member, and its token renewed.
+/// The key of a claimed signup can be read until its first use, by header and by member, and its token is renewed.
 async fn used(site: &ServiceClient<'_>, person: &Agent, (signup, claimed): (Response, Response)) -> Used {
     let key = claimed.str("api_key").unwrap().to_owned();
     assert_eq!(
@@ -64,15 +64,15 @@ async fn used(site: &ServiceClient<'_>, person: &Agent, (signup, claimed): (Resp
     }
 }
 
-/// Its agent says who it is, and the owner sees that and the key, but not what it is.
+/// The agent names itself. The owner sees the name and the key's record, never the key.
 async fn check_owner_view(site: &ServiceClient<'_>, own: &str, owner: &Owner, used: &Used) {
-    let said = json!({"name": "Scout", "client": "a program", "version": "1.2"});
-    let announced = result(site, &used.tokens[0], "announceAgentConnection", said.clone()).await;
-    assert_eq!(announced["agent"], said);
+    let identity = json!({"name": "Scout", "client": "a program", "version": "1.2"});
+    let announced = result(site, &used.tokens[0], "announceAgentConnection", identity.clone()).await;
+    assert_eq!(announced["agent"], identity);
     let events = site.events(own, 0).await;
-    let told = events.iter().find(|event| event["type"] == "session.agent_announced");
-    let object = &told.unwrap()["data"]["object"];
-    assert_eq!((&object["agent"], &object["api_key_id"]), (&said, &used.id));
+    let announced = events.iter().find(|event| event["type"] == "session.agent_announced");
+    let object = &announced.unwrap()["data"]["object"];
+    assert_eq!((&object["agent"], &object["api_key_id"]), (&identity, &used.id));
     site.wait_for_events(own, &["api_key.issued", "api_key.active issued"])
         .await;
     let listed = result(site, &used.tokens[0], "listAgentApiKeys", json!({})).await;
@@ -88,7 +88,7 @@ async fn check_owner_view(site: &ServiceClient<'_>, own: &str, owner: &Owner, us
     assert!(shown, "{page}");
 }
 
-/// Nothing that was made with the key counts any more.
+/// Nothing issued under the key is valid any more.
 async fn assert_expired(site: &ServiceClient<'_>, used: &Used, browser: &Owner) {
     for token in &used.tokens {
         assert_error(&site.get_as(token, "/get-account-balance").await, 401, "token_revoked");
@@ -101,10 +101,9 @@ async fn assert_expired(site: &ServiceClient<'_>, used: &Used, browser: &Owner) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_signs_up_and_is_revoked() {
-    // Aim: signup, page, yes, key, tokens; the key is read again until its first use and not after; revoked, its tokens,
-    // refresh tokens, browser sessions, links and streams end at once and stay ended over a kill, and nothing of anybody
-    // else's does.
+async fn agent_signs_up_and_its_key_is_revoked() {
+    // Checks: Signup, page, approval, key, tokens. The key can be read again until its first use. Revocation ends its
+    // tokens, refresh tokens, sessions, links and streams at once, also over a kill. Other accounts are not affected.
     let host = patient();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -157,7 +156,7 @@ async fn an_agent_signs_up_and_is_revoked() {
 
 type Stream = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 
-/// A stream that has told something, so that it is subscribed.
+/// A stream that has sent an event, which shows that it is subscribed.
 pub(super) async fn listening(site: &ServiceClient<'_>, token: &str) -> Stream {
     let url = format!("ws://{}/stream", site.service.authority());
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
@@ -172,9 +171,10 @@ pub(super) async fn listening(site: &ServiceClient<'_>, token: &str) -> Stream {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_api_keys_token_may_do() {
-    // Aim: it reads, buys and spends from the managed wallet within its caps; it moves nothing else, makes no key, says
-    // nothing of who the owner is, in person or by a link; frozen it is exchanged and does nothing; it revokes itself.
+async fn api_key_token_has_limited_rights() {
+    // Checks: The token reads, buys and spends from the agent wallet within its caps. It moves no other money, creates
+    // no key and reveals nothing about the owner. A frozen account's key can be exchanged, but its token does nothing.
+    // The key can revoke itself.
     let host = patient();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -209,8 +209,8 @@ async fn what_an_api_keys_token_may_do() {
         403,
         "sign_in_required",
     );
-    let elsewhere = json!({"amount": 1, "address": "0x1111111111111111111111111111111111111111"});
-    let request = site.request("POST", "/withdraw").bearer_auth(&token).json(&elsewhere);
+    let withdrawal = json!({"amount": 1, "address": "0x1111111111111111111111111111111111111111"});
+    let request = site.request("POST", "/withdraw").bearer_auth(&token).json(&withdrawal);
     assert_error(&send(request).await.unwrap(), 403, "sign_in_required");
     assert_error(&site.get_as(&token, "/get-kyc-link").await, 403, "sign_in_required");
     let link = site.get_as(&token, "/get-auth-link").await;
@@ -238,8 +238,8 @@ async fn what_an_api_keys_token_may_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_keys_token_changes_no_address_that_its_owner_saved() {
-    // Aim: it saves addresses of its own; what stands behind a name already is its owner's to change and to forget.
+async fn api_key_token_cannot_change_saved_addresses() {
+    // Checks: An API key's token saves new addresses. Only the owner may change or delete an existing entry.
     let host = patient();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -249,11 +249,11 @@ async fn an_api_keys_token_changes_no_address_that_its_owner_saved() {
     let token = token_of(&exchange(&site, made["apiKey"].as_str().unwrap()).await);
     result(&site, &token, "createAgentWallet", json!({})).await;
     let mum = json!({"name": "mum", "address": person.address()});
-    let kept = result(&site, &own, "saveAddressBookEntry", mum).await["entry"]["entryId"].clone();
-    let other = json!({"entryId": kept, "name": "mum", "address": "0x1111111111111111111111111111111111111111"});
+    let saved = result(&site, &own, "saveAddressBookEntry", mum).await["entry"]["entryId"].clone();
+    let other = json!({"entryId": saved, "name": "mum", "address": "0x1111111111111111111111111111111111111111"});
     for (function, data) in [
         ("saveAddressBookEntry", other),
-        ("deleteAddressBookEntry", json!({"entryId": kept})),
+        ("deleteAddressBookEntry", json!({"entryId": saved})),
     ] {
         assert_error(&call(&site, &token, function, data).await, 403, "sign_in_required");
     }

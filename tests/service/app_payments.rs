@@ -1,4 +1,4 @@
-//! Payments to the users of payment apps: identity first, recipients saved and kept, money that nobody claims.
+//! Payments to users of payment apps: identity verification, saved recipients, unclaimed payments.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -15,7 +15,6 @@ fn quick() -> Host {
         .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
 }
 
-/// A payment through an app.
 fn to_app(amount: &str, platform: &str, recipient: &str) -> String {
     format!(
         "/send-payment?amount={amount}&platform={platform}&recipient_id={recipient}&recipient_first_name=Ada\
@@ -24,9 +23,10 @@ fn to_app(amount: &str, platform: &str, recipient: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_payment_needs_a_verified_identity_and_saves_its_recipient() {
-    // Aim: 412 before settlement and nothing saved; afterwards paid on both apps, and each recipient is known again by
-    // handle in any case and by id, with its totals, renamed, archived, shown again, deleted, and back when paid.
+async fn app_payment_needs_verified_identity_and_saves_its_recipient() {
+    // Checks: Without verification, 412 before settlement and nothing is saved. Afterwards both apps pay. A recipient
+    // is found by id and by handle in any case, with totals. It can be renamed, archived, unarchived and deleted, and a
+    // new payment restores it.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -64,9 +64,9 @@ async fn an_app_payment_needs_a_verified_identity_and_saves_its_recipient() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_saved_recipient_is_kept_as_its_owner_says() {
-    // Aim: saved when its payment is answered; renamed in inert text, archived, shown again, deleted, then paid no more by its
-    // id, and back when paid by name.
+async fn owner_manages_saved_recipients() {
+    // Checks: A recipient is saved when its payment is answered. It can be renamed (as inert text), archived,
+    // unarchived and deleted. A deleted one cannot be paid by id, and paying by name restores it.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -102,11 +102,11 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
     let refused = agent.buy(&site, &to_app("10", "venmo", id)).await;
     assert_eq!((refused.status, refused.code()), (404, "recipient_not_found"));
     agent.buy(&site, &to_app("10", "venmo", "@ada")).await;
-    let told = [
+    let changes = [
         "payment_recipient.archived active",
         "payment_recipient.unarchived archived",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &changes).await;
     until("the recipient is back", async || {
         let saved = listed(&site, &token, "?platform=venmo").await;
         saved.iter().any(|saved| saved["recipient_id"] == id).then_some(())
@@ -116,7 +116,7 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
     host.assert_verified();
 }
 
-/// The recipients that a token's owner sees.
+/// The saved recipients of the token's account.
 async fn listed(site: &ServiceClient<'_>, token: &str, query: &str) -> Vec<Value> {
     let list = site.get_as(token, &format!("/payment-recipients{query}")).await;
     assert_eq!(list.status, 200, "{}", list.text);
@@ -124,8 +124,9 @@ async fn listed(site: &ServiceClient<'_>, token: &str, query: &str) -> Vec<Value
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee() {
-    // Aim: unclaimed until its time is over, then taken back at the app and credited once, also over a kill.
+async fn case_32_unclaimed_app_payment_is_credited_less_the_apps_fee() {
+    // Checks: The payment is unclaimed until it expires. It is then recalled from the app and credited once, also over
+    // a kill.
     let host = quick()
         .with("PURSER_PAYOUTS__UNCLAIMED_TTL_SECONDS", "2")
         .with("PURSER_PAYOUTS__APP_RETURN_FEE_USD", "0.77");

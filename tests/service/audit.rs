@@ -1,4 +1,4 @@
-//! The audit log: what operators do, each act bound to the one before.
+//! The audit log: operator actions in a hash chain.
 
 use purser_actors::kernel::table;
 use purser_actors::operator::AuditRecord;
@@ -10,36 +10,37 @@ use super::host::Host;
 use super::operator_client::OperatorClient;
 use super::verify::{assert_problem, rewritten};
 
-/// A stopped service whose operators have done six things: the first token and five more.
+/// A stopped service with six audit records: the first token and five more.
 async fn acted() -> Host {
     let host = Host::new();
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     for name in ["ana", "ben", "eva", "kim"] {
-        desk.add_operator(name, "support").await;
+        operator.add_operator(name, "support").await;
     }
-    desk.done("/admin/tokens/revoke", json!({"name": "kim"})).await;
+    operator.done("/admin/tokens/revoke", json!({"name": "kim"})).await;
     service.stop();
     assert_eq!(host.assert_verified()["audit_entries"], 6);
     host
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_act_names_the_hash_of_the_one_before_over_pages_and_kills() {
-    // Aim: at once and over a kill, without a gap or a branch; pages go on where they ended, and show what proves them.
+async fn audit_records_form_a_hash_chain_over_pages_and_kills() {
+    // Checks: Concurrent records, also over a kill, form one chain without a gap or a branch. Pages continue where the
+    // last one ended and include the hashes.
     let host = Host::new();
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let names: Vec<String> = (0..8).map(|n| format!("op{n}")).collect();
-    let hired = names.iter().map(|name| desk.add_operator(name, "read-only"));
-    futures_util::future::join_all(hired).await;
+    let operators = names.iter().map(|name| operator.add_operator(name, "read-only"));
+    futures_util::future::join_all(operators).await;
     service.kill();
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
-    desk.add_operator("last", "read-only").await;
+    let operator = OperatorClient::first(&host, &service);
+    operator.add_operator("last", "read-only").await;
     let (mut acts, mut after): (Vec<Value>, String) = (Vec::new(), String::new());
     loop {
-        let page = desk.get(&format!("/admin/audit?limit=3{after}")).await.body;
+        let page = operator.get(&format!("/admin/audit?limit=3{after}")).await.body;
         let Some(next) = page["next_after"].as_str() else { break };
         acts.extend(page["entries"].as_array().unwrap().iter().cloned());
         after = format!("&after={next}");
@@ -55,17 +56,17 @@ async fn each_act_names_the_hash_of_the_one_before_over_pages_and_kills() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verify_names_the_first_act_that_is_not_as_it_was() {
-    // Aim: a flipped byte; words that were changed and sealed again; an act that is gone, in the middle or at the end; each is named
-    // by its number, and what was not touched is not.
+async fn verify_names_the_first_changed_audit_record() {
+    // Checks: A flipped byte, a changed and resealed text, and a record deleted in the middle or at the end are each
+    // reported by number. Unchanged records are not reported.
     let host = acted().await;
     let number = |key: &[u8]| u64::from_be_bytes(key[1..].try_into().unwrap());
     for (name, nth, byte) in [("first", 1, 0), ("middle", 3, 20), ("last", 6, 30)] {
         let copy = format!("flipped-{name}");
         let flipped = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, row| {
             let mut value = row.value.to_vec();
-            let place = value.len().min(byte + 1) - 1;
-            value[place] ^= 1;
+            let index = value.len().min(byte + 1) - 1;
+            value[index] ^= 1;
             let (key, revision) = (key.clone(), row.revision);
             (number(&key) == nth).then(|| vec![Write::Put { key, revision, value }])
         });
@@ -77,7 +78,7 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
         let copy = format!("reworded-{nth}");
         let reworded = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, row| {
             let mut audit: AuditRecord = codec::decode(&row.value).unwrap();
-            audit.act.operator = "nobody".to_owned();
+            audit.act.operator = "someone else".to_owned();
             let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
             (number(&key) == nth).then(|| vec![Write::Put { key, revision, value }])
         });
@@ -91,7 +92,7 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
         });
         assert_problem(&host, &gone.await.0, "audit.chain_broken", &nth.to_string());
     }
-    // All but the proof of it is forged: the act behind still knows.
+    // The record is forged consistently; only the next record's hash reveals it.
     let forged = rewritten(&host, "forged", &[table::AUDIT_LOG], |key, row| {
         let mut audit: AuditRecord = codec::decode(&row.value).unwrap();
         audit.position.previous_hash = Sha256::digest("another past").into();

@@ -1,4 +1,4 @@
-//! Banking over HTTP: from a profile to money that moves.
+//! Banking over HTTP: from a profile to moving money.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -9,17 +9,17 @@ use super::http::{Response, ServiceClient, send, until};
 use super::owner::{Owner, fault};
 
 const TAX: &str = "987654321";
-/// A document that says so itself, in base64.
+/// A document with a matching media type, in base64.
 pub(crate) const DOCUMENT_BASE64: &str = "JVBERi0xLjcgbXkgYWRkcmVzcyBpcyBzZWNyZXQ=";
 const DOCUMENT_TEXT: &str = "my address is secret";
 
-/// Calls a function. The answer was held against the document.
+/// Calls a function. `send` checks the response against the OpenAPI document.
 pub(crate) async fn call(site: &ServiceClient<'_>, token: &str, name: &str, data: Value) -> Response {
     let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
     send(request.json(&json!({"data": data}))).await.unwrap()
 }
 
-/// What a call came to.
+/// The result of a successful call.
 pub(crate) async fn result(site: &ServiceClient<'_>, token: &str, name: &str, data: Value) -> Value {
     let answer = call(site, token, name, data).await;
     assert_eq!(answer.status, 200, "{name}: {}", answer.text);
@@ -31,16 +31,16 @@ pub(crate) fn profile() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_profile_is_one_accounts_own() {
-    // Aim: two accounts have their own profile or none; a payment-born token may read and make one; markup stays text.
+async fn banking_profile_belongs_to_one_account() {
+    // Checks: Each account has its own profile or none. A payment token may read and create one. Markup stays text.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (ada, bob) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let bought = ada.buy(&site, "/get-card?amount=5").await;
-    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let payment_token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
     let mut data = profile();
     data["lastName"] = json!("<b>Lovelace");
-    let made = result(&site, &born, "createBankingProfile", data).await;
+    let made = result(&site, &payment_token, "createBankingProfile", data).await;
     assert_eq!(made["profile"]["lastName"], "<b>Lovelace");
     let (ada, bob) = (ada.token(&site).await, bob.token(&site).await);
     let own = result(&site, &ada, "getBankingProfileStatus", json!(null)).await;
@@ -63,7 +63,7 @@ pub(crate) fn application_answers() -> Value {
         "state": "IL", "postalCode": "62701", "occupation": "Engineer", "sourceOfFunds": "Salary", "taxId": "987-65-4321"})
 }
 
-/// A profile of this last name with everything that its application asks, submitted. The owner is verified already.
+/// Creates a profile with this last name and submits its complete application. The owner must be verified.
 async fn apply(site: &ServiceClient<'_>, token: &str, name: &str) -> Value {
     let mut who = profile();
     who["lastName"] = json!(name);
@@ -71,7 +71,7 @@ async fn apply(site: &ServiceClient<'_>, token: &str, name: &str) -> Value {
     complete(site, token).await
 }
 
-/// Everything that the application of a profile asks, submitted.
+/// Completes and submits the application of a profile.
 async fn complete(site: &ServiceClient<'_>, token: &str) -> Value {
     result(site, token, "updateBankingApplicationDetails", application_answers()).await;
     let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
@@ -81,25 +81,25 @@ async fn complete(site: &ServiceClient<'_>, token: &str) -> Value {
 
 pub(crate) async fn application_is(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
     until(status, async || {
-        let told = result(site, token, "getBankingApplication", json!({})).await;
-        (told["application"]["status"] == status).then(|| told["application"].clone())
+        let answer = result(site, token, "getBankingApplication", json!({})).await;
+        (answer["application"]["status"] == status).then(|| answer["application"].clone())
     })
     .await
 }
 
-/// As [`apply`], until the bank has approved it.
+/// As [`apply`], and waits until the bank has approved it.
 pub(crate) async fn approve(site: &ServiceClient<'_>, token: &str, name: &str) {
     apply(site, token, name).await;
     application_is(site, token, "approved").await;
 }
 
-/// As [`approve`], where the profile is made already.
+/// As [`approve`], for an existing profile.
 pub(crate) async fn approve_existing(site: &ServiceClient<'_>, token: &str) {
     complete(site, token).await;
     application_is(site, token, "approved").await;
 }
 
-/// An account that the bank has opened.
+/// Opens an account and waits until the bank has opened it.
 pub(crate) async fn open_account(site: &ServiceClient<'_>, token: &str, kind: &str) -> Value {
     let made = result(site, token, "createBankingAccount", json!({"type": kind})).await;
     assert_eq!(made["account"]["status"], "pending");
@@ -121,7 +121,7 @@ pub(crate) fn quick() -> Host {
         .with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "100")
 }
 
-/// Answers that are none, and documents that are none.
+/// Invalid answers and documents are rejected.
 async fn assert_invalid_answers_rejected(site: &ServiceClient<'_>, token: &str) {
     for wrong in [
         json!({}),
@@ -147,7 +147,7 @@ async fn assert_invalid_answers_rejected(site: &ServiceClient<'_>, token: &str) 
     }
 }
 
-/// From no profile to one whose application lacks nearly everything.
+/// Creates a profile whose application lacks nearly everything.
 async fn assert_missing(site: &ServiceClient<'_>, token: &str) {
     let missing = call(site, token, "getBankingApplication", json!({})).await;
     assert_eq!((missing.status, missing.code()), (404, "banking_profile_not_found"));
@@ -172,9 +172,10 @@ async fn assert_missing(site: &ServiceClient<'_>, token: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_is_collected_submitted_and_decided() {
-    // Aim: what is missing is named, answers merge, documents are known by their bytes, only a verified owner's complete
-    // application is submitted, the bank wants more, refuses or approves; what is secret is in no file, log or event.
+async fn banking_application_is_collected_submitted_and_decided() {
+    // Checks: Missing items are named, answers merge, and documents are checked by their bytes. Only a verified owner's
+    // complete application can be submitted. The bank asks for more, rejects or approves. No file, log or event
+    // contains a secret.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -182,28 +183,28 @@ async fn an_application_is_collected_submitted_and_decided() {
     let token = agent.token(&site).await;
     assert_missing(&site, &token).await;
     assert_invalid_answers_rejected(&site, &token).await;
-    let told = result(&site, &token, "updateBankingApplicationDetails", application_answers()).await;
-    assert_eq!(told["application"]["answers"]["city"], "Springfield");
-    assert_eq!(told["application"]["taxIdLast4"], "4321");
+    let updated = result(&site, &token, "updateBankingApplicationDetails", application_answers()).await;
+    assert_eq!(updated["application"]["answers"]["city"], "Springfield");
+    assert_eq!(updated["application"]["taxIdLast4"], "4321");
     let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
     result(&site, &token, "uploadBankingDocument", paper.clone()).await;
-    let told = result(&site, &token, "uploadBankingDocument", paper).await;
+    let updated = result(&site, &token, "uploadBankingDocument", paper).await;
     assert_eq!(
-        told["application"]["documents"].as_array().unwrap().len(),
+        updated["application"]["documents"].as_array().unwrap().len(),
         1,
         "it was replaced"
     );
-    assert_eq!(told["application"]["documents"][0]["mediaType"], "application/pdf");
-    assert_eq!(told["application"]["missing"], json!(["identity"]));
+    assert_eq!(updated["application"]["documents"][0]["mediaType"], "application/pdf");
+    assert_eq!(updated["application"]["missing"], json!(["identity"]));
     let unverified = call(&site, &token, "submitBankingApplication", json!({})).await;
     assert_eq!(unverified.body["error"]["missing"], json!(["identity"]));
     Owner::of(&site, &agent).await.verify(&site, &token).await;
     fault(&site, "/sandbox/bank", "lose_response", 1).await;
     result(&site, &token, "submitBankingApplication", json!({})).await;
-    let wanted = application_is(&site, &token, "incomplete").await;
+    let incomplete = application_is(&site, &token, "incomplete").await;
     assert!(
-        wanted["requestedItems"].as_str().unwrap().contains("document"),
-        "{wanted}"
+        incomplete["requestedItems"].as_str().unwrap().contains("document"),
+        "{incomplete}"
     );
     result(
         &site,
@@ -217,7 +218,7 @@ async fn an_application_is_collected_submitted_and_decided() {
         &site,
         &token,
         "updateBankingApplicationDetails",
-        json!({"city": "Elsewhere"}),
+        json!({"city": "Portland"}),
     )
     .await;
     assert_eq!((closed.status, closed.code()), (409, "application_locked"));
@@ -227,8 +228,8 @@ async fn an_application_is_collected_submitted_and_decided() {
         (&status["application"], &status["canOpenAccounts"]),
         (&json!("approved"), &json!(true))
     );
-    let told: Vec<_> = site.events(&token, 0).await;
-    let text = format!("{told:?}");
+    let events: Vec<_> = site.events(&token, 0).await;
+    let text = format!("{events:?}");
     assert!(!text.contains("Springfield") && !text.contains("2025550123"), "{text}");
     let decided = [
         "banking_application.submitted incomplete",
@@ -241,7 +242,7 @@ async fn an_application_is_collected_submitted_and_decided() {
     assert_not_served(&host, &[TAX, "987-65-4321", DOCUMENT_TEXT, DOCUMENT_BASE64]);
 }
 
-/// None of these is in any file that the service keeps, nor in its log.
+/// None of these values is in a stored file or the log.
 pub(crate) fn assert_not_served(host: &Host, secrets: &[&str]) {
     let mut files = vec![host.data()];
     let mut seen = 0;
@@ -264,8 +265,8 @@ pub(crate) fn assert_not_served(host: &Host, secrets: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_has_so_many_documents() {
-    // Aim: the eleventh is refused and not kept.
+async fn banking_application_has_at_most_ten_documents() {
+    // Checks: The eleventh document is rejected and not stored.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -282,13 +283,17 @@ async fn an_application_has_so_many_documents() {
         "{}",
         more.text
     );
-    let told = result(&site, &token, "getBankingApplication", json!({})).await;
-    assert_eq!(told["application"]["documents"].as_array().unwrap().len(), 10, "{told}");
+    let answer = result(&site, &token, "getBankingApplication", json!({})).await;
+    assert_eq!(
+        answer["application"]["documents"].as_array().unwrap().len(),
+        10,
+        "{answer}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_application_may_come_again() {
-    // Aim: the bank's no is told with its word; a change opens it again.
+async fn rejected_banking_application_can_be_resubmitted() {
+    // Checks: The bank's rejection is reported with its reason. A change reopens the application.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);

@@ -1,4 +1,4 @@
-//! Banking over HTTP: money in, money out, keys.
+//! Banking over HTTP: deposits, transfers, payouts and idempotency keys.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -17,16 +17,16 @@ const NUMBER: &str = "000123456789";
 
 pub(crate) async fn transaction_is(site: &ServiceClient<'_>, token: &str, id: &Value, status: &str) -> Value {
     until(status, async || {
-        let told = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
-        (told["transaction"]["status"] == status).then(|| told["transaction"].clone())
+        let answer = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
+        (answer["transaction"]["status"] == status).then(|| answer["transaction"].clone())
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_comes_in_moves_and_leaves_once() {
-    // Aim: deposits told twice and backwards, transfers both ways with lost answers and refusals, a payout to a registered
-    // destination: the balance is right to the cent, over a kill, and the books agree.
+async fn bank_deposits_transfers_and_payouts_happen_once() {
+    // Checks: Deposits reported twice and out of order, transfers both ways with lost responses and declines, a payout
+    // to a registered destination. The balance is right to the cent, also over a kill, and the ledger balances.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -76,7 +76,7 @@ async fn money_comes_in_moves_and_leaves_once() {
     assert_eq!((refused.status, refused.code()), (409, "bank_account_receive_only"));
     pays_out(&site, &token).await;
     balance_is(&site, &token, "54.67").await;
-    let told = [
+    let changes = [
         "bank_account.pending",
         "bank_account.open pending",
         "bank_destination.registered",
@@ -84,13 +84,13 @@ async fn money_comes_in_moves_and_leaves_once() {
         "bank_destination.renamed",
         "bank_destination.removed active",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &changes).await;
     service.stop();
     host.assert_verified();
     assert_not_served(&host, &[NUMBER]);
 }
 
-/// A recipient with an account in the U.S. and one with an IBAN.
+/// A recipient with a U.S. account and one with an IBAN.
 async fn registers(site: &ServiceClient<'_>, token: &str) -> (Value, Value) {
     let destination = json!({"type": "fiat_us", "bankName": "First Bank", "routingNumber": "021000021",
         "accountNumber": NUMBER});
@@ -111,7 +111,7 @@ async fn registers(site: &ServiceClient<'_>, token: &str) -> (Value, Value) {
     (made, iban)
 }
 
-/// 20.00 for 21.50, and what is refused.
+/// Pays out 20.00 for 21.50, and tries invalid payouts.
 async fn pays_out(site: &ServiceClient<'_>, token: &str) {
     let (made, iban) = registers(site, token).await;
     let id = &made["destination"]["destinationId"];
@@ -177,32 +177,32 @@ async fn pays_out(site: &ServiceClient<'_>, token: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relayed_token_moves_no_money() {
-    // Aim: a token born of a payment reads and prepares, and moves nothing out.
+async fn payment_token_moves_no_bank_money() {
+    // Checks: A payment token reads and prepares, and moves no money out.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=6.66").await;
-    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let payment_token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
     let token = agent.token(&site).await;
     credited(&site, &token).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
-    approve(&site, &born, "Lovelace").await;
-    let off = open_account(&site, &born, "offramp").await;
+    approve(&site, &payment_token, "Lovelace").await;
+    let off = open_account(&site, &payment_token, "offramp").await;
     let data = json!({"accountId": off["accountId"], "amount": 1});
-    let refused = call(&site, &born, "createBankingTransfer", data).await;
+    let refused = call(&site, &payment_token, "createBankingTransfer", data).await;
     assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
     let data = json!({"destinationId": "dst_1", "amount": 20});
-    let refused = call(&site, &born, "sendBankingPayout", data).await;
+    let refused = call(&site, &payment_token, "sendBankingPayout", data).await;
     assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
     balance_is(&site, &token, "6.66").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_something_is_done_once_under_its_key() {
-    // Aim: each function that changes something, sent twice under a key, answers the same and does it once; another call
-    // under the key is refused.
+async fn banking_functions_execute_once_per_key() {
+    // Checks: Each function that changes state, sent twice under a key, is executed once and gives the same response.
+    // Another call under the key is rejected.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -261,9 +261,10 @@ async fn what_changes_something_is_done_once_under_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
-    // Aim: a complete transfer to an account is given back, less what the bank keeps, told twice and over a kill: its holder
-    // has that once, is told so, and the books agree. More than stands on the account cannot come back.
+async fn case_32_late_return_of_a_transfer_is_credited_once() {
+    // Checks: A completed transfer to an account is returned, less the bank's fee. Reported twice and over a kill, it
+    // is credited once, its owner gets one event, and the ledger balances. More than the account holds cannot be
+    // returned.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -280,8 +281,8 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     assert_eq!(site.post("/sandbox/bank-deposits", &back).await.status, 400);
     fault(&site, "/sandbox/bank", "duplicate", 3).await;
     back["amount"] = json!("5.25");
-    let told = site.post("/sandbox/bank-deposits", &back).await;
-    assert_eq!(told.status, 200, "{}", told.text);
+    let answer = site.post("/sandbox/bank-deposits", &back).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
     let seen = transaction_is(&site, &token, &id, "returned").await;
     assert_eq!(
         (seen["returnedAmount"].to_string(), &seen["reference"]),
@@ -291,15 +292,15 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     balance_is(&site, &token, "6.41").await;
-    let told = site.events(&token, 0).await;
-    let returned = told.iter().filter(|event| event["type"] == "bank_transfer.returned");
+    let events = site.events(&token, 0).await;
+    let returned = events.iter().filter(|event| event["type"] == "bank_transfer.returned");
     assert_eq!(returned.count(), 1);
-    let told = [
+    let changes = [
         "bank_transfer.pending",
         "balance.debited",
         "bank_transfer.complete pending",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &changes).await;
     service.stop();
     host.assert_verified();
 }

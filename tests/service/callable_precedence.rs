@@ -1,4 +1,5 @@
-//! How callable functions are climbed down: their tables in `docs/precedence.md` begin alike, so that is written once.
+//! Precedence checks of callable functions. Their tables in `docs/precedence.md` start with the same rows, which are
+//! checked here once.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -11,18 +12,17 @@ use super::withdraw::withdraw;
 
 const WHY: &str = "Please write to us.";
 
-/// What a function takes beside its data.
+/// What a function requires besides its data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessRule {
-    /// It only reads.
     Reads,
-    /// An `Idempotency-Key`.
+    /// The function takes an `Idempotency-Key`.
     Keyed,
-    /// A key, and no token that a payment brought about.
+    /// The function takes a key and rejects payment tokens.
     SpendRights,
 }
 
-/// Who calls: with a token of their own, and with one that a payment brought about.
+/// The caller, with a sign-in token and a payment token.
 pub(crate) struct Caller<'a> {
     pub(crate) site: &'a ServiceClient<'a>,
     pub(crate) agent: Agent,
@@ -32,7 +32,7 @@ pub(crate) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    /// Somebody who has bought this.
+    /// A caller that has bought this product.
     pub(crate) async fn of(site: &'a ServiceClient<'a>, network: Network, bought: &str) -> Self {
         let (agent, other) = (Agent::new(network), Agent::new(Network::Solana));
         let bought = agent.buy(site, bought).await;
@@ -49,8 +49,8 @@ impl<'a> Caller<'a> {
         Self::of(site, Network::Base, "/get-card?amount=5").await
     }
 
-    /// Down to what depends on what is kept: token, key, members and values one by one, whose it is, account, the token's
-    /// birth, what the key stands for. `wrong` breaks one rule less each; `good` breaks none.
+    /// Checks the rows up to those that depend on stored data: token, key, members and values, ownership, account,
+    /// token kind, key reuse. Each entry of `wrong` breaks one rule less than the one before; `good` breaks none.
     pub(crate) async fn check_precedence(
         &self,
         path: &'static str,
@@ -59,52 +59,53 @@ impl<'a> Caller<'a> {
         good: &Value,
     ) -> PrecedenceCheck<'a> {
         let name = snake(&path[1..]);
-        let mut climb = PrecedenceCheck {
+        let mut check = PrecedenceCheck {
             site: self.site,
             request: Request::new("POST", path),
             table: PrecedenceTable::of(&format!("POST {path}"), &name),
             name,
         };
         if way != AccessRule::Reads {
-            // The key stands for something else already.
+            // The key is already in use for another request.
             let other = withdraw(self.site, &self.token, Some(path), &json!({"amount": 9000})).await;
             assert_eq!(other.status, 409, "{}", other.text);
-            climb.request.header("idempotency-key", &"k".repeat(256));
+            check.request.header("idempotency-key", &"k".repeat(256));
         }
         self.site.freeze(&self.agent.address(), Some(WHY)).await;
-        climb.request.body(&json!({"data": wrong[0]}));
-        climb.assert_next().await;
-        climb.request.bearer(if way == AccessRule::SpendRights {
+        check.request.body(&json!({"data": wrong[0]}));
+        check.assert_next().await;
+        check.request.bearer(if way == AccessRule::SpendRights {
             &self.payment_token
         } else {
             &self.token
         });
         if way != AccessRule::Reads {
-            climb.assert_next().await;
-            climb.request.header("idempotency-key", path);
+            check.assert_next().await;
+            check.request.header("idempotency-key", path);
         }
         for data in wrong {
-            climb.data(data).await;
+            check.data(data).await;
         }
-        climb.data(&with(good, "userId", json!(self.other))).await;
-        climb.data(&with(good, "userId", json!(self.agent.address()))).await;
+        check.data(&with(good, "userId", json!(self.other))).await;
+        check.data(&with(good, "userId", json!(self.agent.address()))).await;
         self.site.freeze(&self.agent.address(), None).await;
         if way == AccessRule::SpendRights {
-            // What the token may do is asked before what the key stood for here; a key of another route is refused first of all.
-            climb.key("0");
-            climb.assert_next().await;
-            climb.request.bearer(&self.token);
-            climb.request.header("idempotency-key", path);
+            // The token's rights are checked before the key's earlier use here. A key of another route is rejected
+            // before both.
+            check.key("0");
+            check.assert_next().await;
+            check.request.bearer(&self.token);
+            check.request.header("idempotency-key", path);
         }
         if way != AccessRule::Reads {
-            climb.assert_next().await;
-            climb.key("1");
+            check.assert_next().await;
+            check.key("1");
         }
-        climb
+        check
     }
 }
 
-/// One table on the way down.
+/// One precedence table and the request that is corrected step by step.
 pub(crate) struct PrecedenceCheck<'a> {
     site: &'a ServiceClient<'a>,
     request: Request,
@@ -113,24 +114,24 @@ pub(crate) struct PrecedenceCheck<'a> {
 }
 
 impl PrecedenceCheck<'_> {
-    /// The answer must be that of the next row.
+    /// The response must match the next row.
     pub(crate) async fn assert_next(&mut self) {
         self.table.assert_next(&self.request.send(self.site).await);
     }
 
-    /// So it must be for this.
+    /// The response to this data must match the next row.
     pub(crate) async fn data(&mut self, data: &Value) {
         self.request.body(&json!({ "data": data }));
         self.assert_next().await;
     }
 
-    /// Another key from here on.
+    /// Uses another key from here on.
     pub(crate) fn key(&mut self, key: &str) {
         let key = format!("{}-{key}", self.name);
         self.request.header("idempotency-key", &key);
     }
 
-    /// The same again under the same key is the same answer.
+    /// Repeating the request under the same key gives the same response.
     pub(crate) async fn assert_replayed(&self) {
         let answer = self.request.send_and_check(self.site).await;
         assert_eq!(answer.header("idempotency-replayed"), Some("true"), "{}", answer.text);
@@ -140,13 +141,13 @@ impl PrecedenceCheck<'_> {
         );
     }
 
-    /// Nothing of the table is left.
+    /// Every row of the table has been checked.
     pub(crate) fn assert_complete(self) {
         self.table.assert_complete();
     }
 }
 
-/// A data with one member more, or another value of it.
+/// The data with one member added or replaced.
 pub(crate) fn with(data: &Value, name: &str, value: Value) -> Value {
     let mut data = data.clone();
     data[name] = value;

@@ -1,4 +1,4 @@
-//! News of a card: asked for within budgets, told by the issuer.
+//! Refreshing a card's data: rate limits and the issuer's reports.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -34,9 +34,9 @@ async fn charge(site: &ServiceClient<'_>, card: &str, amount: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
-    // Aim: what a merchant charged is known, by itself or by the refresh; the next refresh within five minutes is 429 with
-    // the wait, also after a restart; a key that was answered is answered again; no more can be spent than is left.
+async fn refresh_shows_charges_and_its_rate_limit_survives_a_restart() {
+    // Checks: Merchant charges appear automatically or by a refresh. A second refresh within five minutes is a 429 with
+    // the wait, also after a restart. A key that was answered is replayed. No charge exceeds the available amount.
     let host = Host::new();
     let service = host.start();
     let (token, card) = {
@@ -53,21 +53,21 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
         assert_eq!(charge(&site, &card, "12.34").await, "settled");
         assert_eq!(charge(&site, &card, "7.67").await, "declined");
 
-        let asked = refresh(&site, &token, Some("news"), &card).await;
+        let accepted = refresh(&site, &token, Some("news"), &card).await;
         assert_eq!(
-            (asked.status, &asked.body["success"]),
+            (accepted.status, &accepted.body["success"]),
             (200, &json!(true)),
             "{}",
-            asked.text
+            accepted.text
         );
         let three = |seen: &Value| seen["transactions"].as_array().unwrap().len() == 3 && seen["refreshing"] == false;
-        let told = wait_for_card(&site, &token, &card, three).await;
-        let spent = &told["transactions"][1];
+        let refreshed = wait_for_card(&site, &token, &card, three).await;
+        let charge = &refreshed["transactions"][1];
         assert_eq!(
-            (&spent["merchant"], &spent["usd_amount"]),
+            (&charge["merchant"], &charge["usd_amount"]),
             (&json!("<b>Fern & Hill</b>"), &json!(12.34))
         );
-        assert_eq!(told["card_details"]["available_balance"], json!(7.66));
+        assert_eq!(refreshed["card_details"]["available_balance"], json!(7.66));
         site.wait_for_events(&token, &["card.refresh_requested", "card.refreshed"])
             .await;
         let again = refresh(&site, &token, Some("news"), &card).await;
@@ -87,8 +87,8 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_issuer_is_asked_for_a_cards_news_once_at_a_time() {
-    // Aim: while the issuer has not answered, another question is refused; once it has, the first is answered.
+async fn issuer_gets_one_refresh_per_card_at_a_time() {
+    // Checks: While the issuer has not answered, a second refresh is rejected. The first is answered afterwards.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -111,8 +111,8 @@ async fn an_issuer_is_asked_for_a_cards_news_once_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_that_is_not_ready_has_no_news() {
-    // Aim: a card that failed, and a gift card, are refused with a code, and nothing is asked.
+async fn card_that_is_not_ready_cannot_be_refreshed() {
+    // Checks: A failed card and a gift card are rejected with a code, and the issuer is not called.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -120,17 +120,27 @@ async fn a_card_that_is_not_ready_has_no_news() {
     let refused = agent.buy(&site, "/get-card?amount=6.66").await.card().to_owned();
     let token = agent.token(&site).await;
     wait_for_card(&site, &token, &refused, |seen| seen["status"] == "failed").await;
-    let told = refresh(&site, &token, None, &refused).await;
-    assert_eq!((told.status, told.code()), (409, "card_not_ready"), "{}", told.text);
+    let answer = refresh(&site, &token, None, &refused).await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (409, "card_not_ready"),
+        "{}",
+        answer.text
+    );
     let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB&amount=10";
     let gift = agent.buy(&site, gift).await.str("card_id").unwrap().to_owned();
-    let told = refresh(&site, &token, None, &gift).await;
-    assert_eq!((told.status, told.code()), (404, "card_not_found"), "{}", told.text);
+    let answer = refresh(&site, &token, None, &gift).await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (404, "card_not_found"),
+        "{}",
+        answer.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: rows of the document in their order, by one request that is mended step by step.
+async fn refresh_errors_follow_precedence() {
+    // Checks: One request, corrected step by step, gets the errors of the document in their order.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -143,27 +153,27 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
     let stranger = Agent::new(Network::Base);
     let others = stranger.buy(&site, "/get-card?amount=5").await.card().to_owned();
     site.freeze(&agent.address(), Some("why")).await;
-    let mut ladder = PrecedenceTable::of("POST /refresh-card-data", "refresh-card-data");
+    let mut precedence = PrecedenceTable::of("POST /refresh-card-data", "refresh-card-data");
     let mut ask = Request::new("POST", "/refresh-card-data");
     ask.text("[");
     ask.header("idempotency-key", &"x".repeat(256));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "one");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": "card_5"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": others}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": failed}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
     ask.body(&json!({"card_id": own}));
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }

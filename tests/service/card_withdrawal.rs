@@ -1,4 +1,4 @@
-//! Withdrawals from the balance at the card issuer: an operator pays them.
+//! Withdrawals from the balance at the card issuer, which an operator pays.
 
 use purser_actors::id::Network;
 use purser_actors::kernel::table;
@@ -13,24 +13,24 @@ use super::restore::{backup, restore};
 use super::top_up::start;
 use super::verify::{assert_problem, rewritten};
 
-/// Asks for 30 and 40 of 100 dollars, and for more than is left of them.
+/// Withdraws 30 and 40 of 100 dollars, and tries to withdraw more than the remainder.
 async fn request_withdrawals(site: &ServiceClient<'_>, token: &str, to: &str) -> Vec<String> {
-    let asked = async |amount: u32, key: &str| {
+    let request_withdrawal = async |amount: u32, key: &str| {
         let body = json!({"amount": amount, "destination_address": to});
         post_with_key(site, token, "/withdraw-card-balance", Some(key), &body).await
     };
     let mut ids = Vec::new();
     for (amount, key) in [(30, "a"), (40, "b")] {
-        let answer = asked(amount, key).await;
+        let answer = request_withdrawal(amount, key).await;
         assert_eq!(answer.status, 202, "{}", answer.text);
         assert_eq!(
-            asked(amount, key).await.text,
+            request_withdrawal(amount, key).await.text,
             answer.text,
             "a key is for one withdrawal"
         );
         ids.push(answer.body["withdrawal"]["id"].as_str().unwrap().to_owned());
     }
-    let dear = asked(31, "c").await;
+    let dear = request_withdrawal(31, "c").await;
     assert_eq!(
         (dear.status, dear.code()),
         (409, "insufficient_card_balance"),
@@ -39,64 +39,61 @@ async fn request_withdrawals(site: &ServiceClient<'_>, token: &str, to: &str) ->
     );
     let card = json!({"usd_amount": 31});
     let dear = post_with_key(site, token, "/create-reloadable-card", None, &card).await;
-    assert_eq!(
-        dear.code(),
-        "insufficient_card_balance",
-        "what is set aside loads no card"
-    );
+    assert_eq!(dear.code(), "insufficient_card_balance", "held money loads no card");
     assert_eq!(balance(site, token).await, json!(30));
     ids
 }
 
-/// An operator pays the first and rejects the second; whatever does not fit is refused on the way.
-async fn decide_withdrawals(desk: &OperatorClient<'_>, ids: &[String]) {
+/// An operator pays the first and rejects the second. Invalid requests in between are rejected.
+async fn decide_withdrawals(operator: &OperatorClient<'_>, ids: &[String]) {
     let of = |id: &str| json!({"withdrawal_id": id});
-    let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
+    let lease = operator.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
     let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": TX_HASH});
-    desk.done("/admin/card-withdrawals/fulfil", paid.clone()).await;
+    operator.done("/admin/card-withdrawals/fulfil", paid.clone()).await;
     assert_eq!(
-        desk.post("/admin/card-withdrawals/fulfil", paid).await.code(),
+        operator.post("/admin/card-withdrawals/fulfil", paid).await.code(),
         "withdrawal_not_open"
     );
-    let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[1])).await["lease"].clone();
-    let held = desk.add_operator("ben", "operator").await;
+    let lease = operator.done("/admin/card-withdrawals/claim", of(&ids[1])).await["lease"].clone();
+    let held = operator.add_operator("ben", "operator").await;
     assert_eq!(
         held.post("/admin/card-withdrawals/claim", of(&ids[1])).await.code(),
         "withdrawal_leased"
     );
     let twice = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": TX_HASH});
     assert_eq!(
-        desk.post("/admin/card-withdrawals/fulfil", twice).await.code(),
+        operator.post("/admin/card-withdrawals/fulfil", twice).await.code(),
         "transaction_already_used"
     );
-    desk.done(
-        "/admin/card-withdrawals/release",
-        json!({"withdrawal_id": ids[1], "lease": lease}),
-    )
-    .await;
+    operator
+        .done(
+            "/admin/card-withdrawals/release",
+            json!({"withdrawal_id": ids[1], "lease": lease}),
+        )
+        .await;
     let old = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": OTHER});
     assert_eq!(
-        desk.post("/admin/card-withdrawals/fulfil", old).await.code(),
+        operator.post("/admin/card-withdrawals/fulfil", old).await.code(),
         "lease_stale"
     );
     let no = json!({"withdrawal_id": ids[1], "reason": "No such <b>place</b>."});
-    desk.done("/admin/card-withdrawals/reject", no).await;
+    operator.done("/admin/card-withdrawals/reject", no).await;
 }
 
-/// Transactions on Base.
 const TX_HASH: &str = "0xabababababababababababababababababababababababababababababababab";
 const OTHER: &str = "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd";
 #[tokio::test(flavor = "multi_thread")]
-async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
-    // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
-    // and then the amount is back; both are followed with the other withdrawals; every change is told; nothing of ours moves.
+async fn card_withdrawal_is_paid_or_released() {
+    // Checks: The amount is held on request. An operator claims the withdrawal and records the paying transaction, or
+    // the reason for a rejection, which releases the hold. Both are listed with other withdrawals, every change is an
+    // event, and the treasury pays nothing.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let (_, token) = loaded(&site, Network::Base, 100).await;
     let to = Agent::new(Network::Solana).address();
     let ids = request_withdrawals(&site, &token, &to).await;
-    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let queue = operator.get("/admin/card-withdrawals").await.body;
     let queued: Vec<_> = queue["withdrawals"]
         .as_array()
         .unwrap()
@@ -108,8 +105,8 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         (&queue["withdrawals"][0]["address"], &queue["withdrawals"][0]["amount"]),
         (&json!(to), &json!(30))
     );
-    decide_withdrawals(&desk, &ids).await;
-    until("it is put back", async || {
+    decide_withdrawals(&operator, &ids).await;
+    until("the hold is released", async || {
         (balance(&site, &token).await == json!(70)).then_some(())
     })
     .await;
@@ -153,9 +150,9 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_paid_after_the_backup_is_not_paid_again() {
-    // Aim: a restored backup has both in the queue again, of which one was paid and one put back since: claiming either is
-    // refused with what the issuer says, both are decided as they were, and the balance stays as it is.
+async fn card_withdrawal_paid_after_the_backup_is_not_paid_again() {
+    // Checks: A restored backup queues both withdrawals again, though one was paid and one rejected since. Claiming
+    // either fails with the issuer's report. Both get their earlier outcome, and the balance does not change.
     let (host, service) = start();
     let (_, token) = loaded(&ServiceClient::of(&service), Network::Base, 100).await;
     let to = Agent::new(Network::Solana).address();
@@ -165,20 +162,20 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
     let service = host.start();
     decide_withdrawals(&OperatorClient::first(&host, &service), &ids).await;
     let site = ServiceClient::of(&service);
-    until("it is put back", async || {
+    until("the hold is released", async || {
         (balance(&site, &token).await == json!(70)).then_some(())
     })
     .await;
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let queue = operator.get("/admin/card-withdrawals").await.body;
     assert_eq!(queue["withdrawals"].as_array().unwrap().len(), 2, "{queue}");
     for (id, state) in ids.iter().zip(["complete", "rejected"]) {
         let path = "/admin/card-withdrawals/claim";
         for _ in 0..2 {
-            let refused = desk.post(path, json!({"withdrawal_id": id})).await;
+            let refused = operator.post(path, json!({"withdrawal_id": id})).await;
             assert_eq!(
                 (refused.status, refused.code()),
                 (409, "withdrawal_closed_at_issuer"),
@@ -190,7 +187,7 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
         let seen = site.get_as(&token, &path).await.body;
         assert_eq!(seen["withdrawal"]["status"], state, "{seen}");
     }
-    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let queue = operator.get("/admin/card-withdrawals").await.body;
     assert_eq!(queue["withdrawals"], json!([]));
     assert_eq!(balance(&site, &token).await, json!(70));
     service.stop();
@@ -198,12 +195,12 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
-    // Aim: a withdrawal that the queue has lost, a transaction that paid nothing that is known, a card whose number is gone:
-    // each is named.
+async fn verify_names_inconsistent_card_withdrawals_and_missing_card_numbers() {
+    // Checks: `verify` names a withdrawal that is missing from the queue, a transaction without a known payment, and a
+    // card whose number is gone.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let (agent, token) = loaded(&site, Network::Base, 100).await;
     opened(&site, &token, json!({"usd_amount": 5})).await;
     for n in [1, 2] {
@@ -211,12 +208,12 @@ async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
         let answer = post_with_key(&site, &token, "/withdraw-card-balance", None, &body).await;
         let id = &answer.body["withdrawal"]["id"];
         if n == 1 {
-            let lease = desk
+            let lease = operator
                 .done("/admin/card-withdrawals/claim", json!({"withdrawal_id": id}))
                 .await["lease"]
                 .clone();
             let paid = json!({"withdrawal_id": id, "lease": lease, "tx_hash": TX_HASH});
-            desk.done("/admin/card-withdrawals/fulfil", paid).await;
+            operator.done("/admin/card-withdrawals/fulfil", paid).await;
         }
     }
     service.stop();

@@ -1,4 +1,4 @@
-//! What goes on with cards after they were bought: charges, pauses, ends, whoever made them.
+//! Cards after purchase: charges, pause, close and expiry, by any party.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::reloadable_cards::{event_types, loaded, opened, post_with_key};
 
 pub(crate) const DAY_S: u64 = 86_400;
 
-/// A card once its owner sees it so.
+/// Waits until the owner sees the card in this state.
 pub(crate) async fn wait_for_card(
     site: &ServiceClient<'_>,
     token: &str,
@@ -67,16 +67,16 @@ pub(crate) async fn listed(site: &ServiceClient<'_>, token: &str, query: &str) -
         .collect()
 }
 
-/// A wish for a card.
+/// Requests a card action.
 pub(crate) async fn request_card_action(site: &ServiceClient<'_>, token: &str, verb: &str, card: &str) -> Response {
     post_with_key(site, token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() {
-    // Aim: nobody asks for news: one charge that settles, one that is refused, one that is pending and given back, each with its
-    // status in the card and in the list, by card and by status, each an event of its own; what is left follows; an outcome that
-    // cannot be is refused.
+async fn usa_card_charges_appear_automatically_with_every_outcome() {
+    // Checks: Without a refresh: a settled charge, a declined one, and a pending one that is reversed. Each has its
+    // status in the card, in both filtered lists and in an event, and the available amount follows. An impossible
+    // outcome is rejected.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -107,8 +107,8 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
         .map(|(amount, status)| (amount.to_string(), status))
         .collect();
     assert_eq!(seen.len(), all.len());
-    for ((amount, status), (wanted, expected)) in seen.iter().zip(all) {
-        assert_eq!((amount.as_str(), status.as_str()), (wanted, Some(expected)));
+    for ((amount, status), (expected_amount, expected)) in seen.iter().zip(all) {
+        assert_eq!((amount.as_str(), status.as_str()), (expected_amount, Some(expected)));
     }
     for (status, count) in [
         ("settled", 1),
@@ -139,14 +139,14 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
     host.assert_verified();
 }
 
-/// Pauses, resumes and closes a card, with a charge in between that is taken.
+/// Pauses, resumes and closes a card, with an approved charge in between.
 async fn pause_resume_close(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
-    let asked = request_card_action(site, token, "pause", card).await;
+    let accepted = request_card_action(site, token, "pause", card).await;
     assert_eq!(
-        (asked.status, asked.str("requested_action")),
+        (accepted.status, accepted.str("requested_action")),
         (202, Some("pause")),
         "{}",
-        asked.text
+        accepted.text
     );
     let paused = wait_for_card_status(site, token, card, "paused").await;
     assert!(paused["card_details"]["card_number"].is_string(), "{paused}");
@@ -180,9 +180,9 @@ async fn pause_resume_close(site: &ServiceClient<'_>, token: &str, card: &str) -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_usa_card_is_paused_resumed_and_closed_and_its_rest_is_credited() {
-    // Aim: on both chains: paused, it keeps its number and refuses charges; resumed, it takes them; closed, what is left is on
-    // the balance once, over a kill, and no wish is taken any more; a merchant who gives back later credits that as well.
+async fn usa_card_pauses_resumes_and_closes_with_remainder_credited() {
+    // Checks: On both chains, a paused card keeps its number and declines charges; a resumed one approves them. Closing
+    // credits the remainder once, also over a kill, and ends all card actions. A later merchant refund is credited too.
     let host = Host::new();
     let service = host.start();
     let mut holders = Vec::new();
@@ -232,9 +232,9 @@ async fn a_usa_card_is_paused_resumed_and_closed_and_its_rest_is_credited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
-    // Aim: the sandbox prints the sixth month after the issue; on its last day the card is ready, and once the month is over
-    // it has ended, a paused one too. Months have 28 to 31 days: seen from the day of issue the end is 6 months off at least.
+async fn card_expires_after_its_printed_month() {
+    // Checks: The sandbox prints the sixth month after issue. The card is ready on that month's last day and expired
+    // afterwards, also if paused. Months have 28 to 31 days, so the expiry is at least 6 months after issue.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -253,7 +253,7 @@ async fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
     );
     let months = printed.0 * 12 + printed.1 - (year * 12 + month);
     assert_eq!(months, 6, "{issued}, printed {printed:?}");
-    // The sixth month has begun for certain, and is not over for certain.
+    // The sixth month has started for certain and cannot be over.
     site.advance((181 + 3 - day.min(3)) * DAY_S).await;
     let token = agent.token(&site).await;
     wait_for_card_status(&site, &token, &card, "ready").await;
@@ -270,12 +270,12 @@ async fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_refused_is_no_card_and_a_gift_card_is_not_steered() {
-    // Aim: a card that its issuer refused and an order that an operator rejected are on no list of cards, whose pages stay full;
-    // each is read by its id; a gift card is neither paused nor closed.
+async fn declined_cards_are_unlisted_and_gift_cards_take_no_actions() {
+    // Checks: A card that the issuer declined and an order that an operator rejected are in no card list, and pages
+    // stay full. Each can be read by id. A gift card can be neither paused nor closed.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token, first) = usa_card(&site, Network::Base, 5).await;
     let refused = agent.buy(&site, "/get-card?amount=6.66").await.card().to_owned();
     wait_for_card_status(&site, &token, &refused, "failed").await;
@@ -296,11 +296,12 @@ async fn what_was_refused_is_no_card_and_a_gift_card_is_not_steered() {
     );
     let order = agent.buy(&site, "/order-intl-card?amount=100").await;
     let order = order.body["intl_card_order"]["card_id"].as_str().unwrap();
-    desk.done(
-        "/admin/intl-orders/reject",
-        json!({"card_id": order, "reason": "no maker"}),
-    )
-    .await;
+    operator
+        .done(
+            "/admin/intl-orders/reject",
+            json!({"card_id": order, "reason": "no issuer"}),
+        )
+        .await;
     wait_for_card_status(&site, &token, order, "rejected").await;
     let list = site
         .get_as(&token, "/get-card-data?card_type=Non-Reloadable%20International")
@@ -308,15 +309,21 @@ async fn what_was_refused_is_no_card_and_a_gift_card_is_not_steered() {
     assert_eq!(list.body["cards"], json!([]), "{}", list.text);
     let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB&amount=10";
     let gift = agent.buy(&site, gift).await.str("card_id").unwrap().to_owned();
-    let told = request_card_action(&site, &token, "pause", &gift).await;
-    assert_eq!((told.status, told.code()), (404, "card_not_found"), "{}", told.text);
+    let answer = request_card_action(&site, &token, "pause", &gift).await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (404, "card_not_found"),
+        "{}",
+        answer.text
+    );
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reloadable_cards_refused_charges_are_known_too() {
-    // Aim: refused while it is open and after it was closed, and given back after it was closed: each in the list and an event.
+async fn declined_charges_of_a_reloadable_card_are_listed() {
+    // Checks: Charges declined while the card is open and after closing, and a refund after closing, are each in the
+    // list and an event.
     let host = Host::new().with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);

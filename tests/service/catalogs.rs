@@ -1,4 +1,4 @@
-//! What is looked up before it is bought: merchants, gift cards, and the desk that steers them.
+//! Lookups before a purchase: merchants, gift cards, and the sandbox controls of the catalogs.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn names<'a>(answer: &'a Response, list: &str, name: &str) -> Vec<&'a str> {
     items.iter().map(|item| item[name].as_str().unwrap()).collect()
 }
 
-/// All pages of a list, one behind the other.
+/// All pages of a list, concatenated.
 async fn all_pages(site: &ServiceClient<'_>, path: &str, list: &str, id: &str) -> Vec<String> {
     let (mut seen, mut after) = (Vec::new(), String::new());
     loop {
@@ -33,41 +33,42 @@ async fn all_pages(site: &ServiceClient<'_>, path: &str, list: &str, id: &str) -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: both catalogs from the first wrong parameter to the answer; none of it needs an account.
+async fn catalog_lookup_errors_follow_precedence() {
+    // Checks: Both catalogs return their errors in order, from the first wrong parameter to the result. None of them
+    // needs an account.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let long = "x".repeat(101);
     site.post("/sandbox/merchants", &json!({"fault": "unreachable", "times": 1}))
         .await;
-    let mut ladder = PrecedenceTable::of("GET /search-merchants", "search-merchants");
+    let mut precedence = PrecedenceTable::of("GET /search-merchants", "search-merchants");
     let mut ask = Request::new("GET", "/search-merchants")
         .with("colour", "red")
         .with("card_type", "Gold")
         .with("limit", "0")
         .with("q", &long)
         .with("starting_after", "mer_ikea_com");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("card_type", "Reloadable");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "2");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("q", "wallmart");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 
     site.post(
         "/sandbox/gift-cards",
         &json!({"fault": "malformed_response", "times": 1}),
     )
     .await;
-    let mut ladder = PrecedenceTable::of("GET /search-gift-cards", "search-gift-cards");
+    let mut precedence = PrecedenceTable::of("GET /search-gift-cards", "search-gift-cards");
     let mut ask = Request::new("GET", "/search-gift-cards")
         .with("colour", "red")
         .with("country", "usa")
@@ -76,31 +77,31 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
         .with("limit", "0")
         .with("q", &long)
         .with("starting_after", "gift_lumenflix_fr");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("country", "AQ");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("country", "US");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("currency", "USD");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("category", "groceries");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "2");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("q", "fernhil grocers");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merchant_is_found_by_what_people_type() {
-    // Aim: name, slip and address lead to the merchant, with the answer for the card that was asked about; strangers and
-    // lookalikes lead to a row that says `unknown` and what that means; one shop of a house is not another.
+async fn merchant_search_tolerates_misspellings() {
+    // Checks: A name, a misspelling or an address finds the merchant, with the answer for the requested card. Unknown
+    // and lookalike names give an `unknown` row with its meaning. Brands of one company are kept apart.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -120,7 +121,7 @@ async fn a_merchant_is_found_by_what_people_type() {
     let abroad = site.get(path, &[]).await;
     assert_eq!(abroad.body["merchants"][0]["status"], "not_accepted");
     assert_eq!(abroad.body["card_type"], "Non-Reloadable International");
-    for (q, asked) in [
+    for (q, expected) in [
         ("joes%20garage", "joes garage"),
         ("walmart-giftcards.com", "walmart-giftcards.com"),
         ("%3Cscript%3Ealert(1)%3C/script%3E", "<script>alert(1)</script>"),
@@ -130,7 +131,7 @@ async fn a_merchant_is_found_by_what_people_type() {
         let row = &answer.body["merchants"][0];
         assert_eq!(
             (answer.status, names(&answer, "merchants", "name")),
-            (200, vec![asked]),
+            (200, vec![expected]),
             "{q}"
         );
         assert_eq!((&row["status"], &row["url"]), (&json!("unknown"), &Value::Null), "{q}");
@@ -155,9 +156,9 @@ async fn a_merchant_is_found_by_what_people_type() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn gift_cards_are_found_and_narrowed() {
-    // Aim: borderless ones in every country, filters and facets that agree, amounts with exactly their digits, and what was
-    // asked for repeated without its markup.
+async fn gift_card_search_filters_by_country_and_category() {
+    // Checks: Borderless gift cards are listed in every country. Filters and facets agree, amounts keep their exact
+    // digits, and the echoed query has no markup.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -194,8 +195,9 @@ async fn gift_cards_are_found_and_narrowed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gift_card_is_found_by_any_word_of_its_name() {
-    // Aim: any word, its beginning, without its accents, with a slip; several words together narrow; a stranger finds nothing.
+async fn gift_card_search_matches_any_word_of_the_name() {
+    // Checks: Any word matches: by its start, without accents, with a misspelling. Several words narrow the result. An
+    // unknown word finds nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -263,14 +265,15 @@ async fn assert_invalid_controls_rejected(site: &ServiceClient<'_>) {
         ("/sandbox/rates", json!({"change": "clear", "times": 1}), "times"),
     ] {
         let refused = site.post(path, &body).await;
-        let said = (refused.status, refused.code(), refused.str("param"));
-        assert_eq!(said, (400, "parameter_invalid", Some(param)), "{body}");
+        let error = (refused.status, refused.code(), refused.str("param"));
+        assert_eq!(error, (400, "parameter_invalid", Some(param)), "{body}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_desk_steers_the_catalogs() {
-    // Aim: stock and prices show at once and outlive the process; faults and rates end with it; a wrong field changes nothing.
+async fn sandbox_controls_change_the_catalogs() {
+    // Checks: Stock and prices change at once and outlive the process. Faults and rates end with it. A wrong field
+    // changes nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -294,7 +297,7 @@ async fn the_desk_steers_the_catalogs() {
     assert_ne!(state["rates"]["as_of"], "2026-11-20T00:00:00.000Z");
     assert_invalid_controls_rejected(&site).await;
     let after = site.get("/sandbox/catalogs", &[]).await.body;
-    assert_eq!(after, state, "what was refused changed nothing");
+    assert_eq!(after, state, "a rejected change has no effect");
     service.stop();
 
     let service = host.start();
@@ -307,14 +310,14 @@ async fn the_desk_steers_the_catalogs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
-    // Aim: orders that fail before anything is claimed count like deliveries: the line closes, the prices say so, and one order
-    // after the catalog is back opens it.
+async fn catalog_failures_before_the_claim_close_the_line() {
+    // Checks: Orders that fail before a claim count like failed deliveries. The line closes and prices say so. One
+    // order after the catalog recovers opens it.
     const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
     let host = with_line_settings("1");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, GIFT).await;
     let fault = async |fault: Value| assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
@@ -327,9 +330,9 @@ async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
             "{}",
             away.text
         );
-        assert_eq!(line_status(&desk, "gift_card").await["failures"], failures);
+        assert_eq!(line_status(&operator, "gift_card").await["failures"], failures);
     }
-    assert_eq!(line_status(&desk, "gift_card").await["status"], "failing");
+    assert_eq!(line_status(&operator, "gift_card").await["status"], "failing");
     assert_eq!(available(&site, "gift_card").await, false);
     assert_eq!(available(&site, "usa_prepaid_card").await, true);
     fault(json!({"fault": "clear"})).await;
@@ -346,7 +349,7 @@ async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
     .await;
     assert!(bought.body.get("auth").is_some(), "{}", bought.text);
     until("the line is open", async || {
-        (line_status(&desk, "gift_card").await["status"] == "open").then_some(())
+        (line_status(&operator, "gift_card").await["status"] == "open").then_some(())
     })
     .await;
     assert_eq!(available(&site, "gift_card").await, true);

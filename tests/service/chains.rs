@@ -1,4 +1,4 @@
-//! The chains that the settings name: several fee payers in the sandbox, and the checks of real chains at a start in production.
+//! The configured chains: several fee payers in the sandbox, and the checks of real chains when production starts.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use super::http::{ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
-/// The fee payer of the challenge of now.
+/// The fee payer of the current challenge.
 async fn challenge_fee_payer(site: &ServiceClient<'_>) -> String {
     let answer = site.get(CARD, &[]).await;
     let header = STANDARD.decode(answer.header("payment-required").unwrap()).unwrap();
@@ -36,9 +36,9 @@ async fn challenge_fee_payer(site: &ServiceClient<'_>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fee_payers_share_the_payments_in_flight() {
-    // Aim: while a payment of the first fee payer is in flight, challenges name the second; a payment with either is settled by
-    // the one that it names, and afterwards the first is named again.
+async fn fee_payers_share_payments_in_flight() {
+    // Checks: While a payment of the first fee payer is in flight, challenges name the second. Each payment is settled
+    // by the fee payer it names. Afterwards challenges name the first again.
     let host = Host::new().with("PURSER_SANDBOX__FEE_PAYERS", "2");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -70,7 +70,7 @@ async fn fee_payers_share_the_payments_in_flight() {
     host.assert_verified();
 }
 
-/// A node of both chains that answers as good ones do, except to one method.
+/// A node of both chains that answers correctly, except for one method.
 async fn node(method: &'static str, otherwise: Value) -> String {
     let answer = move |call: &Value| {
         let result = match call["method"].as_str().unwrap() {
@@ -113,7 +113,7 @@ async fn node(method: &'static str, otherwise: Value) -> String {
     url
 }
 
-/// Of the mint, the treasury's token account and one fee payer.
+/// Accounts of the mint, the treasury's token account and one fee payer.
 fn accounts() -> Value {
     let account = |owner: &str, lamports: u64, data: Vec<u8>| {
         json!({"lamports": lamports, "owner": owner, "executable": false, "rentEpoch": 0, "space": data.len(),
@@ -121,7 +121,7 @@ fn accounts() -> Value {
     };
     let token = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
     let (mut mint, mut paid) = (vec![0; 82], vec![0; 165]);
-    // Six decimals, and made.
+    // Six decimals, initialized.
     (mint[44], mint[45]) = (6, 1);
     paid[..32].copy_from_slice(&SolanaChain::MAINNET.mint);
     paid[32..64].copy_from_slice(&treasury().solana_address());
@@ -138,13 +138,13 @@ fn treasury() -> TestWallet {
     TestWallet::from_bytes(&[0x51; 32], &[0x52; 32]).unwrap()
 }
 
-/// As Solana's key files have it: the seed, then the public key.
+/// A key in Solana's file format: the seed, then the public key.
 fn keygen(seed: [u8; 32]) -> String {
     let public = TestWallet::from_bytes(&[1; 32], &seed).unwrap().solana_address();
     bs58::encode([seed, public].concat()).into_string()
 }
 
-/// Settings of production with keys in files, and this node. Nothing is sold.
+/// Production settings with keys in files and this node. No product is offered.
 fn settings(host: &Host, node: &str) -> PathBuf {
     let key = |name: &str, content: String| {
         let path = host.sibling_path(name);
@@ -222,9 +222,9 @@ fn run(host: &Host, command: &[&str], settings: &std::path::Path) -> Output {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn production_asks_its_chains_before_anything_serves() {
-    // Aim: a chain that does not fit the settings ends the start with the name of the setting and without secrets. With one that fits
-    // the start goes on, here to the missing keys of the vault.
+async fn production_checks_its_chains_before_listening() {
+    // Checks: A chain that doesn't match the settings ends the start with the setting's name and without secrets. With
+    // a matching chain the start continues, here to the missing vault keys.
     for (method, answer, key) in [
         ("eth_chainId", json!("0x1"), "`chains.base.endpoints[0].url`"),
         ("eth_getCode", json!("0x"), "`chains.base.usdc`"),
@@ -248,9 +248,9 @@ async fn production_asks_its_chains_before_anything_serves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_settings_of_production_are_checked_with_their_keys() {
-    // Aim: `purser config check` reads the keys as a start does, without a node. All errors of the chains' keys are listed at once; key
-    // files of tokens and of the vault must be there.
+async fn config_check_reads_production_keys() {
+    // Checks: `purser config check` reads the keys as a start does, without a node. All errors of the chains' keys are
+    // listed at once. Key files of tokens and of the vault must exist.
     let host = Host::new();
     let settings = settings(&host, "http://127.0.0.1:9/secret-path");
     let misses = |key: &str| {

@@ -1,4 +1,4 @@
-//! What is done beside a running service: a backup, and a proof of its books.
+//! Commands next to a running service: backup, verify and reconcile.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use super::owner::Owner;
 
 const CARD: &str = "/get-card?amount=5";
 
-/// The operator's route behind it opens to no wallet's token, and to no operator who is not trusted with everything.
+/// The operator route that serves copies rejects wallet tokens and operators who are not administrators.
 async fn assert_only_administrators_copy(host: &Host, service: &Service, wallets: &str) {
-    let desk = OperatorClient::first(host, service);
-    let reader = desk.add_operator("rita", "read-only").await;
+    let operator = OperatorClient::first(host, service);
+    let reader = operator.add_operator("rita", "read-only").await;
     for (token, status) in [(reader.token.as_str(), 403), (wallets, 401)] {
-        let asked = client()
+        let request = client()
             .get(service.operator_url("/copy?part=store"))
             .bearer_auth(token);
-        assert_eq!(send_to_operator(asked).await.unwrap().status, status);
+        assert_eq!(send_to_operator(request).await.unwrap().status, status);
     }
-    let asked = client()
+    let request = client()
         .get(service.operator_url("/copy?part=transfers&network=solana"))
-        .bearer_auth(&desk.token);
-    let listed = send_to_operator(asked).await.unwrap();
+        .bearer_auth(&operator.token);
+    let listed = send_to_operator(request).await.unwrap();
     assert!(
         listed.body["transfers"].as_array().is_some_and(|list| !list.is_empty()),
         "{}",
@@ -36,9 +36,10 @@ async fn assert_only_administrators_copy(host: &Host, service: &Service, wallets
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
-    // Aim: while cards are bought the whole time, `purser verify` proves the books, `purser backup` writes a store that restores
-    // with its documents, `purser reconcile` says what the service has found; a restore wants the service stopped.
+async fn backup_and_verify_work_while_the_service_runs() {
+    // Checks: While cards are bought all the time, `purser verify` checks the ledger and `purser backup` writes a store
+    // that restores with its documents. `purser reconcile` reports the service's result. A restore needs the service
+    // stopped.
     let mut host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -50,8 +51,8 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
     result(&site, &token, "createBankingProfile", profile()).await;
     result(&site, &token, "updateBankingApplicationDetails", application_answers()).await;
     let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
-    let told = result(&site, &token, "uploadBankingDocument", paper).await;
-    let id = told["application"]["documents"][0]["documentId"]
+    let upload = result(&site, &token, "uploadBankingDocument", paper).await;
+    let id = upload["application"]["documents"][0]["documentId"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -105,17 +106,17 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_cannot_be_asked_is_named() {
-    // Aim: a data directory in use whose service has no operator's side, or whose token is not at hand: what to do is said, and
-    // nothing is written.
+async fn commands_name_a_service_they_cannot_reach() {
+    // Checks: If the service using the data directory has no operator address, or its token is missing, the command
+    // says what to do and writes nothing.
     let mut host = Host::new().with("PURSER_OPERATOR__LISTEN", "");
     let service = host.start();
     let file = host.sibling_path("backup");
-    let asked = host.run(&["backup", file.to_str().unwrap()]);
+    let request = host.run(&["backup", file.to_str().unwrap()]);
     assert!(
-        !asked.status.success() && text(&asked).contains("stop it first"),
+        !request.status.success() && text(&request).contains("stop it first"),
         "{}",
-        text(&asked)
+        text(&request)
     );
     host.set("PURSER_OPERATOR__LISTEN", "127.0.0.1:9");
     let silent = host.run(&["verify"]);
@@ -125,9 +126,9 @@ async fn a_service_that_cannot_be_asked_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reconcile_beside_a_service_compares_what_is_there_now() {
-    // Aim: with an hour between two walks, `purser reconcile` names a stray deposit that came in after the last one, with exit status
-    // 1, and agrees before it; one that does not end in time is an error. A walk is asked for over HTTP too.
+async fn reconcile_with_a_running_service_compares_current_data() {
+    // Checks: With an hour between two runs, `purser reconcile` finds no discrepancy at first. After a stray deposit it
+    // names the deposit and exits 1. A run that doesn't end in time is an error. A run can be started over HTTP too.
     let mut host = quick()
         .with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
         .with("PURSER_RECONCILIATION__RUN_INTERVAL_MS", "3600000")
@@ -168,12 +169,12 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
     assert_eq!(late.status.code(), Some(1), "{}", text(&late));
     assert!(text(&late).contains("nothing is proved"), "{}", text(&late));
 
-    let desk = OperatorClient::first(&host, &service);
-    let number = desk.done("/admin/reconciliation/walk", json!({})).await["run"].clone();
-    until("the walk has ended", async || {
-        let stands = desk.get("/admin/reconciliation").await.body;
-        let ended = &stands["run"]["ended"];
-        (ended["number"].as_u64() >= number.as_u64()).then(|| assert_eq!(ended["completed"], true, "{stands:#}"))
+    let operator = OperatorClient::first(&host, &service);
+    let number = operator.done("/admin/reconciliation/run", json!({})).await["run"].clone();
+    until("the run has ended", async || {
+        let status = operator.get("/admin/reconciliation").await.body;
+        let ended = &status["run"]["ended"];
+        (ended["number"].as_u64() >= number.as_u64()).then(|| assert_eq!(ended["completed"], true, "{status:#}"))
     })
     .await;
     service.stop();

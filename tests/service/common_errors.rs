@@ -1,5 +1,4 @@
-//! What the front refuses, on every operation that the document knows: no route escapes a limit, and each says it in the
-//! form that is documented for it.
+//! Errors of the HTTP layer on every documented operation. No route escapes a limit, and each uses its documented form.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,7 +11,7 @@ use super::http::{Response, ServiceClient, send};
 use super::owner::Owner;
 use purser_actors::id::Network;
 
-/// Every operation of the service's own document.
+/// Every operation of the service's document.
 async fn operations(site: &ServiceClient<'_>) -> (Value, Vec<(String, String)>) {
     let document = site.get("/openapi.json", &[]).await.body;
     let mut all = Vec::new();
@@ -29,7 +28,7 @@ async fn operations(site: &ServiceClient<'_>) -> (Value, Vec<(String, String)>) 
     (document, all)
 }
 
-/// Sends the head of a request and nothing after it; the answer is held against the document.
+/// Sends the head of a request without a body, and checks the response against the document.
 async fn head_alone(service: &Service, contract: &Conformance, head: &str) -> u16 {
     let mut stream = TcpStream::connect(service.authority()).await.unwrap();
     let host = service.authority();
@@ -67,8 +66,8 @@ fn assert_error(answer: &Response, status: u16, code: &str, operation: &(String,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_operation_refuses_what_is_too_large_or_ambiguous() {
-    // Aim: 414, 431, 400 for two hosts and 413 for a declared length, on every operation, before anything is looked at.
+async fn every_operation_rejects_oversized_or_ambiguous_requests() {
+    // Checks: 414, 431, 400 for two hosts and 413 for a declared length, on every operation and before any other check.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (document, operations) = operations(&site).await;
@@ -88,8 +87,8 @@ async fn every_operation_refuses_what_is_too_large_or_ambiguous() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_operation_is_limited() {
-    // Aim: once the caller's window is used up, every operation but the health of the service is a 429.
+async fn every_operation_is_rate_limited() {
+    // Checks: Once the caller's rate limit is used up, every operation except the health check is a 429.
     let unlimited = Host::new().start();
     let (_, operations) = operations(&ServiceClient::of(&unlimited)).await;
     let host = Host::new().with("PURSER_LIMITS__WINDOW_SECONDS", "86400");
@@ -107,9 +106,9 @@ async fn every_operation_is_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_body_has_its_time() {
-    // Aim: whatever takes a body gives it up with a 408 when it does not come: signed in, with a cookie and from our page, so
-    // that nothing else refuses first.
+async fn every_body_has_a_read_timeout() {
+    // Checks: Every operation with a body ends with a 408 if the body does not arrive. The caller is signed in, with a
+    // cookie and from our page, so no other error comes first.
     let service = Host::new().with("PURSER_SERVER__BODY_TIMEOUT_MS", "50").start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -124,7 +123,7 @@ async fn every_body_has_its_time() {
         if answers.get("408").is_none() {
             continue;
         }
-        // The form of a check is somebody's.
+        // The path of an identity check's form needs an existing id.
         let path = if *path == check.split('?').next().unwrap() {
             &check
         } else {

@@ -1,4 +1,4 @@
-//! Contract wallets: the chain verifies their signatures before a claim; and payments of empty wallets.
+//! Contract wallets, whose signatures the chain verifies before a claim, and payments of empty wallets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,10 +22,9 @@ use super::payment::{assert_nothing_moved, assert_payment_invalid, decoded};
 const CARD: &str = "/get-card?amount=5";
 const INVALID_SIGNATURE: &str = "invalid_exact_evm_signature";
 
-/// The owner of a contract wallet of the sandbox, see docs/sandbox.md.
+/// The owner of a sandbox contract wallet, see docs/sandbox.md.
 struct Owner {
     key: EvmKey,
-    /// Requests challenges.
     agent: Agent,
 }
 
@@ -68,7 +67,6 @@ impl Owner {
         format!("0x{}{}", hex::encode(self.address()), hex::encode(signature.to_bytes()))
     }
 
-    /// An x402 payment of the wallet for a route.
     async fn payment(&self, site: &ServiceClient<'_>, path: &str) -> String {
         let payment = self.agent.payment(site, path).await;
         changed(&payment, |payment| {
@@ -90,9 +88,9 @@ fn changed(payment: &str, change: impl FnOnce(&mut Value)) -> String {
 fn forged(payment: &str) -> String {
     changed(payment, |payment| {
         let signature = payment["payload"]["signature"].as_str().unwrap();
-        let (kept, last) = signature.split_at(60);
+        let (prefix, last) = signature.split_at(60);
         let digit = if last.starts_with('0') { "1" } else { "0" };
-        payment["payload"]["signature"] = json!(format!("{kept}{digit}{}", &last[1..]));
+        payment["payload"]["signature"] = json!(format!("{prefix}{digit}{}", &last[1..]));
     })
 }
 
@@ -107,9 +105,9 @@ fn assert_chain_unreachable(answer: &Response) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
-    // Checks: it buys, and the same payment has the same answer again; a signature that the contract does not accept neither buys
-    // nor joins the purchase, and neither does that of an address without a contract.
+async fn case_14_contract_wallet_pays_with_a_signature_it_accepts() {
+    // Checks: The wallet buys, and the same payment gets the same response again. A signature that the contract doesn't
+    // accept neither buys nor joins the purchase. The same holds for an address without a contract.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -120,7 +118,7 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
         INVALID_SIGNATURE,
         "before the claim",
     );
-    let stranger = Owner::new("somebody else");
+    let stranger = Owner::new("another owner");
     let stolen = changed(&payment, |payment| {
         let fields = payment["payload"]["authorization"].clone();
         payment["payload"]["signature"] = json!(stranger.signature(&fields, &Token::SANDBOX.domain()));
@@ -160,8 +158,8 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_14_a_contract_wallet_pays_by_mpp() {
-    // Checks: the same rule in MPP: the wallet's signature buys, another one is an invalid payment.
+async fn case_14_contract_wallet_pays_by_mpp() {
+    // Checks: The same rule in MPP: the wallet's signature buys, another one is an invalid payment.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
@@ -197,9 +195,9 @@ async fn case_14_a_contract_wallet_pays_by_mpp() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_11_a_contract_wallets_payment_waits_for_an_unreachable_chain() {
-    // Checks: 503 with Retry-After and without a challenge, so that no client signs twice; the same payment buys when the chain
-    // answers, and has the same answer again while the chain is unreachable.
+async fn case_11_contract_wallet_payment_waits_for_an_unreachable_chain() {
+    // Checks: While the chain is unreachable: 503 with Retry-After and no challenge, so no client signs twice. The same
+    // payment buys when the chain answers, and gets the same response later while it is unreachable again.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
@@ -220,8 +218,8 @@ async fn case_11_a_contract_wallets_payment_waits_for_an_unreachable_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_14_an_undeployed_wallet_without_a_listed_factory_is_rejected() {
-    // Checks: an ERC-6492 signature has its own reason.
+async fn case_14_undeployed_wallet_without_a_listed_factory_is_rejected() {
+    // Checks: An ERC-6492 signature has its own error reason.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
@@ -241,8 +239,8 @@ async fn case_14_an_undeployed_wallet_without_a_listed_factory_is_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_payments_of_an_empty_wallet_are_not_claimed() {
-    // Checks: after one decline for insufficient funds further payments are declined before their claim, with the same answer; a
-    // fulfilled payment still has its answer, and a declined one buys as soon as the wallet has the money.
+    // Checks: After one decline for insufficient funds, further payments are declined before their claim with the same
+    // response. A fulfilled payment still gets its response. A declined one buys as soon as the wallet has the funds.
     let host = Host::new().with("PURSER_SANDBOX__INITIAL_BALANCE_USDC", "8");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -272,8 +270,8 @@ async fn case_88_payments_of_an_empty_wallet_are_not_claimed() {
         for _ in 0..3 {
             let answer = Agent::pay(&site, CARD, &unclaimed).await;
             short(&answer);
-            let told = answer.str("x_service_guidance").unwrap();
-            assert!(told.contains("nothing was sent"), "{told}");
+            let guidance = answer.str("x_service_guidance").unwrap();
+            assert!(guidance.contains("nothing was sent"), "{guidance}");
         }
         assert_eq!(payments().await, 2, "before a claim");
         let again = Agent::pay(&site, CARD, &bought).await;

@@ -1,4 +1,4 @@
-//! Where products are served: what `/get-supported-countries` publishes is what is enforced, whatever the settings say.
+//! Where products are available: `/get-supported-countries` publishes exactly what is enforced, whatever the settings.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use super::host::Host;
 use super::http::ServiceClient;
 use super::recipient::{debit_card, enter};
 
-/// Redeemed everywhere, so that nothing but our own table can refuse a country.
+/// This catalog product is redeemable everywhere, so only our own table can reject a country.
 const BORDERLESS: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15";
-/// Served by default, served nowhere, and no country at all.
+/// Countries served by default, countries never served, and an invalid code.
 const CANDIDATE_CODES: [&str; 8] = ["US", "FR", "GB", "JP", "AQ", "KP", "RU", "ZZ"];
 
 async fn published(site: &ServiceClient<'_>, product: &str) -> Value {
@@ -24,9 +24,9 @@ async fn published(site: &ServiceClient<'_>, product: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_countries_that_are_published_are_those_that_are_served() {
-    // Aim: with the service's own list and with two others: a country in the published list gets a price, and any other is
-    // refused before there is one, with the way to the list.
+async fn published_countries_are_the_served_countries() {
+    // Checks: With the default list and two others: a country in the published list gets a price. Any other is rejected
+    // before that, with a pointer to the list.
     for (setting, some) in [(None, "US"), (Some(r#"["FR"]"#), "FR"), (Some(r#"["AQ", "JP"]"#), "AQ")] {
         let host = Host::new();
         let host = match setting {
@@ -44,9 +44,9 @@ async fn the_countries_that_are_published_are_those_that_are_served() {
                 assert_eq!(answer.status, 402, "{code}: {}", answer.text);
                 continue;
             }
-            let told = (answer.status, answer.code(), answer.str("param"));
+            let error = (answer.status, answer.code(), answer.str("param"));
             assert_eq!(
-                told,
+                error,
                 (400, "country_not_served", Some("country")),
                 "{code}: {}",
                 answer.text
@@ -61,15 +61,16 @@ async fn the_countries_that_are_published_are_those_that_are_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_that_pays_nowhere_is_not_sold() {
-    // Aim: an app without a country in the published table is refused before there is a price; the other is sold.
+async fn app_without_countries_is_not_sold() {
+    // Checks: An app without a country in the published table is rejected before there is a price. The other app is
+    // offered.
     let host = Host::new().with("PURSER_PRODUCTS__APP_PAYMENT__COUNTRIES_BY_PLATFORM__VENMO", "[]");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let countries = published(&site, "app_payment").await["countries_by_platform"].clone();
     assert_eq!(countries["venmo"], json!([]));
     assert!(countries["paypal"].as_array().unwrap().len() > 1, "{countries}");
-    for (platform, told) in [
+    for (platform, expected) in [
         ("venmo", (400, "country_not_served")),
         ("paypal", (402, "payment_required")),
     ] {
@@ -78,14 +79,14 @@ async fn an_app_that_pays_nowhere_is_not_sold() {
              &recipient_last_name=Lovelace&recipient_email=ada@example.com"
         );
         let answer = site.get(&path, &[]).await;
-        assert_eq!((answer.status, answer.code()), told, "{platform}: {}", answer.text);
+        assert_eq!((answer.status, answer.code()), expected, "{platform}: {}", answer.text);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_debit_card_is_paid_where_the_published_table_says() {
-    // Aim: another table for dollars than the default: it is published, and the recipient's form takes the cards that are in it
-    // and no others.
+async fn debit_card_payout_follows_the_published_country_table() {
+    // Checks: A different country table for dollars is published, and the recipient's form accepts exactly the cards of
+    // its countries.
     let table = r#"{ USD = ["GB"], EUR = ["US"], GBP = ["DE"] }"#;
     let host = Host::new().with("PURSER_PRODUCTS__PUSH_TO_CARD__COUNTRIES_BY_CURRENCY", table);
     let service = host.start();

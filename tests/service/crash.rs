@@ -9,14 +9,13 @@ use super::crash_traffic::{AgentPool, Dice};
 use super::host::{Host, TIMEOUT};
 use super::http::ServiceClient;
 
-/// Calls in flight at each kill, at least.
+/// Minimum number of calls in flight at each kill.
 const IN_FLIGHT: usize = 64;
-/// Kills of one data directory before its accounts are settled and a new one begins: what is read again after each kill
-/// stays small.
+/// Kills of one data directory before its accounts are settled and a new one starts. This bounds the reads of a start.
 const KILLS_A_DIRECTORY: usize = 20;
-/// How often each open state must be met in a run of 60 kills or more.
+/// How often each open state must occur in a run of 60 kills or more.
 const MIN_MEETINGS: u64 = 10;
-/// Every state a payment can be killed in.
+/// Every state in which a payment can be killed.
 const OPEN_STATES: [&str; 6] = ["claimed", "settling", "unknown", "declined", "released", "settled"];
 
 fn number(name: &str) -> Option<u64> {
@@ -29,12 +28,12 @@ fn kills() -> usize {
     chosen.unwrap_or(if in_ci { 60 } else { 6 })
 }
 
-/// In how many payments each state was found right after a kill.
+/// Number of payments found in each state right after a kill.
 #[derive(Default)]
 struct Tally(BTreeMap<String, u64>);
 
 impl Tally {
-    /// Reads the dead directory: the books must be right in the state the kill left.
+    /// Reads the store after a kill. The ledger must balance in the state the kill left.
     fn count(&mut self, host: &Host) {
         let report = host.assert_verified();
         for (state, n) in report["payments"].as_object().unwrap() {
@@ -45,9 +44,9 @@ impl Tally {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_loop() {
-    // Aim: the service is killed again and again with at least 64 paid calls in flight. Whatever settled on the chains
-    // has exactly one card or one credit, no answer is contradicted by a later one, the stream resumes without a gap or
-    // a duplicate, and the books are right after every kill.
+    // Checks: The service is killed repeatedly with at least 64 paid calls in flight. Every settled payment has exactly
+    // one card or one credit, and no response contradicts an earlier one. The stream resumes without a gap or a
+    // duplicate, and the ledger balances after every kill.
     let started = Instant::now();
     let seed = number("PURSER_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     let kills = kills();
@@ -60,7 +59,8 @@ async fn kill_loop() {
             .iter()
             .any(|state| tally.0.get(*state).copied().unwrap_or(0) < MIN_MEETINGS)
     };
-    // A state that lasts for two commits is not met at every kill: a run that must meet them all goes on until it has.
+    // A state that lasts for two commits doesn't occur at every kill. A run that must cover them all continues until it
+    // has.
     while done < kills || (kills >= 60 && done < 3 * kills && thin(&tally)) {
         let now = if done < kills {
             KILLS_A_DIRECTORY.min(kills - done)
@@ -88,14 +88,15 @@ async fn kill_loop() {
     }
 }
 
-/// One data directory through so many kills, and its reckoning.
+/// Runs one data directory through this many kills and checks the result.
 async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
     let host = Host::new()
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "40")
         .with("PURSER_ENGINE__MAX_BACKOFF_MS", "500")
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "2000")
-        // A quarter of the crowd's cards fail at first. After a kill five of them can be tried in a row, and a closed line delivers one
-        // order every ten seconds: longer than this test waits. `cases_outage` tests that rule.
+        // A quarter of the agents' cards fail at first. After a kill, five of them can fail in a row, which closes the
+        // line. A closed line delivers one order every ten seconds, longer than this test waits. `outages.rs` tests
+        // that rule.
         .with("PURSER_ENGINE__LINE_FAILURES", "0")
         .with("RUST_LOG", "error");
     let crowd = AgentPool::new(seed);
@@ -129,7 +130,7 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
         assert_eq!(crowd.log.lock().unwrap().problems, Vec::<String>::new());
         tally.count(&host);
         if dice.below(2) == 0 {
-            // A kill while the last kill is being recovered from: what waited is under way and nobody is served yet.
+            // A kill during recovery: jobs are in progress and the service is not listening yet.
             let percent = 40 + u32::try_from(dice.below(100)).unwrap();
             host.start_and_kill(start * percent / 100);
             tally.count(&host);

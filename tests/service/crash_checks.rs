@@ -1,4 +1,4 @@
-//! What must be true when the dust has settled: chain, answers, issuer, stream and tokens agree.
+//! Invariants after all work has settled: chain, responses, issuer, stream and tokens agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::crash_traffic::{AgentPool, End};
 use super::host::{Service, TIMEOUT};
 use super::http::{ServiceClient, until};
 
-/// One account's subscriber: what it was sent, through all lives.
+/// A subscriber of one account, with all events it received across restarts.
 #[derive(Clone)]
 pub(crate) struct Subscriber {
     pub(crate) token: String,
@@ -58,11 +58,11 @@ impl Subscriber {
     }
 }
 
-/// Waits until everything that landed has its end, and holds all the books against each other.
+/// Waits until every settled payment has its outcome, and compares all records.
 pub(crate) async fn settle_accounts(crowd: &AgentPool, service: &Service, subscribers: &[Subscriber]) -> Totals {
     let site = ServiceClient::of(service);
     site.chain_fault(json!({"fault": "clear"})).await;
-    // Late transfers first get the time to be found by the service itself.
+    // First give the service time to find late transfers.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     resolve(crowd, &site).await;
     let totals = compare(crowd, &site).await;
@@ -77,8 +77,8 @@ pub(crate) async fn settle_accounts(crowd: &AgentPool, service: &Service, subscr
     }
     for subscriber in subscribers {
         let listening = tokio::spawn(subscriber.clone().listen(service.url.clone()));
-        let kept = site.events(&subscriber.token, 0).await;
-        let last = kept.last().map_or(0, |event| event["seq"].as_u64().unwrap());
+        let stored = site.events(&subscriber.token, 0).await;
+        let last = stored.last().map_or(0, |event| event["seq"].as_u64().unwrap());
         until("the subscriber to catch up", async || {
             (subscriber.cursor() >= last).then_some(())
         })
@@ -86,17 +86,17 @@ pub(crate) async fn settle_accounts(crowd: &AgentPool, service: &Service, subscr
         listening.abort();
         let mut seen = subscriber.events.lock().unwrap().clone();
         seen.retain(|event| event["seq"].as_u64().unwrap() <= last);
-        assert!(!kept.is_empty());
+        assert!(!stored.is_empty());
         let seqs = |events: &[Value]| events.iter().map(|e| e["seq"].as_u64().unwrap()).collect::<Vec<_>>();
-        assert_eq!(seqs(&seen), seqs(&kept), "a gap or a duplicate on the stream");
-        assert_eq!(seen, kept);
+        assert_eq!(seqs(&seen), seqs(&stored), "a gap or a duplicate on the stream");
+        assert_eq!(seen, stored);
     }
     totals
 }
 
-/// Sends what landed and has no answer yet, until it has one.
+/// Sends each settled payment that has no response yet, until it has one.
 async fn resolve(crowd: &AgentPool, site: &ServiceClient<'_>) {
-    until("every landed payment to have its end", async || {
+    until("every settled payment to have its outcome", async || {
         let landed: BTreeSet<String> = keys(&site.transfers().await);
         let open: Vec<_> = {
             let memory = crowd.log.lock().unwrap();
@@ -107,11 +107,11 @@ async fn resolve(crowd: &AgentPool, site: &ServiceClient<'_>) {
             open.map(|(key, sent)| (key.clone(), sent.clone())).collect()
         };
         for chunk in open.chunks(32) {
-            let asked = chunk.iter().map(|(key, sent)| async move {
+            let resends = chunk.iter().map(|(key, sent)| async move {
                 let answer = Agent::pay(site, &sent.path, &sent.payment).await;
                 crowd.log.lock().unwrap().check_response(key, &answer, false);
             });
-            futures_util::future::join_all(asked).await;
+            futures_util::future::join_all(resends).await;
         }
         open.is_empty().then_some(())
     })
@@ -125,7 +125,7 @@ fn keys(transfers: &[Value]) -> BTreeSet<String> {
     keys.collect()
 }
 
-/// What an era came to.
+/// The totals of one data directory.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) transfers: usize,
@@ -133,7 +133,7 @@ pub(crate) struct Totals {
     pub(crate) credits: usize,
 }
 
-/// Every transfer has exactly one end, every end exactly one transfer, and the issuer made exactly those cards.
+/// Every transfer has exactly one outcome, every outcome one transfer, and the issuer made exactly those cards.
 async fn compare(crowd: &AgentPool, site: &ServiceClient<'_>) -> Totals {
     let transfers = site.transfers().await;
     let mut totals = Totals::default();

@@ -1,4 +1,4 @@
-//! Processes that are killed and clients that leave, at every step of a paid call.
+//! Processes that are killed and clients that disconnect, at every step of a paid call.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use super::http::{ServiceClient, until};
 use super::replay::transfer_count;
 use super::settlement_faults::finally;
 
-/// The issuer takes ten seconds over this card.
+/// The issuer takes ten seconds for this card.
 const CARD: &str = "/get-card?amount=7.77";
 
-/// Four payments: the chain is away for the first, thinks for ten minutes about the second, loses its answer about the
-/// third, and takes the fourth.
+/// Four payments: the chain is unreachable for the first, takes ten minutes for the second, loses its response to the
+/// third, and settles the fourth.
 async fn payments_with_faults(site: &ServiceClient<'_>) -> Vec<String> {
     let faults = [
         Some(json!({"fault": "unreachable", "times": 0})),
@@ -38,9 +38,9 @@ async fn payments_with_faults(site: &ServiceClient<'_>) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_12_a_kill_at_every_step_leaves_one_product() {
-    // Aim: killed while it prepares, while the chain thinks, after an answer was lost, and after the card was ordered:
-    // the next process ends each payment with one card, whether or not anybody asks.
+async fn case_12_kill_at_every_step_leaves_one_product() {
+    // Checks: Killed while preparing, while the chain is slow, after a lost response, and after the card was ordered.
+    // The next process completes each payment with one card, whether or not a client retries.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -77,8 +77,8 @@ async fn case_12_a_kill_at_every_step_leaves_one_product() {
     );
     let service = host.start();
     let site = ServiceClient::of(&service);
-    // Nobody sends anything again: what was under way goes on by itself.
-    until("every transfer to land", async || {
+    // No client retries. Payments in progress complete automatically.
+    until("every transfer to settle", async || {
         (site.transfers().await.len() == 4).then_some(())
     })
     .await;
@@ -95,9 +95,9 @@ async fn case_12_a_kill_at_every_step_leaves_one_product() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_12_a_client_that_leaves_at_any_step_changes_nothing() {
-    // Aim: the connection breaks in the middle of the request, right after it, while the chain thinks, in the middle of
-    // the answer. Whoever comes back with the same payment gets the one card of it.
+async fn case_12_client_disconnect_at_any_step_changes_nothing() {
+    // Checks: The connection breaks in the middle of the request, right after it, while the chain is slow, or in the
+    // middle of the response. Sending the same payment again returns its one card.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

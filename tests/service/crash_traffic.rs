@@ -1,4 +1,4 @@
-//! Agents that never rest: they buy, buy again with what they sent before, and remember every answer.
+//! Agents that keep buying, resend earlier payments and record every response.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use super::agent::{Agent, chain_key};
 use super::host::Service;
 use super::http::{Response, ServiceClient, client, send};
 
-/// Agents at once; more than the 64 that must be in flight at a kill.
+/// Concurrent agents; more than the 64 calls that must be in flight at a kill.
 pub(crate) const AGENTS: usize = 96;
 
-/// Ordinary cards, one that the issuer declines, two that it makes with trouble, and payments with trouble of their own:
-/// an answer that is lost, a transfer that lands three seconds after its refusal, an observer who is faster.
+/// Ordinary cards, one that the issuer declines, and two with issuer faults. Payments have faults of their own: a lost
+/// response, a transfer that settles three seconds after its decline, a front-runner.
 const AMOUNTS: [&str; 8] = ["5", "25", "6.66", "8.88", "9.99", "13.04", "13.05", "13.07"];
 
-/// What the chain does to an agent's payments in one life of the service.
+/// Chain faults of an agent's payments within one run of the service.
 const FAULTS: [&str; 6] = [
     "unreachable",
     "lose_response",
@@ -28,8 +28,8 @@ const FAULTS: [&str; 6] = [
     "front_run",
 ];
 
-/// Agents from here on live with a fault; those with `fail_then_land` never send a payment twice, so that it is the
-/// chain alone that tells.
+/// Agents from here on have a fault. Those with `fail_then_land` never resend a payment, so that the outcome comes from
+/// the chain alone.
 const FIRST_FAULTY: usize = 48;
 
 /// A small generator, so that a printed seed repeats a run.
@@ -49,7 +49,7 @@ impl Dice {
     }
 }
 
-/// What a payment was last told for good.
+/// The final outcome that a response reported for a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Card(String),
@@ -62,19 +62,19 @@ pub(crate) struct Sent {
     pub(crate) agent: usize,
     pub(crate) path: String,
     pub(crate) payment: String,
-    /// With the transaction.
+    /// With the transaction's id.
     pub(crate) end: Option<(End, String)>,
     has_token: bool,
 }
 
-/// Everything that was sent and acknowledged, by the chain's own name of the payment.
+/// Everything that was sent and acknowledged, keyed by the payment's identity on the chain.
 #[derive(Default)]
 pub(crate) struct TrafficLog {
     pub(crate) sent: BTreeMap<String, Sent>,
     order: Vec<String>,
-    /// A token won by paying, of each agent.
+    /// Each agent's token from a purchase, with the card.
     pub(crate) tokens: BTreeMap<usize, (String, String)>,
-    /// Answers that contradict earlier ones, or that nobody should get.
+    /// Responses that contradict earlier ones or are never valid.
     pub(crate) problems: Vec<String>,
     pub(crate) responses_by_status: BTreeMap<u16, usize>,
 }
@@ -94,9 +94,9 @@ impl TrafficLog {
         key
     }
 
-    /// Holds an answer against everything that was told of this payment. `known_when_asked`: whether its end had been
-    /// told before this request was sent. If not, an answer that leaves it open may have been given before the end was
-    /// reached and read after it.
+    /// Compares a response with all earlier responses for this payment. `known_when_asked`: whether the outcome had
+    /// been reported before this request was sent. Otherwise an open answer may have been produced before the outcome
+    /// and read after it.
     pub(crate) fn check_response(&mut self, key: &str, answer: &Response, known_when_asked: bool) {
         *self.responses_by_status.entry(answer.status).or_default() += 1;
         let sent = self.sent.get_mut(key).unwrap();
@@ -105,11 +105,11 @@ impl TrafficLog {
             (200, None, Some("credited")) => Some(End::Credit),
             _ => None,
         };
-        let told = end.map(|end| (end, answer.receipt()["transaction"].as_str().unwrap().to_owned()));
+        let reported = end.map(|end| (end, answer.receipt()["transaction"].as_str().unwrap().to_owned()));
         let refused = answer.status == 402 && answer.body["success"] == false;
         let busy = answer.status == 503 && answer.code() == "overloaded";
         let open = refused || busy || answer.status == 202 || answer.code() == "settlement_unavailable";
-        let contradicts = match (&sent.end, &told) {
+        let contradicts = match (&sent.end, &reported) {
             (Some(before), Some(now)) => before != now,
             (Some(_), None) if known_when_asked => !busy,
             (_, None) => !open,
@@ -130,17 +130,17 @@ impl TrafficLog {
             let token = token.as_str().unwrap().to_owned();
             self.tokens.insert(sent.agent, (token, answer.card().to_owned()));
         }
-        sent.end = told.or(sent.end.take());
+        sent.end = reported.or(sent.end.take());
     }
 }
 
-/// The agents, their memory, and how many of their calls are under way.
+/// The agents, their records, and their number of calls in flight.
 pub(crate) struct AgentPool {
     pub(crate) agents: Vec<Agent>,
     pub(crate) log: Mutex<TrafficLog>,
     seed: u64,
     in_flight: AtomicUsize,
-    /// Set just before a kill: from then on a broken connection is no surprise.
+    /// Set just before a kill. From then on a broken connection is expected.
     kill_expected: AtomicBool,
 }
 
@@ -154,7 +154,7 @@ impl AgentPool {
             }
         };
         Arc::new(Self {
-            // The first two are watched by subscribers and shared by eight buyers each.
+            // The first two have subscribers and are shared by eight buyers each.
             agents: (0..AGENTS).map(|n| Agent::seeded(network(n), seed, n)).collect(),
             log: Mutex::default(),
             seed,
@@ -176,12 +176,12 @@ impl AgentPool {
         FAULTS.get(faulty / 2 % (FAULTS.len() + 2)).copied()
     }
 
-    /// Whether an agent leaves it to the chain what becomes of its payments.
+    /// Whether the agent never resends its payments.
     pub(crate) fn is_patient(agent: usize) -> bool {
         Self::fault_of(agent) == Some("fail_then_land")
     }
 
-    /// Steers the chains and sets everybody to work, until the connections break.
+    /// Sets the chain faults and runs all agents until the connections break.
     pub(crate) async fn run(self: &Arc<Self>, service: &Service, life: u64) -> Vec<tokio::task::JoinHandle<()>> {
         self.kill_expected.store(false, Ordering::SeqCst);
         let site = ServiceClient::of(service);
@@ -264,7 +264,7 @@ impl Buyer {
         }
     }
 
-    /// Two times in five, something sent before, the newest more often than the oldest.
+    /// Two times in five, resends an earlier payment, preferring recent ones.
     fn earlier_payment(&mut self) -> Option<String> {
         if AgentPool::is_patient(self.agent) || self.dice.below(5) < 3 {
             return None;

@@ -1,4 +1,4 @@
-//! Two users, every route that takes an id, every id of the other.
+//! Two users, every route that takes an id, every id of the other user.
 
 use std::collections::BTreeSet;
 
@@ -15,35 +15,35 @@ use super::owner::Owner;
 use super::placeholder_values::{UNKNOWN_VALUES, WITHOUT_MEMBERS};
 use super::recipient::debit_card;
 
-/// Whether an answer is the one that the matrix has, and tells nothing.
+/// The response must match the matrix and contain no secret.
 fn assert_response_without_secrets(
     answer: &Response,
     (status, code): StatusAndCode,
     secrets: &BTreeSet<String>,
-    asked: &str,
+    label: &str,
 ) {
     assert_eq!(
         (answer.status, answer.code()),
         (status, code),
-        "{asked}: {}",
+        "{label}: {}",
         answer.text
     );
-    assert_no_secrets(answer, secrets, asked);
+    assert_no_secrets(answer, secrets, label);
 }
 
-fn assert_no_secrets(answer: &Response, secrets: &BTreeSet<String>, asked: &str) {
+fn assert_no_secrets(answer: &Response, secrets: &BTreeSet<String>, label: &str) {
     let headers = format!("{:?}", answer.headers);
     for secret in secrets {
         assert!(
             !contains_secret(&answer.text, secret),
-            "{asked} tells {secret}: {}",
+            "{label} tells {secret}: {}",
             answer.text
         );
-        assert!(!headers.contains(secret.as_str()), "{asked} tells {secret}: {headers}");
+        assert!(!headers.contains(secret.as_str()), "{label} tells {secret}: {headers}");
     }
 }
 
-/// One row: another's id, nobody's, and one that is of another kind of thing, which no row may take for its own.
+/// Checks one row with another account's id, an unknown id, and ids of other kinds, which every row must reject.
 async fn check_row(
     site: &ServiceClient<'_>,
     ask: &MatrixCall,
@@ -53,8 +53,8 @@ async fn check_row(
 ) {
     let name = format!("{} {} {}={}", ask.method, ask.route, ask.by, ask.of);
     let id = owner.id(ask.of);
-    let told = ask.of(site, Some(who), id).await;
-    assert_response_without_secrets(&told, ask.other_wallet, secrets, &format!("{name}, another's"));
+    let denied = ask.of(site, Some(who), id).await;
+    assert_response_without_secrets(&denied, ask.other_wallet, secrets, &format!("{name}, another's"));
     let unknown = ask.of(site, Some(who), &who.unknown_id(ask.of)).await;
     assert_response_without_secrets(&unknown, ask.unknown_id, secrets, &format!("{name}, unknown"));
     if ask.other_wallet == ask.unknown_id {
@@ -62,23 +62,23 @@ async fn check_row(
             Value::Null => answer.body["error"]["requestId"].clone(),
             id => id.clone(),
         };
-        let (told, unknown) = (
-            told.text.replace(&named(&told).to_string(), ""),
+        let (denied, unknown) = (
+            denied.text.replace(&named(&denied).to_string(), ""),
             unknown.text.replace(&named(&unknown).to_string(), ""),
         );
         assert_eq!(
-            told, unknown,
-            "{name}: an id that somebody has reads like one that nobody has"
+            denied, unknown,
+            "{name}: another account's id must read like an unknown id"
         );
     }
-    let nobody = ask.of(site, None, id).await;
-    // What the wallet pays for tells its price to anybody.
-    let told: BTreeSet<String> = if ask.is_paid {
+    let anonymous = ask.of(site, None, id).await;
+    // A paid route names its price and its payer's wallet to every caller.
+    let hidden: BTreeSet<String> = if ask.is_paid {
         BTreeSet::from([owner.agent.address()])
     } else {
         secrets.clone()
     };
-    assert_response_without_secrets(&nobody, ask.without_token, &told, &format!("{name}, nobody"));
+    assert_response_without_secrets(&anonymous, ask.without_token, &hidden, &format!("{name}, anonymous"));
     let kind = |id: &str| id.split_once('_').unwrap().0.to_owned();
     for other in owner
         .ids
@@ -95,7 +95,7 @@ async fn check_row(
     }
 }
 
-/// A payment that was seen on its way: with another's token it is refused, and without any it gives no credential.
+/// An intercepted payment: another wallet's token gets an error, and a request without a token gets no credential.
 async fn replays(site: &ServiceClient<'_>, who: &FullAccount, owner: &FullAccount, secrets: &BTreeSet<String>) {
     for (path, payment) in &owner.purchases {
         let bearer = format!("Bearer {}", who.token);
@@ -119,7 +119,8 @@ async fn replays(site: &ServiceClient<'_>, who: &FullAccount, owner: &FullAccoun
     }
 }
 
-/// The recipient's form has no token: the payout's id alone opens it for nobody, nor does the key of one's own link.
+/// The recipient's form takes no token. Another payout's id opens it neither alone nor with the key of the caller's
+/// own payment link.
 async fn guesses(site: &ServiceClient<'_>, who: &FullAccount, owner: &FullAccount, secrets: &BTreeSet<String>) {
     let status = format!("/get-payment-status?payout_id={}", who.id("push"));
     let own = site.get_as(&who.token, &status).await;
@@ -140,7 +141,7 @@ async fn guesses(site: &ServiceClient<'_>, who: &FullAccount, owner: &FullAccoun
     }
 }
 
-/// What needs no id, and what has one's own: nobody gets in without a token, and who is in sees themselves alone.
+/// Routes without an id: a caller without a token gets nothing, and a signed-in caller sees only their own account.
 async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &FullAccount, secrets: &BTreeSet<String>) {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
@@ -148,13 +149,13 @@ async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &FullAccount, s
                 continue;
             }
             let method = method.to_uppercase();
-            let nobody = send(site.request(&method, path)).await.unwrap();
+            let anonymous = send(site.request(&method, path)).await.unwrap();
             assert!(
-                nobody.status == 401 || !only_with_token(operation),
+                anonymous.status == 401 || !only_with_token(operation),
                 "{path}: {}",
-                nobody.text
+                anonymous.text
             );
-            assert_no_secrets(&nobody, secrets, path);
+            assert_no_secrets(&anonymous, secrets, path);
             if method == "GET" {
                 assert_no_secrets(&site.get_as(&who.token, path).await, secrets, path);
             }
@@ -188,10 +189,10 @@ pub(crate) fn only_with_token(operation: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_48_no_id_of_another_user_opens_anything() {
-    // Aim: two users with one of everything, on both chains: every id of the other on every route, by the other and by nobody,
-    // is answered as the matrix says, without a text or an amount of its owner's; nothing of the owner's changes by it, and
-    // the owner is served. An operator's route takes no client's token.
+async fn case_48_ids_of_another_user_grant_no_access() {
+    // Checks: Two users with one of everything, on both chains. Every id is sent to every route by the other user and
+    // without a token. The responses match the matrix and contain no text or amount of the owner. Nothing of the
+    // owner's changes, and the owner is still served. Operator routes accept no client token.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -201,7 +202,7 @@ async fn case_48_no_id_of_another_user_opens_anything() {
     let document = site.get("/openapi.json", &[]).await.body;
     for (who, owner, theirs, own) in [(&one, &two, &of_two, &of_one), (&two, &one, &of_one, &of_two)] {
         let secrets: BTreeSet<String> = theirs.difference(own).cloned().collect();
-        assert!(secrets.len() > 20, "what could be told: {secrets:?}");
+        assert!(secrets.len() > 20, "secrets that could leak: {secrets:?}");
         let before = site.events(&owner.token, 0).await.len();
         for ask in MATRIX {
             check_row(&site, ask, who, owner, &secrets).await;
@@ -215,7 +216,7 @@ async fn case_48_no_id_of_another_user_opens_anything() {
             assert!(matches!(answer.status, 401 | 405), "{route}: {}", answer.text);
             assert_no_secrets(&answer, &secrets, route);
         }
-        // Cards that were looked at are told as looked at; by nobody but their owner.
+        // Viewed cards are marked as viewed, and only their owner sees that.
         assert_eq!(
             site.events(&owner.token, 0).await.len(),
             before,
@@ -236,7 +237,7 @@ async fn case_48_no_id_of_another_user_opens_anything() {
     host.assert_verified();
 }
 
-/// The names that an operation takes: parameters but headers, and members of its body.
+/// Names that an operation takes: parameters except headers, and body members.
 fn names(operation: &Value) -> BTreeSet<String> {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let mut names: BTreeSet<String> = parameters
@@ -252,7 +253,7 @@ fn names(operation: &Value) -> BTreeSet<String> {
                 .flatten()
                 .map(|(name, _)| name.clone()),
         );
-        // A callable function's are inside.
+        // The parameters of a callable function are nested.
         if let Some(data) = body["schema"]["properties"]["data"]["properties"].as_object() {
             names.remove("data");
             names.extend(data.keys().cloned());
@@ -263,9 +264,9 @@ fn names(operation: &Value) -> BTreeSet<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_that_takes_an_id_is_in_the_matrix() {
-    // Aim: every route of the service is in its document; every name that an operation takes is in the matrix, or is known to
-    // name nothing of anybody's; and the matrix has no row without an operation. The sandbox's desk is everybody's, the
-    // operator's side has its own case.
+    // Checks: Every route is in the document. Every name that an operation takes is in the matrix or is known to
+    // identify no resource. Every row of the matrix has an operation. Sandbox controls are open to all, and the
+    // operator API has its own case.
     let service = Host::new().start();
     let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
     let paths = document["paths"].as_object().unwrap();
@@ -285,18 +286,18 @@ async fn every_route_that_takes_an_id_is_in_the_matrix() {
             let names = names(operation);
             let has_body = operation.get("requestBody").is_some();
             if has_body && names.is_empty() && !WITHOUT_MEMBERS.contains(route) {
-                missing.push(format!("{method} {route}: nobody knows what its body takes"));
+                missing.push(format!("{method} {route}: its body's members are not listed"));
             }
             for name in names {
-                let asked = MATRIX
+                let is_covered = MATRIX
                     .iter()
                     .any(|ask| (ask.method, ask.route, ask.by) == (method.as_str(), *route, name.as_str()));
                 let nothing = UNKNOWN_VALUES.iter();
                 let nothing = nothing.filter(|(of, _)| *of == "*" || of == route);
-                if asked == nothing.clone().any(|(_, names)| names.contains(&name.as_str())) {
+                if is_covered == nothing.clone().any(|(_, names)| names.contains(&name.as_str())) {
                     missing.push(format!(
                         "{method} {route} takes `{name}`: {}",
-                        if asked { "twice" } else { "whose is it?" }
+                        if is_covered { "twice" } else { "not covered" }
                     ));
                 }
             }

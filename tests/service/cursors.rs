@@ -1,4 +1,5 @@
-//! Places in an account's events: in pages both ways, by the page and the API, and without a word of anybody else's.
+//! Cursors of an account's events: pages in both directions, by the account page and the API, with nothing about other
+//! accounts.
 
 use purser::system::SystemClock;
 use purser_actors::id::Network;
@@ -16,14 +17,14 @@ fn seqs(page: &Value) -> Vec<u64> {
     events.map(|event| event["seq"].as_u64().unwrap()).collect()
 }
 
-/// The cursor of the first ping after a subscription without a place.
+/// The cursor of the first ping after a subscription without a cursor.
 async fn current_cursor(site: &ServiceClient<'_>, token: &str) -> u64 {
     let mut stream = Stream::open(site, token).await;
     stream.send(&json!({"type": "subscribe"})).await;
     loop {
         let frame = stream.frame().await;
         assert_eq!(frame["type"], "ping", "{frame}");
-        // One without a cursor was sent before the subscription was read.
+        // A ping without a cursor was sent before the subscription was read.
         if let Some(cursor) = frame["cursor"].as_u64() {
             return cursor;
         }
@@ -31,9 +32,9 @@ async fn current_cursor(site: &ServiceClient<'_>, token: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cursor_tells_nothing_of_others() {
-    // Aim: an event's place is the time of its commit, whatever the sandbox's clock says and over a restart; while others buy,
-    // the place of an account at rest stands still, and so does what is refused as ahead of it.
+async fn cursor_reveals_nothing_about_other_accounts() {
+    // Checks: An event's cursor is the time of its commit, whatever the sandbox clock says and over a restart. While
+    // others buy, an idle account's cursor does not move, and a cursor ahead of it is rejected.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -45,25 +46,25 @@ async fn a_cursor_tells_nothing_of_others() {
     site.wait_for_events(&token, &["card.ready"]).await;
     let after = SystemClock.micros();
     let events = site.events(&token, 0).await;
-    let places = seqs(&json!({ "events": events }));
-    assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+    let cursors = seqs(&json!({ "events": events }));
+    assert!(cursors.is_sorted_by(|a, b| a < b), "{cursors:?}");
     assert!(
-        places.iter().all(|seq| (before..=after).contains(seq)),
-        "{before} {places:?} {after}"
+        cursors.iter().all(|seq| (before..=after).contains(seq)),
+        "{before} {cursors:?} {after}"
     );
     let rests = until("the account rests", async || {
         let (one, other) = (current_cursor(&site, &token).await, current_cursor(&site, &token).await);
         (one == other).then_some(one)
     })
     .await;
-    assert!(rests >= *places.last().unwrap() && rests <= after);
+    assert!(rests >= *cursors.last().unwrap() && rests <= after);
     for _ in 0..3 {
         busy.buy(&site, CARD).await.card();
     }
     assert_eq!(
         current_cursor(&site, &token).await,
         rests,
-        "others' purchases move no place of ours"
+        "other accounts' purchases do not move this cursor"
     );
     let ahead = site.get_as(&token, &format!("/events?after={}", rests + 1)).await;
     assert_eq!((ahead.status, ahead.code()), (400, "cursor_ahead"));
@@ -81,9 +82,9 @@ async fn a_cursor_tells_nothing_of_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_events_are_a_page_however_busy_the_service_is() {
-    // Aim: pages from the newest back hold what pages from the oldest on hold; the account page reads them by its cookie and goes
-    // on live from the first, although others have done far more since.
+async fn newest_events_are_one_page_under_load() {
+    // Checks: Pages from the newest back contain the same events as pages from the oldest. The account page reads them
+    // with its cookie and continues live, although other accounts have far more events.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -117,7 +118,7 @@ async fn the_newest_events_are_a_page_however_busy_the_service_is() {
     back.reverse();
     assert_eq!(back, all);
     let account = site.get("/account", &cookie).await;
-    // Steps that nobody is told of have places too.
+    // Transitions without an event have cursors too.
     assert!(account.body["seq"].as_u64() >= all.last().copied());
     assert_eq!(
         site.get("/events", &[("cookie", "purser_session=x")]).await.code(),

@@ -1,4 +1,4 @@
-//! Operators look: at a customer, by whatever is quoted to them, and at the house itself.
+//! Operator lookups: a customer by any identifier, and the state of the system.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
 
-/// The card of a token's owner, once it is made.
+/// The card of a token's owner, once it is issued.
 async fn ready(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     until("the card", async || {
         let seen = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
@@ -20,23 +20,23 @@ async fn ready(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     .await
 }
 
-pub(crate) async fn find(desk: &OperatorClient<'_>, quoted: &str) -> Value {
-    let answer = desk.get(&format!("/admin/customers?q={quoted}")).await;
+pub(crate) async fn find(operator: &OperatorClient<'_>, quoted: &str) -> Value {
+    let answer = operator.get(&format!("/admin/customers?q={quoted}")).await;
     assert_eq!(answer.status, 200, "{quoted}: {}", answer.text);
     answer.body
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_is_found_by_whatever_they_quote() {
-    // Aim: wallet, user_id, card, payment, last four digits and the Request-Id of the paid call all lead support to the one
-    // customer, after a kill too; it shows the balance, what is owned with its state and what is still to be done, another's
-    // things never, and no number, code or token.
+async fn customer_is_found_by_any_identifier() {
+    // Checks: Wallet, user_id, card, payment, last four digits and the paid call's Request-Id all lead support to one
+    // customer, also after a kill. The page shows the balance, resources with their status and pending jobs. It never
+    // shows another's resources, or a number, code or token.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let bought = agent.buy(&site, "/get-card?amount=37").await;
-    // Without digits of a card: another's could be the same.
+    // Without the card's last digits: another card could have the same.
     let other = Agent::new(Network::Base)
         .buy(&site, "/order-intl-card?amount=100")
         .await;
@@ -54,17 +54,17 @@ async fn a_customer_is_found_by_whatever_they_quote() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let boss = OperatorClient::first(&host, &service);
-    let desk = boss.add_operator("sam", "support").await;
+    let operator = boss.add_operator("sam", "support").await;
     for (quoted, kind) in [
         (agent.address(), "account"),
-        // As the service itself tells it, though base58 has lost its case by then.
+        // In the service's own spelling, which has lost the case of base58.
         (bought.str("user_id").unwrap().to_owned(), "account"),
         (card.clone(), "card"),
         (payment, "payment"),
         (last4.clone(), "card"),
         (request, "payment"),
     ] {
-        let found = find(&desk, &quoted).await;
+        let found = find(&operator, &quoted).await;
         let kinds: Vec<&Value> = found["found"]
             .as_array()
             .unwrap()
@@ -86,18 +86,18 @@ async fn a_customer_is_found_by_whatever_they_quote() {
     }
     let read = site.get_as(&token, "/get-account-balance").await;
     let digits = format!("{:04}", (last4.parse::<u32>().unwrap() + 1) % 10_000);
-    assert_nothing_found(&desk, &[read.header("request-id").unwrap(), &digits]).await;
+    assert_nothing_found(&operator, &[read.header("request-id").unwrap(), &digits]).await;
     let beyond = format!("{}&after={}", agent.address().to_lowercase(), agent.address());
     assert_eq!(
-        find(&desk, &beyond).await["found"],
+        find(&operator, &beyond).await["found"],
         json!([]),
         "it goes on behind an account"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_is_shown_with_the_newest_of_each_kind() {
-    // Aim: of payments as of cards the newest are shown, the newest first, as many as are asked for, and how many are not.
+async fn customer_page_shows_the_newest_of_each_kind() {
+    // Checks: Of payments and cards, the newest are shown first, up to the limit, with the number of those left out.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -108,9 +108,9 @@ async fn a_customer_is_shown_with_the_newest_of_each_kind() {
         bought.push((card.card().to_owned(), card.str("payment_id").unwrap().to_owned()));
     }
     bought.reverse();
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     for (limit, shown) in [("", 5), ("&limit=2", 2), ("&limit=100", 7)] {
-        let found = find(&desk, &format!("{}{limit}", agent.address())).await;
+        let found = find(&operator, &format!("{}{limit}", agent.address())).await;
         let owns = found["customer"]["resources"].as_array().unwrap();
         let of = |kind: &str| owns.iter().find(|owned| owned["kind"] == kind).unwrap().clone();
         let (cards, payments) = (of("card"), of("payment"));
@@ -125,80 +125,80 @@ async fn a_customer_is_shown_with_the_newest_of_each_kind() {
         }
     }
     let line = ["customers", &agent.address(), "--limit", "1"];
-    let told = admin(&host, &service, &line, "").unwrap();
-    let owns = told["customer"]["resources"].as_array().unwrap();
+    let found = admin(&host, &service, &line, "").unwrap();
+    let owns = found["customer"]["resources"].as_array().unwrap();
     assert!(
         owns.iter().all(|owned| owned["newest"].as_array().unwrap().len() == 1),
-        "{told}"
+        "{found}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_finds_nobody_is_told_so() {
-    // Aim: on the command line nothing found is a failure with a sentence, which says of a Request-Id what such a one finds; a
-    // call that was refused opened nothing.
+async fn customer_search_without_match_exits_1() {
+    // Checks: On the command line, a search without a match fails with a sentence. For a Request-Id it explains what
+    // can be found. A rejected call created nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let refused = site.get("/get-card?amount=0", &[]).await;
     assert_eq!(refused.status, 400, "{}", refused.text);
     let request = refused.header("request-id").unwrap();
-    let said = admin(&host, &service, &["customers", request], "").unwrap_err();
-    for part in ["nobody is found", request, "a call that was refused"] {
-        assert!(said.contains(part), "{said}");
+    let output = admin(&host, &service, &["customers", request], "").unwrap_err();
+    for part in ["no customer matches", request, "a call that was refused"] {
+        assert!(output.contains(part), "{output}");
     }
     let stranger = Agent::new(Network::Solana).address();
-    let said = admin(&host, &service, &["customers", &stranger], "").unwrap_err();
+    let output = admin(&host, &service, &["customers", &stranger], "").unwrap_err();
     assert!(
-        said.contains("nobody is found") && !said.contains("Request-Id"),
-        "{said}"
+        output.contains("no customer matches") && !output.contains("Request-Id"),
+        "{output}"
     );
 }
 
-/// What is nobody's leads nowhere, and what cannot be anybody's is refused.
-async fn assert_nothing_found(desk: &OperatorClient<'_>, more: &[&str]) {
+/// An unknown identifier finds nothing, and an invalid one is rejected.
+async fn assert_nothing_found(operator: &OperatorClient<'_>, more: &[&str]) {
     let stranger = Agent::new(Network::Base).address();
-    let others = ["card_00000000000000000000000000000001", &stranger, "somebody"];
+    let others = ["card_00000000000000000000000000000001", &stranger, "stranger"];
     for nothing in more.iter().chain(&others) {
-        let found = find(desk, nothing).await;
-        let said = (&found["found"], &found["customer"]);
-        assert_eq!(said, (&json!([]), &Value::Null), "{nothing}: {found}");
+        let found = find(operator, nothing).await;
+        let page = (&found["found"], &found["customer"]);
+        assert_eq!(page, (&json!([]), &Value::Null), "{nothing}: {found}");
     }
     let wrong_after = format!("?q={}&after=zz", "a".repeat(40));
     for wrong in [
         "",
         "?q=",
         "?q=1234&after=zz",
-        "?q=somebody&after=6503",
+        "?q=stranger&after=6503",
         &wrong_after,
         "?w=1",
     ] {
-        let refused = desk.get(&format!("/admin/customers{wrong}")).await;
+        let refused = operator.get(&format!("/admin/customers{wrong}")).await;
         assert_eq!(refused.status, 400, "{wrong}: {}", refused.text);
     }
     let long = "1".repeat(65);
     assert_eq!(
-        desk.get(&format!("/admin/customers?q={long}")).await.code(),
+        operator.get(&format!("/admin/customers?q={long}")).await.code(),
         "parameter_invalid"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_customer_is_shown() {
-    // Aim: a frozen account with its message, work that is stuck for it, by the effect's own id too; the same from the
-    // command line.
+async fn customer_page_shows_freeze_and_dead_letters() {
+    // Checks: The customer shows a frozen account's message and its dead-lettered job, also by the job's id. The
+    // command line shows the same.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let wallet = agent.address().to_lowercase();
-    let work = until("the order is stuck", async || {
-        let customer = find(&desk, &wallet).await["customer"].clone();
+    let work = until("the job is dead-lettered", async || {
+        let customer = find(&operator, &wallet).await["customer"].clone();
         let work = customer["open_jobs"].as_array().unwrap().clone();
         work.into_iter().find(|work| work["dead_lettered"] == true)
     })
@@ -208,9 +208,10 @@ async fn what_is_wrong_with_a_customer_is_shown() {
         (&json!("issue_card"), &json!(bought.card()))
     );
     assert_eq!(work["request_id"], json!(bought.header("request-id").unwrap()));
-    let by_effect = find(&desk, work["job_id"].as_str().unwrap()).await;
+    let by_effect = find(&operator, work["job_id"].as_str().unwrap()).await;
     assert_eq!(by_effect["customer"]["wallet"], json!(wallet));
-    desk.done("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
+    operator
+        .done("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
         .await;
     let shown = admin(&host, &service, &["customers", bought.card()], "").unwrap();
     let customer = &shown["customer"];
@@ -221,14 +222,14 @@ async fn what_is_wrong_with_a_customer_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_system_is_shown_as_it_lives() {
-    // Aim: the root is sound, each kind of entity has a supervisor for its actors and one for its deliveries, which have the
-    // children that the purchase gave them; work waits under its name; the store and the commits are counted.
+async fn system_page_shows_the_supervision_tree() {
+    // Checks: The root is healthy. Each entity kind has a supervisor for its actors and one for its deliveries, with
+    // the children of the purchase. Scheduled jobs are listed by type, and the store and its commits are counted.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
-    let before = desk.get("/admin/system").await.body;
+    let operator = OperatorClient::first(&host, &service);
+    let before = operator.get("/admin/system").await.body;
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let order = |system: &Value| {
@@ -238,8 +239,8 @@ async fn the_system_is_shown_as_it_lives() {
             .unwrap()
             .clone()
     };
-    let system = until("the order's tries", async || {
-        let system = desk.get("/admin/system").await.body;
+    let system = until("the order's attempts", async || {
+        let system = operator.get("/admin/system").await.body;
         let tried = order(&system)["failures"][0]["of"] == "temporary";
         tried.then_some(system)
     })

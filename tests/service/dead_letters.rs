@@ -1,4 +1,4 @@
-//! What waits for a person: its evidence, and an operator's word for what came of it.
+//! Dead letters: their evidence, and how operators resolve them.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::recipient::{balance_is, register, wait_for_payout_status};
 
-/// Two tries, and a person must look.
+/// After two attempts a job is a dead letter.
 pub(crate) fn host_with_short_retries() -> Host {
     Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
@@ -18,22 +18,22 @@ pub(crate) fn host_with_short_retries() -> Host {
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300")
 }
 
-pub(crate) async fn wait_for_dead_letter(desk: &OperatorClient<'_>, work: &str) -> Value {
-    until("it is stuck", async || {
-        let list = desk.get("/admin/dead-letters").await;
-        let effects = list.body["jobs"].as_array().unwrap().clone();
-        effects.into_iter().find(|effect| effect["job_type"] == work)
+pub(crate) async fn wait_for_dead_letter(operator: &OperatorClient<'_>, work: &str) -> Value {
+    until("the job is dead-lettered", async || {
+        let list = operator.get("/admin/dead-letters").await;
+        let jobs = list.body["jobs"].as_array().unwrap().clone();
+        jobs.into_iter().find(|job| job["job_type"] == work)
     })
     .await
 }
 
-pub(crate) fn resolve(effect: &Value, outcome: &str) -> Value {
-    let id = &effect["job_id"];
+pub(crate) fn resolve(job: &Value, outcome: &str) -> Value {
+    let id = &job["job_id"];
     json!({"job_id": id, "outcome": outcome, "reference": "call-17", "evidence": "Their support said so."})
 }
 
-fn credit(effect: &Value, stated: bool) -> Value {
-    let id = &effect["job_id"];
+fn credit(job: &Value, stated: bool) -> Value {
+    let id = &job["job_id"];
     json!({"job_id": id, "evidence": "Their support said so.", "funds_not_sent": stated})
 }
 
@@ -42,42 +42,42 @@ pub(crate) fn status_and_code(answer: &Response) -> (u16, &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
-    // Aim: an issuer that nobody reaches: whose money, how much, what was tried, what the issuer's list says. Nobody can say that
-    // the card was made; the credit needs a statement, is given once, is written down, and the books know it.
+async fn dead_letter_shows_evidence_and_is_credited_once() {
+    // Checks: The issuer is unreachable. The dead letter shows the owner, amount, attempts and the issuer's list. The
+    // job cannot be resolved as completed. The credit needs a statement, is given once, is audited, and the ledger has
+    // it.
     let host = host_with_short_retries();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
-    let effect = wait_for_dead_letter(&desk, "issue_card").await;
-    let shown =
-        ["wallet", "status", "currency", "provider_status", "subject"].map(|name| effect[name].as_str().unwrap());
+    let job = wait_for_dead_letter(&operator, "issue_card").await;
+    let shown = ["wallet", "status", "currency", "provider_status", "subject"].map(|name| job[name].as_str().unwrap());
     let holder = agent.address().to_ascii_lowercase();
     assert_eq!(
         shown,
         [holder.as_str(), "pending", "USDC", "not_submitted", bought.card()]
     );
-    assert_eq!(effect["amount"].to_string(), "5");
-    assert_eq!(effect["idempotency_key"], effect["job_id"]);
-    assert_eq!(effect["actions"], json!(["retry", "resolve_not_completed", "credit"]));
-    let one = desk
+    assert_eq!(job["amount"].to_string(), "5");
+    assert_eq!(job["idempotency_key"], job["job_id"]);
+    assert_eq!(job["actions"], json!(["retry", "resolve_not_completed", "credit"]));
+    let one = operator
         .get(&format!(
             "/admin/dead-letters?job_id={}",
-            effect["job_id"].as_str().unwrap()
+            job["job_id"].as_str().unwrap()
         ))
         .await;
     assert_eq!(one.body["jobs"].as_array().unwrap().len(), 1);
 
-    let done = desk.post("/admin/jobs/resolve", resolve(&effect, "completed")).await;
+    let done = operator.post("/admin/jobs/resolve", resolve(&job, "completed")).await;
     assert_eq!(status_and_code(&done), (409, "job_not_resolvable"));
-    let unproven = desk.post("/admin/jobs/credit", credit(&effect, false)).await;
+    let unproven = operator.post("/admin/jobs/credit", credit(&job, false)).await;
     assert_eq!(status_and_code(&unproven), (409, "outcome_not_proven"));
     let token = agent.token(&site).await;
     balance_is(&site, &token, "0").await;
-    desk.done("/admin/jobs/credit", credit(&effect, true)).await;
+    operator.done("/admin/jobs/credit", credit(&job, true)).await;
     balance_is(&site, &token, "5").await;
     let card = site
         .get_as(&token, &format!("/get-card-data?card_id={}", bought.card()))
@@ -85,23 +85,23 @@ async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
     assert_eq!(card.str("status"), Some("failed"), "{}", card.text);
     for path in ["/admin/jobs/credit", "/admin/jobs/resolve"] {
         let body = if path.ends_with("credit") {
-            credit(&effect, true)
+            credit(&job, true)
         } else {
-            resolve(&effect, "not_completed")
+            resolve(&job, "not_completed")
         };
-        assert_eq!(status_and_code(&desk.post(path, body).await), (404, "job_not_found"));
+        assert_eq!(
+            status_and_code(&operator.post(path, body).await),
+            (404, "job_not_found")
+        );
     }
-    let acts = desk.get("/admin/audit").await.body["entries"]
+    let acts = operator.get("/admin/audit").await.body["entries"]
         .as_array()
         .unwrap()
         .clone();
-    let told: Vec<_> = acts
-        .iter()
-        .filter(|act| act["action"] == "effect.credit_back")
-        .collect();
-    assert_eq!(told.len(), 1);
+    let credits: Vec<_> = acts.iter().filter(|act| act["action"] == "job.credit").collect();
+    assert_eq!(credits.len(), 1);
     assert!(
-        told[0]["note"]
+        credits[0]["note"]
             .as_str()
             .unwrap()
             .contains("states that it has not left")
@@ -115,29 +115,30 @@ async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobodys_word_stands_against_the_providers_own() {
-    // Aim: the issuer made the card and its answer was lost: its list says so, and neither a statement nor an outcome is taken for
-    // money that would be there twice; tried again, the card is ready and nothing was credited.
+async fn provider_answer_overrides_operator_resolution() {
+    // Checks: The issuer made the card, but its response was lost. Its list shows the card, so neither a statement nor
+    // a resolution can create a second credit. After a retry the card is ready and nothing was credited.
     let host = host_with_short_retries().with("PURSER_SANDBOX__CARD_ISSUE_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "timeout", "times": 0})).await;
     let agent = Agent::new(Network::Solana);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
-    let effect = until("the issuer's list says so", async || {
-        let effect = wait_for_dead_letter(&desk, "issue_card").await;
-        (effect["provider_status"] == "completed").then_some(effect)
+    let job = until("the issuer's list says so", async || {
+        let job = wait_for_dead_letter(&operator, "issue_card").await;
+        (job["provider_status"] == "completed").then_some(job)
     })
     .await;
-    let credited = desk.post("/admin/jobs/credit", credit(&effect, true)).await;
+    let credited = operator.post("/admin/jobs/credit", credit(&job, true)).await;
     assert_eq!(status_and_code(&credited), (409, "provider_disagrees"));
-    let resolved = desk
-        .post("/admin/jobs/resolve", resolve(&effect, "not_completed"))
+    let resolved = operator
+        .post("/admin/jobs/resolve", resolve(&job, "not_completed"))
         .await;
     assert_eq!(status_and_code(&resolved), (409, "provider_disagrees"));
     site.issuer_fault(json!({"fault": "clear"})).await;
-    desk.done("/admin/jobs/retry", json!({"job_id": effect["job_id"]}))
+    operator
+        .done("/admin/jobs/retry", json!({"job_id": job["job_id"]}))
         .await;
     let token = agent.token(&site).await;
     until("the card", async || {
@@ -153,12 +154,13 @@ async fn nobodys_word_stands_against_the_providers_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement() {
-    // Aim: the rail's own word that it was never asked is proof; nobody can say that it was paid; over the command line.
+async fn payout_never_submitted_to_its_rail_is_credited_without_statement() {
+    // Checks: The rail's report that it never received the payout is proof, so the job cannot be resolved as completed.
+    // The command line is used.
     let host = host_with_short_retries();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let destination = register(&site, &agent).await;
     let fault = json!({"fault": "unreachable", "times": 0});
@@ -166,18 +168,18 @@ async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement(
     let path = format!("/send-bank-payment?amount=20&destination_id={destination}");
     let bought = agent.buy(&site, &path).await;
     let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
-    let silent = wait_for_dead_letter(&desk, "send_payout").await;
+    let silent = wait_for_dead_letter(&operator, "send_payout").await;
     assert!(silent["provider_error"].is_string(), "{silent}");
     assert_eq!(
         site.post("/sandbox/payouts", &json!({"fault": "clear"})).await.status,
         200
     );
-    let effect = wait_for_dead_letter(&desk, "send_payout").await;
-    assert_eq!(effect["provider_status"], "not_submitted");
-    let paid = desk.post("/admin/jobs/resolve", resolve(&effect, "completed")).await;
+    let job = wait_for_dead_letter(&operator, "send_payout").await;
+    assert_eq!(job["provider_status"], "not_submitted");
+    let paid = operator.post("/admin/jobs/resolve", resolve(&job, "completed")).await;
     assert_eq!(status_and_code(&paid), (409, "provider_disagrees"));
     let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
-    let id = effect["job_id"].as_str().unwrap();
+    let id = job["job_id"].as_str().unwrap();
     let shown = run(&["dead-letters", id]).unwrap();
     assert_eq!(shown["jobs"][0]["subject"], payout);
     let wrong = run(&[
@@ -201,60 +203,68 @@ async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_paid_after_a_credit_and_came_back_by_hand_is_not_stuck_any_more() {
-    // Aim: a rail pays after it refused and cannot take it back: an operator who has the money back says so, once; the payer's
-    // credit stays one.
+async fn payout_recovered_by_hand_after_a_credit_is_resolved() {
+    // Checks: A rail pays after it declined and cannot recall the payout. An operator who recovered the money records
+    // that once. The payer is credited once.
     let host = host_with_short_retries().with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let destination = register(&site, &agent).await;
     let path = format!("/send-bank-payment?amount=25.55&destination_id={destination}");
     agent.buy(&site, &path).await;
     let token = agent.token(&site).await;
     balance_is(&site, &token, "27.05").await;
-    let effect = wait_for_dead_letter(&desk, "recall_payout").await;
-    assert_eq!(effect["actions"], json!(["retry", "resolve_completed"]));
-    let credited = desk.post("/admin/jobs/credit", credit(&effect, true)).await;
+    let job = wait_for_dead_letter(&operator, "recall_payout").await;
+    assert_eq!(job["actions"], json!(["retry", "resolve_completed"]));
+    let credited = operator.post("/admin/jobs/credit", credit(&job, true)).await;
     assert_eq!(status_and_code(&credited), (409, "job_not_resolvable"));
-    desk.done("/admin/jobs/resolve", resolve(&effect, "completed")).await;
-    let again = desk.post("/admin/jobs/resolve", resolve(&effect, "completed")).await;
+    operator.done("/admin/jobs/resolve", resolve(&job, "completed")).await;
+    let again = operator.post("/admin/jobs/resolve", resolve(&job, "completed")).await;
     assert_eq!(status_and_code(&again), (404, "job_not_found"));
     balance_is(&site, &token, "27.05").await;
-    assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
+    assert_eq!(operator.get("/admin/dead-letters").await.body["jobs"], json!([]));
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_in_doubt_is_resolved_by_what_its_chain_shows_and_by_nobodys_word() {
-    // Aim: a transfer that is still on its way: whose, how much, what the chain says; an operator who names another transaction,
-    // or says that it never landed while it still may, is refused, and the chain decides.
+async fn unknown_payment_is_resolved_only_by_its_chain() {
+    // Checks: A transfer still in flight shows its owner, amount and chain status. Naming another transaction, or
+    // resolving it as not completed while it may still settle, is rejected. The chain decides.
     let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let fault = json!({"fault": "slow", "delay_ms": 4_000, "wallet": agent.address()});
     site.chain_fault(fault).await;
     let unknown = agent.buy(&site, "/get-card?amount=5").await;
     assert_eq!(unknown.status, 202, "{}", unknown.text);
-    let doubt = until("it is in doubt", async || {
-        desk.get("/admin/dead-letters").await.body["unknown_payments"]
+    let unknown_payment = until("the payment is unknown", async || {
+        operator.get("/admin/dead-letters").await.body["unknown_payments"]
             .get(0)
             .cloned()
     })
     .await;
     assert_eq!(
-        (doubt["wallet"].as_str(), doubt["amount"].to_string().as_str()),
+        (
+            unknown_payment["wallet"].as_str(),
+            unknown_payment["amount"].to_string().as_str()
+        ),
         (Some(&*agent.address().to_ascii_lowercase()), "5")
     );
-    assert_eq!(doubt["actions"], json!(["resolve_completed", "resolve_not_completed"]));
+    assert_eq!(
+        unknown_payment["actions"],
+        json!(["resolve_completed", "resolve_not_completed"])
+    );
     for outcome in ["completed", "not_completed"] {
-        let told = desk.post("/admin/jobs/resolve", resolve(&doubt, outcome)).await;
-        let refused = status_and_code(&told);
-        // It may have landed by now; then there is nothing to be resolved.
+        let answer = operator
+            .post("/admin/jobs/resolve", resolve(&unknown_payment, outcome))
+            .await;
+        let refused = status_and_code(&answer);
+        // The transfer may have settled by now; then there is nothing to resolve.
         assert!(
             [
                 (409, "provider_disagrees"),
@@ -263,7 +273,7 @@ async fn a_payment_in_doubt_is_resolved_by_what_its_chain_shows_and_by_nobodys_w
             ]
             .contains(&refused),
             "{outcome}: {}",
-            told.text
+            answer.text
         );
     }
     let token = agent.token(&site).await;
@@ -278,12 +288,12 @@ async fn a_payment_in_doubt_is_resolved_by_what_its_chain_shows_and_by_nobodys_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operators_word_is_read_strictly() {
-    // Aim: an outcome that is none, a reference or evidence that is empty or too long, and work that does not exist: nothing
-    // changes and nothing is written down.
+async fn resolutions_are_validated_strictly() {
+    // Checks: An invalid outcome, an empty or too long reference or evidence, and an unknown job change nothing and
+    // leave no audit record.
     let host = Host::new();
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let nothing = json!({"job_id": "job_00000000000000000000000000000001"});
     for (outcome, reference, evidence, code) in [
         ("perhaps", "r", "e", "parameter_invalid"),
@@ -296,15 +306,15 @@ async fn an_operators_word_is_read_strictly() {
         let mut body = resolve(&nothing, outcome);
         body["reference"] = json!(reference);
         body["evidence"] = json!(evidence);
-        let told = desk.post("/admin/jobs/resolve", body).await;
-        assert_eq!(told.code(), code, "{outcome} {reference:?} {evidence:?}");
+        let answer = operator.post("/admin/jobs/resolve", body).await;
+        assert_eq!(answer.code(), code, "{outcome} {reference:?} {evidence:?}");
     }
-    let told = desk
+    let answer = operator
         .get("/admin/dead-letters?job_id=job_00000000000000000000000000000001")
         .await;
-    assert_eq!(status_and_code(&told), (404, "job_not_found"));
-    // The first token alone.
-    assert_eq!(desk.audit().await.len(), 1);
+    assert_eq!(status_and_code(&answer), (404, "job_not_found"));
+    // Only the record of the first token.
+    assert_eq!(operator.audit().await.len(), 1);
     let verified = text(&host.run(&["admin", "jobs", "resolve", "x", "--reference", "r", "--evidence", "e"]));
-    assert!(verified.contains("--completed"), "one outcome must be said: {verified}");
+    assert!(verified.contains("--completed"), "one outcome is required: {verified}");
 }

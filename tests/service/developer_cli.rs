@@ -1,4 +1,4 @@
-//! What a developer has beside the service: `purser listen --forward-to` and `purser trigger`.
+//! Developer commands next to the service: `purser listen --forward-to` and `purser trigger`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -11,7 +11,6 @@ use super::webhooks::signed;
 
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
-/// Killed when dropped.
 struct Listening(Child);
 
 impl Drop for Listening {
@@ -33,9 +32,9 @@ fn triggers(wallet: &Path, url: &str, event: &str) -> Output {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_are_forwarded_as_webhooks_would_be() {
-    // Aim: what is triggered happens for real, and each event that was asked for arrives once at the developer's URL, byte for
-    // byte as an endpoint would get it, whether it answers or not; what is not known is listed.
+async fn events_are_forwarded_like_webhooks() {
+    // Checks: A trigger makes its event happen for real. Each requested event reaches the developer's URL once, with
+    // the bytes a webhook endpoint would get, whether or not it answers. An unknown name lists the known ones.
     let (host, receiver) = (Host::new(), Receiver::open().await);
     let service = host.start();
     let (wallet, target) = (host.sibling_path("wallet.json"), receiver.url("/500"));
@@ -81,9 +80,9 @@ async fn events_are_forwarded_as_webhooks_would_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_can_be_triggered_happens() {
-    // Aim: each event of the list comes about for a new wallet by its command alone, but for a test of an endpoint that there is
-    // not; what takes the bridge says so on Base.
+async fn every_trigger_causes_its_event() {
+    // Checks: Each listed event happens for a new wallet by its command alone, except the test of an endpoint that
+    // doesn't exist. Commands that need the bridge say so on Base.
     let host = Host::new();
     let service = host.start();
     let (site, wallet) = (ServiceClient::of(&service), host.sibling_path("wallet.json"));
@@ -107,16 +106,17 @@ async fn whatever_can_be_triggered_happens() {
         run(&["trigger", event, "--url", &service.url]);
         let token = run(&["token", &service.url]);
         until(event, async || {
-            let told = site.events(token.trim(), 0).await;
-            told.iter().any(|one| one["type"] == event).then_some(())
+            let events = site.events(token.trim(), 0).await;
+            events.iter().any(|one| one["type"] == event).then_some(())
         })
         .await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_token_that_is_printed_is_good() {
-    // Aim: what is kept beside the wallet is renewed where the service takes it no more, though by this machine's clock it lives.
+async fn printed_token_is_valid() {
+    // Checks: The token saved next to the wallet is renewed if the service rejects it, even if it is still valid by
+    // this machine's clock.
     let host = Host::new();
     let service = host.start();
     let (site, wallet) = (ServiceClient::of(&service), host.sibling_path("wallet.json"));
@@ -125,7 +125,7 @@ async fn the_token_that_is_printed_is_good() {
         String::from_utf8(ran.stdout).unwrap().trim().to_owned()
     };
     let first = token();
-    assert_eq!(first, token(), "kept");
+    assert_eq!(first, token(), "reused");
     let day = serde_json::json!({"advance_seconds": 86_400});
     assert_eq!(site.post("/sandbox/time", &day).await.status, 200);
     let second = token();
@@ -134,18 +134,18 @@ async fn the_token_that_is_printed_is_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_finds_the_service_of_the_data_directory() {
-    // Aim: without an address a token, a stream and a trigger are those of the service that listened last on the data directory,
-    // wherever it listens; the token opens its account there.
+async fn client_finds_the_service_of_the_data_directory() {
+    // Checks: Without an address, a token, a stream and a trigger use the service that last listened on the data
+    // directory, at any address. The token is valid there.
     let host = Host::new();
     let service = host.start();
     let (wallet, data) = (host.sibling_path("wallet.json"), host.data());
     let data = data.to_str().unwrap();
     let signed_in = purser(&wallet, &["token", "--data", data]).output().unwrap();
-    let said = String::from_utf8_lossy(&signed_in.stdout).into_owned();
+    let printed_token = String::from_utf8_lossy(&signed_in.stdout).into_owned();
     assert!(signed_in.status.success(), "{signed_in:?}");
     let read = ServiceClient::of(&service)
-        .get_as(said.trim(), "/get-account-balance")
+        .get_as(printed_token.trim(), "/get-account-balance")
         .await;
     assert_eq!(read.status, 200, "{}", read.text);
     let triggered = purser(&wallet, &["trigger", "card.ready"])
@@ -153,15 +153,17 @@ async fn a_client_finds_the_service_of_the_data_directory() {
         .output()
         .unwrap();
     assert!(triggered.status.success(), "{triggered:?}");
-    let cards = ServiceClient::of(&service).get_as(said.trim(), "/get-card-data").await;
+    let cards = ServiceClient::of(&service)
+        .get_as(printed_token.trim(), "/get-card-data")
+        .await;
     assert!(cards.text.contains("card_"), "{}", cards.text);
     service.stop();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_has_enough_ends_listening_quietly() {
-    // Aim: as with `| head -1`: whoever reads the events closes the pipe after the first; the next event ends the command, which
-    // complains about nothing.
+async fn closed_output_pipe_ends_listening_quietly() {
+    // Checks: As with `| head -1`, the reader closes the pipe after the first event. The next event ends the command
+    // without an error.
     let host = Host::new();
     let service = host.start();
     let wallet = host.sibling_path("wallet.json");
@@ -180,7 +182,7 @@ async fn a_reader_that_has_enough_ends_listening_quietly() {
     let bought = triggers(&wallet, &service.url, "card.ready");
     assert!(bought.status.success(), "{bought:?}");
     let ended = listening.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(!said.contains("error"), "{said}");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert!(!stderr.contains("error"), "{stderr}");
     service.stop();
 }

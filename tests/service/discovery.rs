@@ -1,4 +1,6 @@
-//! What programs read to find their way.
+//! Documents that programs read to discover the service.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -6,24 +8,27 @@ use super::host::Host;
 use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price() {
-    // Aim: no operation is missing from /llms.txt, each with its parameters, but the providers' callbacks and the pages of browsers, which
-    // are none of an agent's; what /.well-known/x402 lists are all paid routes, each as a URL that is answered by 402, and nothing is
-    // charged; a made-up id in one is said to be that, and refusals before and after signing are named.
+async fn guide_lists_every_route_and_every_sample_returns_its_price() {
+    // Checks: /llms.txt lists every operation with its parameters, except provider callbacks and browser pages.
+    // /.well-known/x402 lists all paid routes, each as a URL that returns 402 without a charge. Made-up sample ids are
+    // marked, and errors before and after signing are named.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let openapi = site.get("/openapi.json", &[]).await;
     let guide = site.get("/llms.txt", &[]).await;
     let (mut operations, mut paid) = (0, 0);
+    let mut ids = BTreeSet::new();
     for (path, methods) in openapi.body["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id.to_owned()), "{id} names two operations");
             let named = format!("`{} {path}`", method.to_uppercase());
             if path.ends_with("-callback") {
                 assert!(!guide.text.contains(path), "{named} is in the guide");
                 continue;
             }
-            if operation["tags"][0] == "Page" {
+            if operation["tags"][0] == "Account pages" {
                 assert!(
                     !guide.text.contains(&named) && guide.text.contains(path),
                     "{named} is a page"
@@ -65,7 +70,7 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
     assert_eq!(site.transfers().await, Vec::<Value>::new());
 }
 
-/// A sample's id that nobody has is said to be that, and what is refused before and after signing is named.
+/// Sample ids are marked as made up, and the errors before and after signing are named.
 fn assert_samples_marked(skill: &str, guide: &str) {
     for page in [skill, guide] {
         let mut lines = page.lines();
@@ -84,7 +89,7 @@ fn assert_samples_marked(skill: &str, guide: &str) {
     }
 }
 
-/// The line of an operation has its parameters of the query, and no header's.
+/// An operation's line lists its query parameters and no headers.
 fn has_its_parameters(line: &str, operation: &Value) {
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let name = parameter["name"].as_str().unwrap();
@@ -97,9 +102,9 @@ fn has_its_parameters(line: &str, operation: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_front_page_leads_to_what_is_there() {
-    // Aim: the address that the service prints is a page for a browser and JSON for others, with the same links, each of which
-    // is answered.
+async fn front_page_links_work() {
+    // Checks: The address that the service prints serves a page to browsers and JSON to other clients. Both have the
+    // same links, and each link works.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -130,8 +135,8 @@ async fn the_front_page_leads_to_what_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_catalog_links_to_is_there() {
-    // Aim: RFC 9727: each link of the catalog is answered by 200 with the type that it says; HEAD answers with the link.
+async fn api_catalog_links_work() {
+    // Checks: RFC 9727: each link of the catalog returns 200 with its declared type. HEAD returns the link.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -161,9 +166,9 @@ async fn what_the_catalog_links_to_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_route_on_its_way_out_says_so_everywhere() {
-    // Aim: what the settings retire is announced on its answers, in /version and in /openapi.json; without a day there is no
-    // Sunset, and a route that is not named there announces nothing.
+async fn deprecated_route_is_announced_everywhere() {
+    // Checks: A route that the settings deprecate is announced in its responses, in /version and in /openapi.json.
+    // Without a date there is no Sunset header. Other routes announce nothing.
     let host = Host::new().with(
         "PURSER_VERSIONS__DEPRECATED_ROUTES",
         r#"[{ route = "/get-payment", successor = "/events" }, { route = "/refresh", successor = "/auth", sunset = "2028-02-29" }]"#,

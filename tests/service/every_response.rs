@@ -1,5 +1,5 @@
-//! What is true at the edge whatever is asked: headers, members of every 402, forms of other pages, keys that were used elsewhere
-//! and what a frozen account's owner is told.
+//! Rules for every response: headers, members of every 402, forms posted by other pages, reused keys, and errors of
+//! frozen accounts.
 
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
@@ -15,9 +15,10 @@ const CARD: &str = "/get-card?amount=5";
 const WHY: &str = "<b>Call us.</b>";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_freeze_is_pushed_and_its_owner_reads_why() {
-    // Aim: a stream hears account.frozen and is closed with 4003, one that asked for nothing too, and a new one is refused; a login
-    // link made while frozen opens a page that says why and offers nothing; `purser listen` says so and goes on once it is thawed.
+async fn freeze_is_pushed_with_its_reason() {
+    // Checks: A subscribed stream gets account.frozen and is closed with 4003. An idle one is closed too, and a new one
+    // is rejected. A login link created while frozen opens a page with the reason and no actions. `purser listen`
+    // reports it and resumes after the account is unfrozen.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -32,19 +33,19 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
         network: Network::Base,
     };
     let token = agent.token(&site).await;
-    let mut told = Stream::open(&site, &token).await;
-    told.send(&json!({"type": "subscribe"})).await;
-    assert_eq!(told.frame().await["type"], "ping");
+    let mut subscribed = Stream::open(&site, &token).await;
+    subscribed.send(&json!({"type": "subscribe"})).await;
+    assert_eq!(subscribed.frame().await["type"], "ping");
     let mut silent = Stream::open(&site, &token).await;
     site.freeze(&agent.address(), Some(WHY)).await;
     let event = loop {
-        let frame = told.frame().await;
+        let frame = subscribed.frame().await;
         if frame["type"] == "event" {
             break frame;
         }
     };
     assert_eq!(event["event"]["type"], "account.frozen", "{event}");
-    assert_eq!(told.until_closed().await, 4003);
+    assert_eq!(subscribed.until_closed().await, 4003);
     assert_eq!(silent.until_closed().await, 4003);
     let bearer = format!("Bearer {token}");
     assert_eq!(
@@ -56,7 +57,7 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
     let mut late = Stream::open_with_headers(&site, &[]).await.unwrap();
     late.send(&json!({"type": "auth", "token": token})).await;
     assert_eq!(late.until_closed().await, 4003);
-    until("the listener's words", async || {
+    until("the listener's message", async || {
         (listener.stderr_line_count("the account is frozen") > 0).then_some(())
     })
     .await;
@@ -75,7 +76,7 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
     let account = site.get("/account", &[("cookie", owner.cookie())]).await;
     assert_eq!((account.status, account.code()), (403, "account_frozen"));
     site.freeze(&agent.address(), None).await;
-    until("the thaw", async || {
+    until("the account is unfrozen", async || {
         (types().last() == Some(&json!("account.unfrozen"))).then_some(())
     })
     .await;
@@ -83,28 +84,28 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_401_says_how_to_ask() {
-    // Aim: WWW-Authenticate on every 401: Bearer alone without a token, with the reason of a token that is not good; none but the
-    // challenge of a payment on a 402.
+async fn a_401_names_its_authentication_scheme() {
+    // Checks: Every 401 has WWW-Authenticate: only Bearer without a token, and with the reason for an invalid token. A
+    // 402 has only the payment challenge.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let asks = |answer: &Response| answer.header("www-authenticate").map(str::to_owned);
     for path in ["/get-card-data", "/events", "/account", "/get-withdrawal-status"] {
-        let nobody = site.get(path, &[]).await;
-        assert_eq!(nobody.status, 401, "{path}: {}", nobody.text);
-        assert!(asks(&nobody).unwrap().starts_with("Bearer realm="), "{path}");
+        let unauthenticated = site.get(path, &[]).await;
+        assert_eq!(unauthenticated.status, 401, "{path}: {}", unauthenticated.text);
+        assert!(asks(&unauthenticated).unwrap().starts_with("Bearer realm="), "{path}");
     }
-    let nobody = site.get("/get-account-balance", &[]).await;
+    let unauthenticated = site.get("/get-account-balance", &[]).await;
     assert_eq!(
-        (nobody.status, asks(&nobody).as_deref()),
+        (unauthenticated.status, asks(&unauthenticated).as_deref()),
         (401, Some("Bearer realm=\"purser\""))
     );
-    let bad = site.get_as("nobody", "/get-account-balance").await;
-    let said = asks(&bad).unwrap();
+    let bad = site.get_as("not-a-token", "/get-account-balance").await;
+    let scheme = asks(&bad).unwrap();
     assert!(
-        bad.status == 401 && said.contains("error=\"invalid_token\"") && said.contains("error_description="),
-        "{said}"
+        bad.status == 401 && scheme.contains("error=\"invalid_token\"") && scheme.contains("error_description="),
+        "{scheme}"
     );
     let body = json!({"grant_type": "refresh_token", "refresh_token": "rt_no"});
     let refused = site.post("/auth", &body).await;
@@ -116,9 +117,9 @@ async fn a_401_says_how_to_ask() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn allow_is_true_on_every_path() {
-    // Aim: of every path of the document, what a method that nobody takes is told, and what OPTIONS is told, are the same; they are the
-    // document's methods, with HEAD where a HEAD is really answered, and OPTIONS.
+async fn allow_header_is_correct_on_every_path() {
+    // Checks: For every path of the document, the Allow header of a 405 equals that of OPTIONS. It lists the documented
+    // methods and OPTIONS, and HEAD if HEAD is served.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -140,26 +141,26 @@ async fn allow_is_true_on_every_path() {
             "{path}: {}",
             refused.text
         );
-        let told = split(&refused);
+        let allowed = split(&refused);
         let options = ask("OPTIONS", path).await;
-        assert_eq!((options.status, split(&options)), (204, told.clone()), "{path}");
-        let mut wanted: Vec<String> = methods.as_object().unwrap().keys().map(|m| m.to_uppercase()).collect();
-        wanted.push("OPTIONS".to_owned());
-        if wanted.contains(&"GET".to_owned()) {
+        assert_eq!((options.status, split(&options)), (204, allowed.clone()), "{path}");
+        let mut expected: Vec<String> = methods.as_object().unwrap().keys().map(|m| m.to_uppercase()).collect();
+        expected.push("OPTIONS".to_owned());
+        if expected.contains(&"GET".to_owned()) {
             let answers_head = ask("HEAD", path).await.status != 405;
-            assert_eq!(told.contains(&"HEAD".to_owned()), answers_head, "{path}");
+            assert_eq!(allowed.contains(&"HEAD".to_owned()), answers_head, "{path}");
             if answers_head {
-                wanted.push("HEAD".to_owned());
+                expected.push("HEAD".to_owned());
             }
         }
-        wanted.sort();
-        assert_eq!(told, wanted, "{path}");
+        expected.sort();
+        assert_eq!(allowed, expected, "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_too_large_ends_its_connection() {
-    // Aim: whether its length was declared or found on the way, 413 says that the connection is closed.
+async fn oversized_body_closes_the_connection() {
+    // Checks: A 413 announces that the connection is closed, whether the length was declared or discovered.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -167,15 +168,15 @@ async fn a_body_that_is_too_large_ends_its_connection() {
     let large = "x".repeat(70_000);
     let declared = site.request("POST", "/withdraw").bearer_auth(&token).body(large);
     let answer = send(declared).await.unwrap();
-    let told = (answer.status, answer.code(), answer.header("connection"));
-    assert_eq!(told, (413, "body_too_large", Some("close")), "{}", answer.text);
+    let rejection = (answer.status, answer.code(), answer.header("connection"));
+    assert_eq!(rejection, (413, "body_too_large", Some("close")), "{}", answer.text);
     assert_eq!(site.get("/version", &[]).await.header("connection"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_402_has_the_members_of_a_refusal() {
-    // Aim: a price, a payment that is not good, a settlement that failed, a sign-in: each has a code, says that it is not for good, and
-    // names its request as the header does.
+async fn every_402_has_error_members() {
+    // Checks: A price, an invalid payment, a failed settlement and a sign-in each have a code and are not terminal.
+    // Each has the request id of the header.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -201,9 +202,9 @@ async fn every_402_has_the_members_of_a_refusal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_pages_form_signs_nobody_in() {
-    // Aim: a login code posted from another origin, or from nowhere by another site, opens no session and stays good; our own page,
-    // which hides where it is, and a client that is no browser use it up.
+async fn form_of_another_page_does_not_sign_in() {
+    // Checks: A login code posted from another origin, or without one by another site, opens no session and stays
+    // valid. Our own page, which hides its address, and a client that isn't a browser use it up.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -246,8 +247,8 @@ async fn another_pages_form_signs_nobody_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_name_that_people_give_holds_a_control_character() {
-    // Aim: labels, names and notes with a NUL, a bell, an escape or a line break are refused wherever they are given.
+async fn names_with_control_characters_are_rejected() {
+    // Checks: Labels, names and notes with a NUL, a bell, an escape or a line break are rejected everywhere.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -284,17 +285,17 @@ async fn no_name_that_people_give_holds_a_control_character() {
                 json!({"firstName": name, "lastName": "B", "email": "a@b.co"}),
             ),
         ] {
-            let asked = site.request("POST", &format!("/{function}")).bearer_auth(&token);
-            let answer = send(asked.json(&json!({"data": data}))).await.unwrap();
+            let call = site.request("POST", &format!("/{function}")).bearer_auth(&token);
+            let answer = send(call.json(&json!({"data": data}))).await.unwrap();
             assert_eq!(answer.status, 400, "{function}: {}", answer.text);
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_53_a_key_used_elsewhere_is_422_whatever_the_body_names() {
-    // Aim: a key of one route on every other, with a body that names nothing, nobody's, or is no body at all: 422; on its own route
-    // with another body, whatever that names, 422 too; the same body is answered as the first time, members and all.
+async fn case_53_key_of_another_route_is_422_for_any_body() {
+    // Checks: A key used on one route is a 422 on every other, whether the body names nothing, an unknown id, or is
+    // missing. On its own route another body is a 422 too. The same body gets the first response with all its members.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -345,9 +346,9 @@ async fn case_53_a_key_used_elsewhere_is_422_whatever_the_body_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_55_a_replay_says_what_the_first_answer_said() {
-    // Aim: a refusal under a key is as terminal the first time as it is from then on, and an endpoint's registration shows the types
-    // that were asked for, whatever another registration has made of them since.
+async fn case_55_replay_equals_the_first_response() {
+    // Checks: An error under a key is as terminal in the first response as in its replay. An endpoint's registration
+    // replays its requested types, even if a later registration changed them.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -367,7 +368,7 @@ async fn case_55_a_replay_says_what_the_first_answer_said() {
     assert_eq!(first.body["terminal"], json!(true));
     assert_eq!((again.status, &again.body), (first.status, &first.body));
 
-    let url = "https://hooks.nobody.example/replayed";
+    let url = "https://hooks.unused.example/replayed";
     let register =
         async |key: &str, types: &[&str]| ask("/register-webhook", key, json!({"url": url, "types": types})).await;
     let first = register("one", &["card.ready"]).await;

@@ -1,20 +1,20 @@
-//! A page of metrics, read as strictly as the text format is written down.
+//! A strict parser for a metrics page in the text format.
 
 use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
-/// Kinds and samples of one page.
+/// Metric kinds and samples of one page.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
     /// Kind by name.
     pub(crate) kinds: BTreeMap<String, String>,
-    /// Value by series, as it is written: `name{label="value"}`.
+    /// Value by series, as written: `name{label="value"}`.
     series: BTreeMap<String, Decimal>,
 }
 
 impl Exposition {
-    /// Reads a page; panics at the first line that is not of the format.
+    /// Parses a page; panics at the first line that violates the format.
     pub(crate) fn read(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line has no end");
         let (mut page, mut current) = (Self::default(), String::new());
@@ -64,7 +64,7 @@ impl Exposition {
         assert!(self.series.insert(series.to_owned(), value).is_none(), "twice: {line}");
     }
 
-    /// The ranges of a histogram add up, and end with everything.
+    /// Histogram buckets are cumulative and end with `+Inf`.
     fn check_histograms(&self) {
         let mut below: BTreeMap<String, Decimal> = BTreeMap::new();
         for (name, kind) in &self.kinds {
@@ -95,13 +95,13 @@ impl Exposition {
         assert!(!below.is_empty(), "no histogram was found");
     }
 
-    /// How many effects of this work are open and not stuck.
+    /// Number of running and scheduled jobs of this type.
     pub(crate) fn open(&self, work: &str) -> Decimal {
-        let of = |state| self.value(&format!("purser_outbox_jobs{{work=\"{work}\",state=\"{state}\"}}"));
-        of("running") + of("waiting")
+        let of = |state| self.value(&format!("purser_outbox_jobs{{job_type=\"{work}\",state=\"{state}\"}}"));
+        of("running") + of("scheduled")
     }
 
-    /// The value of a series; 0 for one that nothing has touched yet.
+    /// The value of a series; 0 for one without a sample.
     pub(crate) fn value(&self, series: &str) -> Decimal {
         let name = series.split('{').next().unwrap();
         let known = ["", "_sum", "_count", "_bucket"];

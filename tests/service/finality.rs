@@ -1,4 +1,4 @@
-//! Payments that are seen before they are final, over HTTP: what rests on one stays until it is.
+//! Payments that are confirmed but not final, over HTTP: money based on them waits until they are.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&c
 
 fn host() -> Host {
     Host::new()
-        // Until a test starts it otherwise: the chains go by the machine's clock.
+        // Chains use the machine's clock until a test changes that.
         .with(FINAL_MS, "3600000")
         .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
         .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
@@ -32,7 +32,7 @@ async fn statement(site: &ServiceClient<'_>, token: &str) -> Vec<(Value, Value)>
         .collect()
 }
 
-/// A gift card that its catalog has made.
+/// Waits until the catalog has made the gift card.
 async fn made(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     until("the gift card is made", async || {
         let answer = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
@@ -42,10 +42,10 @@ async fn made(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final() {
-    // Aim: on both chains, while nothing is final: a card is sold and refused, its credit stands in the balance and none of it can be
-    // withdrawn; a top-up waits by name, for its owner, on the operator's list and in the metrics, over a kill too. Once final, each
-    // leaves once.
+async fn case_83_credit_and_top_up_wait_until_their_payments_are_final() {
+    // Checks: On both chains, before finality: a card is sold and declined, and its credit is in the balance but cannot
+    // be withdrawn. A top-up waits with its reason, for its owner, on the operator's list and in the metrics, also over
+    // a kill. Once final, each leaves once.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -79,8 +79,8 @@ async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final(
 
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
-    let held = desk.get("/admin/dead-letters").await.body["held"]
+    let operator = OperatorClient::first(&host, &service);
+    let held = operator.get("/admin/dead-letters").await.body["held"]
         .as_array()
         .unwrap()
         .clone();
@@ -115,9 +115,9 @@ async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_83_a_gift_cards_code_is_shown_once_its_payment_is_final() {
-    // Aim: the card is made at once and says so; its code is not in the answer, which says why and when to ask again, and nobody is
-    // told that it was shown. Final, the owner reads it.
+async fn case_83_gift_card_code_is_shown_once_its_payment_is_final() {
+    // Checks: The card is made at once and says so. Until finality the response has no code, but a reason and a
+    // Retry-After, and no event says it was viewed. Then the owner reads it.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -137,10 +137,10 @@ async fn case_83_a_gift_cards_code_is_shown_once_its_payment_is_final() {
     for secret in ["redemption_url", "redemption_code", "pin_code"] {
         assert!(waits.body[secret].is_null(), "{}", waits.text);
     }
-    let told = site.events(&token, 0).await;
+    let events = site.events(&token, 0).await;
     assert!(
-        told.iter().all(|event| event["type"] != "gift_card.details_viewed"),
-        "{told:?}"
+        events.iter().all(|event| event["type"] != "gift_card.details_viewed"),
+        "{events:?}"
     );
     service.stop();
     let host = host.with(FINAL_MS, "0");
@@ -161,10 +161,10 @@ async fn case_83_a_gift_cards_code_is_shown_once_its_payment_is_final() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_83_pay_cancel_withdraw_inside_a_reorganisation_takes_nothing() {
-    // Aim: a payment is settled, its card refused and credited, and a withdrawal asked for before the chain takes the payment back for
-    // good: the payer has the payment back, the balance is empty, nothing has left and nothing is lost, over a kill; and the account
-    // is not frozen for it.
+async fn case_83_pay_cancel_withdraw_inside_a_reorg_takes_nothing() {
+    // Checks: A settled payment's card is declined and credited, and a withdrawal is requested. A reorg then reverses
+    // the payment permanently. The payer has the payment back, the balance is empty, and nothing has left or is lost,
+    // over a kill. The account is not frozen.
     let host = Host::new()
         .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
         .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
@@ -177,8 +177,8 @@ async fn case_83_pay_cancel_withdraw_inside_a_reorganisation_takes_nothing() {
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
     let token = agent.token(&site).await;
     balance(&site, &token, [6.66, 0.0, 6.66]).await;
-    let wanted = json!({"amount": 6.66, "address": mule.address()});
-    let refused = withdraw(&site, &token, None, &wanted).await;
+    let params = json!({"amount": 6.66, "address": mule.address()});
+    let refused = withdraw(&site, &token, None, &params).await;
     assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
     service.kill();
     let service = host.start();
@@ -190,14 +190,14 @@ async fn case_83_pay_cancel_withdraw_inside_a_reorganisation_takes_nothing() {
     .await;
     let token = agent.token(&site).await;
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
-    let told: Vec<_> = statement(&site, &token)
+    let lines: Vec<_> = statement(&site, &token)
         .await
         .into_iter()
         .map(|(what, _)| what)
         .collect();
-    assert_eq!(told, ["credited", "held_unfinal", "reversed"]);
+    assert_eq!(lines, ["credited", "held_unfinal", "reversed"]);
     assert_eq!(
-        withdraw(&site, &token, None, &wanted).await.code(),
+        withdraw(&site, &token, None, &params).await.code(),
         "insufficient_balance"
     );
     site.wait_for_events(&token, &["balance.reversed"]).await;

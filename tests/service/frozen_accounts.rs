@@ -1,4 +1,4 @@
-//! A frozen account: every route by the service's own document, so that one that comes later is held to it too.
+//! Frozen accounts, checked on every route of the service's document, so new routes are covered too.
 
 use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
@@ -16,9 +16,9 @@ use super::owner::Owner;
 use super::recipient::{balance_is, debit_card, enter, status, wait_for_payout_status};
 use super::replay::transfer_count;
 
-/// With what no page may be broken, nor any answer.
+/// The freeze message, with characters that must not break a page or a response.
 const WHY: &str = "<b>Call us.</b>";
-/// The forms of the account page.
+/// Forms of the account page.
 pub(crate) const FORMS: [&str; 7] = [
     "/account/identity",
     "/account/link",
@@ -42,7 +42,7 @@ const BODIES: &[(&str, &str)] = &[
         r#"{"data": {"firstName": "A", "lastName": "B", "email": "a@b.c"}}"#,
     ),
     ("/getBankingProfileStatus", r#"{"data": {}}"#),
-    ("/register-webhook", r#"{"url": "https://hooks.nobody.example/b"}"#),
+    ("/register-webhook", r#"{"url": "https://hooks.unused.example/b"}"#),
     ("/createAgentWallet", r#"{"data": {}}"#),
     ("/createAgentApiKey", r#"{"data": {"name": "Mine"}}"#),
     ("/announceAgentConnection", r#"{"data": {"name": "Mine"}}"#),
@@ -62,14 +62,15 @@ const BODIES: &[(&str, &str)] = &[
 ];
 
 fn assert_frozen(answer: &Response, what: &str) {
-    let told = (answer.status, answer.code(), answer.str("frozen_message"));
-    assert_eq!(told, (403, "account_frozen", Some(WHY)), "{what}: {}", answer.text);
+    let error = (answer.status, answer.code(), answer.str("frozen_message"));
+    assert_eq!(error, (403, "account_frozen", Some(WHY)), "{what}: {}", answer.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_49_a_frozen_account_is_refused_on_every_route() {
-    // Aim: every route that takes a token, but the one that makes login links, says 403 with the message, its owner's own ids
-    // included; the forms refuse, the page says why; signing in works; nothing changes by any of it, and a check that was begun goes on.
+async fn case_49_frozen_account_is_rejected_on_every_route() {
+    // Checks: Every route with a token, except the one for login links, returns 403 with the message, also for the
+    // owner's own ids. Forms are rejected, the page gives the reason, and sign-in works. Nothing changes, and a pending
+    // check continues.
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -91,11 +92,11 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let method = method.to_uppercase();
-            // Its owner is to read why.
+            // Its owner must be able to read the reason.
             if path == "/get-auth-link" {
                 continue;
             }
-            // Those whose every call names something were asked above.
+            // Operations that always take an id were called above.
             if !requires_token(operation) || MATRIX.iter().any(|ask| ask.requires_id(&method, path)) {
                 continue;
             }
@@ -125,8 +126,8 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
     site.freeze(&other.address(), None).await;
     let status = site.get_as(&waits, "/get-kyc-status").await;
     assert_eq!(status.str("status"), Some("in-review"));
-    let told: Vec<Value> = site.events(&person.token, 0).await.split_off(before);
-    let kinds: Vec<&str> = told.iter().filter_map(|event| event["type"].as_str()).collect();
+    let events: Vec<Value> = site.events(&person.token, 0).await.split_off(before);
+    let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
     assert_eq!(kinds, ["account.frozen", "account.unfrozen"]);
 }
 
@@ -145,10 +146,10 @@ fn sample(path: &str, operation: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_49_nothing_of_a_frozen_account_settles() {
-    // Aim: every paid route on both networks and by MPP: 403 with the message and no challenge, before whatever else the
-    // product needs of its payer; no transfer, no claim, and nothing beside the freeze is told. Thawed, the very same payment
-    // is taken up.
+async fn case_49_payments_of_a_frozen_account_never_settle() {
+    // Checks: Every paid route, on both networks and by MPP, returns 403 with the message and no challenge, before any
+    // other requirement. There is no transfer, no claim and no event except the freeze. After the account is unfrozen,
+    // the same payment is accepted.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -182,8 +183,8 @@ async fn case_49_nothing_of_a_frozen_account_settles() {
             site.freeze(&agent.address(), None).await;
             let events = site.events(&token, 0).await;
             let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
-            let wanted = ["account.created", "account.frozen", "account.unfrozen"];
-            assert_eq!(kinds, wanted, "{path}");
+            let expected = ["account.created", "account.frozen", "account.unfrozen"];
+            assert_eq!(kinds, expected, "{path}");
         }
     }
     assert!(met >= 3, "only {met} routes are paid");
@@ -203,9 +204,9 @@ async fn case_49_nothing_of_a_frozen_account_settles() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_recipients_form_waits_while_its_payer_is_frozen() {
-    // Aim: neither page nor form says why or changes anything; thawed, the same link takes the card; time goes by meanwhile,
-    // and what has expired is closed.
+async fn recipient_form_waits_while_its_payer_is_frozen() {
+    // Checks: Neither page nor form gives the reason or changes anything. After the account is unfrozen, the same link
+    // takes the card. Time passes meanwhile, and an expired link is closed.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

@@ -1,5 +1,5 @@
-//! Makers of gift cards and of international cards that die, dawdle, lie and repeat themselves after the money has moved,
-//! and a house whose own disk fails them: one product or the whole charge back, and nothing silent.
+//! Faults after the money has moved: catalogs and operators' storage fail, hang, lie or repeat themselves. The result
+//! is one product or the whole charge credited, and every fault is visible.
 
 use purser_actors::id::Network;
 use rust_decimal::Decimal;
@@ -21,7 +21,7 @@ async fn catalog(site: &ServiceClient<'_>, fault: Value) {
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
 
-/// Gift cards that the catalog has made.
+/// The number of gift cards that the catalog has made.
 async fn made(site: &ServiceClient<'_>) -> Value {
     let state = site.get("/sandbox/catalogs", &[]).await;
     state.body["gift_cards"]["gift_cards"].clone()
@@ -35,19 +35,19 @@ async fn wait_for_status(site: &ServiceClient<'_>, token: &str, card: &str, stat
     .await;
 }
 
-/// Failed tries to order a gift card, of every kind.
+/// Failed attempts to order a gift card, of all error kinds.
 async fn failures(service: &Service) -> Decimal {
     let page = scrape(service).await.1;
     let series =
-        |kind: &str| format!("purser_outbox_attempt_failures_total{{work=\"order_gift_card\",kind=\"{kind}\"}}");
+        |kind: &str| format!("purser_outbox_attempt_failures_total{{job_type=\"order_gift_card\",reason=\"{kind}\"}}");
     let kinds = ["temporary", "unknown", "permanent", "panicked"];
     kinds.iter().map(|kind| page.value(&series(kind))).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
-    // Aim: the catalog falls silent, talks nonsense, loses its answers or dawdles between the settlement and the order, with
-    // and without a kill of ours: the tries are seen, nothing is credited, and when it is well there is one gift card.
+async fn catalog_failure_after_settlement_makes_one_gift_card() {
+    // Checks: Between settlement and order, the catalog is silent, malformed, slow or loses responses, with and without
+    // a kill. Failed attempts are counted, nothing is credited, and one gift card is made once the catalog recovers.
     let host = Host::new()
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
@@ -75,7 +75,7 @@ async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
         catalog(&site, fault.clone()).await;
         let bought = finally(&site, GIFT, &payment).await;
         if fault["fault"] != "duplicate" {
-            until("tries that fail", async || {
+            until("failed attempts", async || {
                 (failures(&service).await >= Decimal::TWO).then_some(())
             })
             .await;
@@ -86,7 +86,7 @@ async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
         }
         if dies {
             service.kill();
-            // What the sandbox was told is forgotten with the process.
+            // Sandbox faults end with the process.
             service = host.start();
         } else {
             catalog(&site, json!({"fault": "clear"})).await;
@@ -104,36 +104,38 @@ async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_credited() {
-    // Aim: the order stands at the catalog and no answer comes: stuck, in the list and in the figures; tried again by an
-    // operator, the same gift card, and its buyer had no credit meanwhile.
+async fn dead_lettered_gift_card_order_is_listed_and_not_credited() {
+    // Checks: The catalog has the order but never responds. The job is a dead letter, in the list and in the metrics.
+    // An operator's retry gives the same gift card, and its buyer has no credit meanwhile.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "500")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     catalog(&site, json!({"fault": "timeout", "times": 0})).await;
     let bought = Agent::new(Network::Solana).buy(&site, GIFT).await;
     let token = bought.body["auth"]["id_token"].as_str().unwrap();
-    let stuck = until("the order is stuck", async || {
-        desk.get("/admin/dead-letters").await.body["jobs"].get(0).cloned()
+    let dead_letter = until("the job is dead-lettered", async || {
+        operator.get("/admin/dead-letters").await.body["jobs"].get(0).cloned()
     })
     .await;
     assert_eq!(
-        (&stuck["job_type"], &stuck["subject"]),
+        (&dead_letter["job_type"], &dead_letter["subject"]),
         (&json!("order_gift_card"), &json!(bought.card()))
     );
     let page = scrape(&service).await.1;
     assert_eq!(
-        page.value("purser_outbox_jobs{work=\"order_gift_card\",state=\"stuck\"}"),
+        page.value("purser_outbox_jobs{job_type=\"order_gift_card\",state=\"dead_letter\"}"),
         Decimal::ONE
     );
     let account = site.get_as(token, "/get-account-balance").await;
     assert_eq!((&account.body["balance"], made(&site).await), (&json!(0), json!(1)));
     catalog(&site, json!({"fault": "clear"})).await;
-    desk.done("/admin/jobs/retry", json!({"job_id": stuck["job_id"]})).await;
+    operator
+        .done("/admin/jobs/retry", json!({"job_id": dead_letter["job_id"]}))
+        .await;
     wait_for_status(&site, token, bought.card(), "completed").await;
     assert_eq!(made(&site).await, 1);
     service.stop();
@@ -141,9 +143,9 @@ async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_cred
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
-    // Aim: silent, slow, lying or sold out when the payment comes: a clear refusal, nothing on the chain, and the same payment
-    // buys once the catalog is well; a refusal that comes with the order is the whole charge back, once.
+async fn unavailable_gift_card_is_rejected_before_settlement() {
+    // Checks: A catalog that is silent, slow, malformed or sold out before the claim gives a clear error and no
+    // transfer. The same payment buys once it recovers. A decline of the order credits the whole charge, once.
     let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -189,9 +191,10 @@ async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_international_order_survives_chains_disks_and_a_kill() {
-    // Aim: the chain's answer is lost: one order, once. The directory of CVVs' keys fails while the operator enters the card: a
-    // refusal that keeps nothing, over a kill too; the disk well again, the same lease makes the card.
+async fn intl_order_survives_chain_and_disk_faults_and_a_kill() {
+    // Checks: The chain's response is lost: there is one order. The directory of CVV keys fails while the operator
+    // enters the card: an error, and nothing is stored, also over a kill. Once the disk works again, the same lease
+    // makes the card.
     let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -204,26 +207,26 @@ async fn an_international_order_survives_chains_disks_and_a_kill() {
     let bought = finally(&site, INTL, &payment).await;
     let order = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
     assert_eq!(transfer_count(&site, &payment).await, 1);
-    let desk = OperatorClient::first(&host, &service);
-    assert_eq!(desk.queue().await.len(), 1);
-    let lease = desk.claim(order).await;
+    let operator = OperatorClient::first(&host, &service);
+    assert_eq!(operator.queue().await.len(), 1);
+    let lease = operator.claim(order).await;
     let (keys, away) = (host.data().join("cvv.keys"), host.sibling_path("away"));
     std::fs::rename(&keys, &away).unwrap();
     std::fs::write(&keys, "no directory").unwrap();
-    let refused = desk.fulfil(order, lease).await;
+    let refused = operator.fulfil(order, lease).await;
     assert!(refused.status >= 500, "{}", refused.text);
     wait_for_status(&site, &token, order, "claimed").await;
     service.kill();
-    let Err(said) = host.try_start() else {
+    let Err(output) = host.try_start() else {
         panic!("started without a directory for the keys of CVVs")
     };
-    assert!(said.contains("CVV"), "{said}");
+    assert!(output.contains("CVV"), "{output}");
     std::fs::remove_file(&keys).unwrap();
     std::fs::rename(&away, &keys).unwrap();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
-    assert_eq!(desk.fulfil(order, lease).await.status, 200);
+    let operator = OperatorClient::first(&host, &service);
+    assert_eq!(operator.fulfil(order, lease).await.status, 200);
     let token = agent.token(&site).await;
     wait_for_status(&site, &token, order, "ready").await;
     let account = site.get_as(&token, "/get-account-balance").await;

@@ -1,4 +1,4 @@
-//! Somebody who has one of everything that can be had.
+//! A test account with one of every resource.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,25 +11,25 @@ use super::banking::{approve, open_account, result};
 use super::http::{ServiceClient, until};
 use super::owner::Owner;
 use super::recipient::{register, wait_for_payout_status};
-use super::reloadable_cards::{opened, post_with_key, wait_for_reloadable_card as comes_to_stand};
+use super::reloadable_cards::{opened, post_with_key, wait_for_reloadable_card};
 use super::top_up::{link, wait_for_top_up};
 use super::withdraw::{credited, ended, id_of, withdraw};
 
-/// Somebody with one of everything.
+/// An account with one of every resource.
 pub(crate) struct FullAccount {
     pub(crate) agent: Agent,
     pub(crate) token: String,
-    /// What they have, by the word for it.
+    /// Ids of its resources, by kind.
     pub(crate) ids: BTreeMap<&'static str, String>,
-    /// What they paid: the request, and the payment that bought it.
+    /// Its purchases: the request and the payment that bought it.
     pub(crate) purchases: Vec<(String, String)>,
 }
 
-/// Nobody has it.
+/// Part of an id that no resource has.
 const NOTHING: &str = "00000000000000000000000000000001";
 
 impl FullAccount {
-    /// Somebody who buys one of everything. Amounts of two people differ by `cents`.
+    /// Creates an account and buys one of everything. Amounts of two accounts differ by `cents`.
     pub(crate) async fn furnished(site: &ServiceClient<'_>, network: Network, cents: u32) -> Self {
         let agent = Agent::new(network);
         let token = agent.token(site).await;
@@ -67,10 +67,10 @@ impl FullAccount {
         person
     }
 
-    /// Two endpoints that nobody answers at, and what is on its way to the first.
+    /// Two endpoints that never answer, and a delivery to the first.
     async fn add_webhooks(&mut self, site: &ServiceClient<'_>, cents: u32) {
         for what in ["webhook", "webhook_gone"] {
-            let body = json!({"url": format!("https://hooks.nobody.example/{what}/{cents}"), "types": ["webhook.*"]});
+            let body = json!({"url": format!("https://hooks.unused.example/{what}/{cents}"), "types": ["webhook.*"]});
             let made = post_with_key(site, &self.token, "/register-webhook", None, &body).await;
             assert_eq!(made.status, 200, "{}", made.text);
             self.record_id(what, &made.body["webhook_id"]);
@@ -84,7 +84,7 @@ impl FullAccount {
         self.record_id("delivery", &delivery);
     }
 
-    /// Out of what a refused card left on the balance.
+    /// Paid from the credit of a declined card.
     async fn withdraws(&mut self, site: &ServiceClient<'_>, cents: u32) {
         self.add_purchases(site, "/get-card?amount=6.66").await;
         credited(site, &self.token).await;
@@ -93,16 +93,16 @@ impl FullAccount {
         ended(site, &self.token, self.id("withdrawal")).await;
     }
 
-    /// Out of what the top-up brought.
+    /// Paid from the top-up.
     async fn open_reloadable_cards(&mut self, site: &ServiceClient<'_>, cents: u32) {
         for (what, dollars) in [("reloadable", 2), ("reloadable_open", 3), ("reloadable_paused", 4)] {
             let card = opened(site, &self.token, json!({"usd_amount": format!("{dollars}.{cents}")})).await;
             self.record_id(what, &card.into());
         }
         let paused = self.id("reloadable_paused").to_owned();
-        let asked = post_with_key(site, &self.token, "/pause-card", None, &json!({"card_id": paused})).await;
-        assert_eq!(asked.status, 202, "{}", asked.text);
-        comes_to_stand(site, &self.token, &paused, "paused").await;
+        let accepted = post_with_key(site, &self.token, "/pause-card", None, &json!({"card_id": paused})).await;
+        assert_eq!(accepted.status, 202, "{}", accepted.text);
+        wait_for_reloadable_card(site, &self.token, &paused, "paused").await;
         let body = json!({"amount": format!("5.{cents}"), "destination_address": self.agent.address()});
         let out = post_with_key(site, &self.token, "/withdraw-card-balance", None, &body).await;
         assert_eq!(out.status, 202, "{}", out.text);
@@ -112,7 +112,7 @@ impl FullAccount {
     async fn add_agent_wallet(&mut self, site: &ServiceClient<'_>, cents: u32) {
         result(site, &self.token, "createAgentWallet", json!({})).await;
         let own = self.agent.address();
-        let entry = json!({"name": format!("Number {cents} of ours"), "address": own});
+        let entry = json!({"name": format!("Own address {cents}"), "address": own});
         let saved = result(site, &self.token, "saveAddressBookEntry", entry).await;
         self.record_id("address", &saved["entry"]["entryId"]);
         let sent = json!({"toAddress": own, "amountUsdc": format!("2.{cents}")});
@@ -143,7 +143,7 @@ impl FullAccount {
         self.record_id("app", &app["payment"]["payout_id"]);
     }
 
-    /// An approved holder, who was verified before, with an off-ramp, a recipient and money on the way.
+    /// An approved banking customer with an off-ramp, a recipient and a completed transfer. Needs a verified identity.
     async fn add_banking(&mut self, site: &ServiceClient<'_>, cents: u32) {
         approve(site, &self.token, &format!("Person Number {cents}")).await;
         let account = open_account(site, &self.token, "offramp").await;
@@ -181,7 +181,7 @@ impl FullAccount {
         assert!(self.ids.insert(what, id.to_owned()).is_none(), "{what} twice");
     }
 
-    /// Until nothing of it changes by itself any more.
+    /// Waits until nothing of the account changes automatically any more.
     async fn waits(&self, site: &ServiceClient<'_>) {
         for (what, status) in [("card", "ready"), ("gift_card", "completed")] {
             until(what, async || {
@@ -190,7 +190,7 @@ impl FullAccount {
             })
             .await;
         }
-        until("an amount that is set aside", async || {
+        until("the amount is held", async || {
             let path = format!("/get-withdrawal-status?withdrawal_id={}", self.id("card_withdrawal"));
             let read = site.get_as(&self.token, &path).await;
             (read.body["withdrawal"]["status"] == "queued").then_some(())
@@ -201,16 +201,18 @@ impl FullAccount {
     }
 
     pub(crate) fn id(&self, what: &str) -> &str {
-        self.ids.get(what).unwrap_or_else(|| panic!("nobody has a {what}"))
+        self.ids
+            .get(what)
+            .unwrap_or_else(|| panic!("the account has no {what}"))
     }
 
-    /// An id of the same kind that nothing has.
+    /// An unknown id of the same kind.
     pub(crate) fn unknown_id(&self, what: &str) -> String {
         let (kind, _) = self.id(what).split_once('_').unwrap();
         format!("{kind}_{NOTHING}")
     }
 
-    /// Everything that they read of themselves.
+    /// Everything that the account can read about itself.
     pub(crate) async fn reads(&self, site: &ServiceClient<'_>) -> BTreeSet<String> {
         let mut seen = BTreeSet::from([self.agent.address(), self.token.clone()]);
         seen.extend(self.ids.values().cloned());
@@ -229,7 +231,7 @@ impl FullAccount {
     }
 }
 
-/// Texts and amounts that say whose an answer is: not times, nor what is too short to be anybody's.
+/// Texts and amounts that identify an account, without times and values too short to be distinctive.
 fn collect_values(name: &str, value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => members
@@ -246,7 +248,7 @@ fn collect_values(name: &str, value: &Value, into: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a text is in an answer, an amount as a number of its own.
+/// Whether the response contains the text, or the amount as a number of its own.
 pub(crate) fn contains_secret(answer: &str, secret: &str) -> bool {
     let part = |c: char| c.is_ascii_digit() || c == '.';
     if !secret.chars().all(part) {

@@ -1,4 +1,4 @@
-//! What a gift card's quote is worth while catalogs, rates of products and exchange rates move.
+//! Gift card quotes while catalogs, product rates and exchange rates change.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -8,7 +8,6 @@ use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::mpp::pay;
 
-/// 50.00 EUR at 1.0842; 2.5 % on top is 55.57.
 const EURO: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const DOLLAR: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
 
@@ -27,9 +26,9 @@ fn price(answer: &Response) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
-    // Aim: whoever was shown a rate buys by it, over a restart and two changes; new quotes name the new one; a rate that
-    // nobody was shown is no price.
+async fn case_22_gift_card_quote_survives_a_new_product_rate() {
+    // Checks: A buyer gets the quoted rate, over a restart and two changes. New quotes use the new rate. A rate that
+    // was never quoted is not accepted.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -64,14 +63,14 @@ async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
     service.stop();
     let report = host.assert_verified();
     assert_eq!(report["entities"]["gift_cards"], 4);
-    // Four times 54.21 for the cards; what comes on top is ours, by whichever rate.
+    // Four times 54.21 for the cards. The rest is our fee, whichever rate applies.
     assert_eq!(report["balances"]["provider.gift_cards"], -4 * 54_210_000);
     assert_eq!(report["balances"]["fee_revenue"], -2 * (1_360_000 + 2_610_000));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_catalog_makes_a_gift_card_dearer_than_we_publish() {
-    // Aim: a rate above ours is not what is shown nor asked.
+async fn catalog_rate_never_exceeds_the_published_rate() {
+    // Checks: A catalog rate above ours is neither shown nor charged.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     set_rate(&site, "0.5").await;
@@ -81,9 +80,10 @@ async fn no_catalog_makes_a_gift_card_dearer_than_we_publish() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_paid_is_answered_whatever_the_catalog_does() {
-    // Aim: the same payment again, by both protocols, while the catalog is down, after the rate has moved and while there
-    // is no exchange rate: the same gift card, nothing paid twice, and nobody says that nothing was charged.
+async fn paid_request_is_answered_whatever_the_catalog_does() {
+    // Checks: The same payment is sent again, by both protocols: while the catalog is down, after the rate has changed,
+    // and without an exchange rate. It gets the same gift card, pays once, and no response claims that nothing was
+    // charged.
     let host = Host::new()
         .with("PURSER_RATES__REFRESH_INTERVAL_SECONDS", "1")
         .with("PURSER_RATES__MAX_AGE_SECONDS", "2");
@@ -114,7 +114,7 @@ async fn who_has_paid_is_answered_whatever_the_catalog_does() {
         assert_eq!(again.receipt(), first.receipt());
         assert!(again.body["auth"].is_null());
     }
-    // For another gift card it is no payment, and what it paid for stays paid.
+    // It doesn't pay for another gift card, and its own purchase stays.
     let other = Agent::pay(&site, DOLLAR, &payment).await;
     assert_eq!((other.status, other.code()), (503, "catalog_unavailable"));
     assert!(!other.text.contains("Nothing was charged"), "{}", other.text);
@@ -132,27 +132,28 @@ async fn who_has_paid_is_answered_whatever_the_catalog_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_25_a_quote_names_its_exchange_rate_and_no_stale_one_is_sold() {
-    // Aim: rate, source and time in the challenge; a source that is silent for too long ends the sale in its currencies
-    // before settlement, and in no other; a quote from before still buys; the source's next word opens the sale again.
+async fn case_25_quote_names_its_exchange_rate_and_stale_rates_stop_sales() {
+    // Checks: The challenge has rate, source and time. A source that is silent for too long stops sales in its
+    // currencies, and only those, before settlement. An older quote still buys. The source's next report reopens the
+    // sale.
     let host = Host::new()
         .with("PURSER_RATES__REFRESH_INTERVAL_SECONDS", "1")
         .with("PURSER_RATES__MAX_AGE_SECONDS", "4");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
-    let asked = site.get(EURO, &[]).await;
+    let priced = site.get(EURO, &[]).await;
     let named = json!({
         "currency": "EUR",
         "usdPerUnit": 1.0842,
         "source": "purser sandbox table",
         "asOf": "2026-11-20T00:00:00.000Z",
     });
-    assert_eq!(asked.body["exchangeRate"], named, "{}", asked.text);
-    let sentence = asked.body["resource"]["description"].as_str().unwrap();
+    assert_eq!(priced.body["exchangeRate"], named, "{}", priced.text);
+    let sentence = priced.body["resource"]["description"].as_str().unwrap();
     assert!(sentence.ends_with("at 1.0842 USD for 1 EUR (purser sandbox table, 2026-11-20T00:00:00.000Z)"));
     assert!(site.get(DOLLAR, &[]).await.body["exchangeRate"].is_null());
-    let quote = required(&asked);
+    let quote = required(&priced);
     set_control(&site, "/sandbox/rates", json!({"change": "unreachable", "times": 0})).await;
     let refused = until("the rate is too old", async || {
         let answer = site.get(EURO, &[]).await;
@@ -176,7 +177,7 @@ async fn case_25_a_quote_names_its_exchange_rate_and_no_stale_one_is_sold() {
     let old = Agent::pay(&site, EURO, &agent.sign(&quote)).await;
     assert_eq!(old.status, 200, "{}", old.text);
     set_control(&site, "/sandbox/rates", json!({"change": "clear"})).await;
-    until("the source is heard again", async || {
+    until("the source reports again", async || {
         (site.get(EURO, &[]).await.status == 402).then_some(())
     })
     .await;

@@ -1,4 +1,4 @@
-//! Gift cards over HTTP: from the search to what redeems them, with a catalog that does its worst.
+//! Gift cards over HTTP, from search to redemption, with catalog faults.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -15,24 +15,23 @@ fn path(product: &str, amount: &str, country: &str) -> String {
     format!("/order-gift-card?product_id={product}&amount={amount}&country={country}")
 }
 
-/// The gift card once it is at its end.
+/// Waits until the gift card has a final status.
 async fn settled(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     let ended = async || {
         let answer = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
         (answer.body["status"] != "processing").then_some(answer)
     };
-    until("the catalog's word", ended).await
+    until("the catalog's outcome", ended).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gift_card_is_bought_on_both_networks_and_redeemed_by_its_owner_alone() {
-    // Aim: price in another currency, answer, replay without credentials, redemption for the owner, nothing for others.
+async fn only_the_owner_redeems_a_gift_card_on_either_network() {
+    // Checks: Price in another currency, purchase, replay without credentials. Only the owner can redeem.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
-        // 50.00 EUR at 2.5 % and 1.0842: 55.56525, rounded up.
         let target = path("gift_marche_lumiere_fr", "50", "FR");
         let challenge = Agent::challenge(&site, &target).await;
         assert_eq!(challenge.choose(Some(network)).unwrap().amount.atomic(), 55_570_000);
@@ -65,10 +64,10 @@ async fn a_gift_card_is_bought_on_both_networks_and_redeemed_by_its_owner_alone(
             .await;
         assert_eq!((theirs.status, theirs.code()), (403, "card_access_denied"));
         let events = site.events(token, 0).await;
-        let told: Vec<_> = events.iter().filter_map(|e| e["type"].as_str()).collect();
+        let types: Vec<_> = events.iter().filter_map(|e| e["type"].as_str()).collect();
         assert!(
-            told.contains(&"gift_card.processing") && told.contains(&"gift_card.completed"),
-            "{told:?}"
+            types.contains(&"gift_card.processing") && types.contains(&"gift_card.completed"),
+            "{types:?}"
         );
         assert!(!format!("{events:?}").contains(done.str("redemption_code").unwrap()));
         site.wait_for_events(token, &["gift_card.details_viewed"]).await;
@@ -78,8 +77,8 @@ async fn a_gift_card_is_bought_on_both_networks_and_redeemed_by_its_owner_alone(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back() {
-    // Aim: every magic product: lost, busy, repeated and garbled answers end completed; refusals end credited.
+async fn catalog_faults_give_one_gift_card_or_a_full_credit() {
+    // Checks: Every magic product: lost, busy, repeated and malformed responses end completed; declines end credited.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -94,7 +93,7 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
         ("gift_sandbox_sold_out", "failed"),
         ("gift_sandbox_dearer", "failed"),
     ] {
-        // The vector of the contract's table: 9000 at 4.8 % is 9432.00; here 100 is 104.80.
+        // The contract's table has 9000 at 4.8 %, which is 9432.00. Here 100 is 104.80.
         let bought = agent.buy(&site, &path(product, "100", "US")).await;
         assert_eq!(bought.status, 200, "{product}: {}", bought.text);
         let token = agent.token(&site).await;
@@ -116,8 +115,9 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_25_gift_cards_cost_what_the_table_says_at_both_edges_and_not_beyond() {
-    // Aim: 5 to 9000 dollars after conversion, one unit past each edge refused, the fee rounded up to the cent.
+async fn case_25_gift_card_prices_follow_the_table_at_both_edges() {
+    // Checks: 5 to 9000 dollars after conversion. One unit beyond each edge is rejected, and the fee is rounded up to
+    // the cent.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     for (amount, total) in [("5", 5_240_000), ("5.01", 5_260_000), ("9000", 9_432_000_000)] {
@@ -136,55 +136,55 @@ async fn case_25_gift_cards_cost_what_the_table_says_at_both_edges_and_not_beyon
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: `docs/precedence.md` from top to bottom; nothing settles before the last rung.
+async fn gift_card_order_errors_follow_precedence() {
+    // Checks: Errors follow `docs/precedence.md` from top to bottom, and nothing settles before the last row.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /order-gift-card", "order-gift-card");
+    let mut precedence = PrecedenceTable::of("GET /order-gift-card", "order-gift-card");
     let mut ask = Request::new("GET", "/order-gift-card")
         .with("colour", "red")
         .with("amount", "ten")
         .with("country", "usa");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask = ask.with("product_id", "gift_none");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("amount", "500");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("country", "AQ");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("country", "US");
     site.post("/sandbox/gift-cards", &json!({"fault": "unreachable", "times": 1}))
         .await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("product_id", "gift_marche_lumiere_fr");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("country", "FR");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("amount", "25");
     let challenge = ask.send_and_check(&site).await;
-    ladder.assert_next(&recorded(&challenge));
+    precedence.assert_next(&recorded(&challenge));
     ask.header("payment-signature", "bm8=");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.sign(&required(&challenge)));
     ask.bearer(&other);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     let stock = |n: u32| json!({"fault": "stock", "product_id": "gift_marche_lumiere_fr", "stock": n});
     site.post("/sandbox/gift-cards", &stock(0)).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     site.post("/sandbox/gift-cards", &stock(5)).await;
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }

@@ -1,4 +1,4 @@
-//! The gate that money leaves by: frozen accounts, restores, and chains that have less than is promised there.
+//! Outgoing money on hold: frozen accounts, restores, and chains with too little liquidity.
 
 use purser_actors::id::{Network, Wallet};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::restore::{RESTORE_PAUSE_S, backup, restore};
 use super::top_up::{self, linked, wait_for_top_up};
 use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
-/// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
+/// Backoff long enough to freeze an account and stop the service in between, with frequent chain reads.
 pub(super) fn host() -> Host {
     Host::new()
         .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
@@ -35,10 +35,10 @@ pub(super) async fn clear_chain_faults(site: &ServiceClient<'_>) {
     }
 }
 
-/// What the operator's list says of each of these: why it waits and whose it is.
-async fn listed(desk: &OperatorClient<'_>, subjects: &[String]) -> Vec<(Value, Value)> {
-    let stuck = desk.get("/admin/dead-letters").await.body;
-    let held = stuck["held"].as_array().unwrap();
+/// For each subject, the operator's list entry: hold reason and wallet.
+async fn listed(operator: &OperatorClient<'_>, subjects: &[String]) -> Vec<(Value, Value)> {
+    let page = operator.get("/admin/dead-letters").await.body;
+    let held = page["held"].as_array().unwrap();
     let of = |subject: &String| held.iter().find(|item| item["subject"] == **subject);
     let shown = subjects.iter().filter_map(of);
     shown
@@ -51,12 +51,12 @@ fn exactly(address: &str) -> Value {
     json!(address.parse::<Wallet>().unwrap().to_string())
 }
 
-/// Each kind of work was tried a few times more: what did not leave by then was kept.
+/// Waits until each job type has failed a few more attempts. What has not left by then is on hold.
 async fn tried(service: &Service, works: &[&str]) {
     for work in works {
-        let series = format!("purser_outbox_attempts_total{{work=\"{work}\"}}");
+        let series = format!("purser_outbox_attempts_total{{job_type=\"{work}\"}}");
         let before = scrape(service).await.1.value(&series);
-        until("more tries", async || {
+        until("more attempts", async || {
             let now = scrape(service).await.1.value(&series);
             (now > before + rust_decimal::Decimal::from(3)).then_some(())
         })
@@ -64,18 +64,18 @@ async fn tried(service: &Service, works: &[&str]) {
     }
 }
 
-/// What waits when its owners are frozen: by network a withdrawal and a top-up, and a transfer of the first holder's managed wallet.
+/// Transfers pending when their owners are frozen: a withdrawal and a top-up per network, one agent wallet transfer.
 struct HeldMoney {
     accounts: Vec<(Agent, String)>,
     loaders: Vec<(Agent, String, String)>,
-    /// Who receives the transfer.
+    /// Receiver of the agent wallet transfer.
     receiver: Agent,
-    /// Their ids, in this order.
+    /// Ids of the transfers, in this order.
     subjects: Vec<String>,
 }
 
 impl HeldMoney {
-    /// All of it asked for while the chains could not be reached.
+    /// Requests all of it while the chains are unreachable.
     async fn by_chains(site: &ServiceClient<'_>) -> Self {
         let (mut holders, mut loaders) = (Vec::new(), Vec::new());
         for network in Network::ALL {
@@ -98,8 +98,8 @@ impl HeldMoney {
             let bought = agent.buy(site, "/fund-card-balance?amount=5").await;
             subjects.push(top_up::id_of(&bought));
         }
-        let spend = json!({"toAddress": receiver.address(), "amountUsdc": 1});
-        subjects.push(reserved(site, token, spend).await);
+        let transfer = json!({"toAddress": receiver.address(), "amountUsdc": 1});
+        subjects.push(reserved(site, token, transfer).await);
         Self {
             accounts: holders,
             loaders,
@@ -114,7 +114,7 @@ impl HeldMoney {
         holders.chain(loaders).collect()
     }
 
-    /// What the operator's list says of it.
+    /// The expected entries of the operator's list.
     fn operator_list(&self) -> Vec<(Value, Value)> {
         let owners = self.owners();
         let owners = owners.iter().chain(&owners[..1]);
@@ -128,7 +128,7 @@ impl HeldMoney {
         assert!(received(site, &self.receiver).await.is_empty());
     }
 
-    /// Each once.
+    /// Each transfer left exactly once.
     async fn assert_sent_once(&self, site: &ServiceClient<'_>) {
         for ((agent, token), id) in self.accounts.iter().zip(&self.subjects) {
             assert_eq!(ended(site, token, id).await["state"], "complete");
@@ -138,7 +138,7 @@ impl HeldMoney {
             wait_for_top_up(site, token, id, "credited").await;
         }
         let spent = json!({"walletPaymentId": self.subjects[4]});
-        until("the spend", async || {
+        until("the wallet payment", async || {
             let now = result(site, &self.accounts[0].1, "getAgentWallet", spent.clone()).await;
             (now["walletPayment"]["status"] == "settled").then_some(())
         })
@@ -147,24 +147,27 @@ impl HeldMoney {
     }
 }
 
-const SEND_ROUTES: [&str; 3] = ["withdraw", "send_top_up", "spend"];
+const SEND_ROUTES: [&str; 3] = ["send_withdrawal", "send_top_up", "send_wallet_payment"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen() {
-    // Aim: on both chains a withdrawal and a top-up that the chain could not take, and a transfer of a managed wallet; the owners
-    // are frozen and the chains well again: nothing leaves, all of it is on the operator's list with its reason and in the
-    // metrics, no try is used up, over a kill too. Thawed, each leaves once, without a restart.
+async fn case_77_held_transfers_wait_while_their_owner_is_frozen() {
+    // Checks: On both chains, a withdrawal and a top-up fail, and so does an agent wallet transfer. The owners are
+    // frozen, then the chains recover. Nothing leaves, and all is listed for operators and in the metrics. No attempt
+    // is used up, also over a kill. Unfrozen, each leaves once without a restart.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let kept = HeldMoney::by_chains(&site).await;
-    for owner in kept.owners() {
+    let held_money = HeldMoney::by_chains(&site).await;
+    for owner in held_money.owners() {
         site.freeze(&owner, Some("Call us.")).await;
     }
     clear_chain_faults(&site).await;
     tried(&service, &SEND_ROUTES).await;
-    let desk = OperatorClient::first(&host, &service);
-    assert_eq!(listed(&desk, &kept.subjects).await, kept.operator_list());
+    let operator = OperatorClient::first(&host, &service);
+    assert_eq!(
+        listed(&operator, &held_money.subjects).await,
+        held_money.operator_list()
+    );
     let figures = scrape(&service).await.1;
     assert_eq!(figures.value("purser_held{reason=\"held_frozen\"}"), 5.into());
     service.kill();
@@ -173,37 +176,41 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
     let service = host.start();
     let site = ServiceClient::of(&service);
     tried(&service, &SEND_ROUTES).await;
-    let desk = OperatorClient::first(&host, &service);
-    assert_eq!(listed(&desk, &kept.subjects).await, kept.operator_list());
-    kept.assert_not_sent(&site).await;
-    for owner in kept.owners() {
+    let operator = OperatorClient::first(&host, &service);
+    assert_eq!(
+        listed(&operator, &held_money.subjects).await,
+        held_money.operator_list()
+    );
+    held_money.assert_not_sent(&site).await;
+    for owner in held_money.owners() {
         site.freeze(&owner, None).await;
     }
-    kept.assert_sent_once(&site).await;
-    assert!(listed(&desk, &kept.subjects).await.is_empty());
+    held_money.assert_sent_once(&site).await;
+    assert!(listed(&operator, &held_money.subjects).await.is_empty());
     service.stop();
     host.assert_verified();
 }
 
-/// A transfer of a managed wallet that is asked for and not waited for: its spend.
+/// Requests an agent wallet transfer without waiting for it, and returns the wallet payment's id.
 async fn reserved(site: &ServiceClient<'_>, token: &str, data: Value) -> String {
     let request = site.request("POST", "/agentWalletTransfer").bearer_auth(token);
     let request = request.json(&json!({"data": data}));
-    // Whoever asked goes away: the wallet has reserved it.
-    let asked = tokio::spawn(request.send());
-    let spend = until("the reservation", async || {
+    // The client disconnects. The wallet has reserved the amount.
+    let client_request = tokio::spawn(request.send());
+    let wallet_payment = until("the reservation", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
         now["pendingPayments"][0]["walletPaymentId"].as_str().map(str::to_owned)
     })
     .await;
-    asked.abort();
-    spend
+    client_request.abort();
+    wallet_payment
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
-    // Aim: reserved at the backup and sent since, on Solana, where what is signed anew is another transfer: after the restore it
-    // waits, says so, and is recognised on the chain once nothing can land any more.
+async fn case_78_agent_wallet_payment_is_sent_once_over_a_restore() {
+    // Checks: A transfer is reserved at the backup and sent since, on Solana, where signing again makes another
+    // transfer. After the restore it waits and says so. It is recognised on the chain once no old transaction can still
+    // settle.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -220,30 +227,30 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     let id = reserved(&site, &token, data).await;
     service.kill();
     let file = backup(&host);
-    let asked = json!({"walletPaymentId": id});
-    let stands = async |site: &ServiceClient<'_>, state: &str| {
+    let params = json!({"walletPaymentId": id});
+    let wait_for_state = async |site: &ServiceClient<'_>, state: &str| {
         until(state, async || {
-            let now = result(site, &token, "getAgentWallet", asked.clone()).await;
+            let now = result(site, &token, "getAgentWallet", params.clone()).await;
             (now["walletPayment"]["status"] == state).then(|| now["walletPayment"].clone())
         })
         .await
     };
     let service = host.start();
-    let sent = stands(&ServiceClient::of(&service), "settled").await;
+    let sent = wait_for_state(&ServiceClient::of(&service), "settled").await;
     service.stop();
     restore(&host, &file);
 
     let service = host.start();
     let site = ServiceClient::of(&service);
-    tried(&service, &["spend"]).await;
-    let held = stands(&site, "pending").await;
+    tried(&service, &["send_wallet_payment"]).await;
+    let held = wait_for_state(&site, "pending").await;
     assert_eq!(held["held"], "held_restored", "{held}");
-    let desk = OperatorClient::first(&host, &service);
-    let why = listed(&desk, std::slice::from_ref(&id)).await;
+    let operator = OperatorClient::first(&host, &service);
+    let why = listed(&operator, std::slice::from_ref(&id)).await;
     assert_eq!(why, [(json!("held_restored"), exactly(&agent.address()))]);
     assert_eq!(received_from(&site, &from).await, [1_250_000]);
     site.advance(RESTORE_PAUSE_S).await;
-    let settled = stands(&site, "settled").await;
+    let settled = wait_for_state(&site, "settled").await;
     assert_eq!(settled["txHash"], sent["txHash"]);
     site.wait_for_events(&token, &["wallet_payment.settled pending"]).await;
     assert!(settled.get("held").is_none(), "{settled}");
@@ -253,9 +260,9 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
-    // Aim: paid for and not sent at the backup: after the restore it waits until the lost history can have sent it no more, and its
-    // owner is told why; then it goes, and says nothing of it any more.
+async fn case_78_top_up_held_after_a_restore_gives_its_reason() {
+    // Checks: A top-up is paid for but not sent at the backup. After the restore it waits until the lost history can no
+    // longer send it, and its owner sees the reason. Then it leaves, and the reason disappears.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -284,7 +291,7 @@ async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
     host.assert_verified();
 }
 
-/// What left a wallet on Solana, in atomic USDC.
+/// Amounts that left a wallet on Solana, in atomic USDC.
 async fn received_from(site: &ServiceClient<'_>, from: &str) -> Vec<u64> {
     let page = site.get("/sandbox/transfers?limit=1000&network=solana", &[]).await.body;
     let own = page["transfers"].as_array().unwrap().iter();
@@ -294,8 +301,9 @@ async fn received_from(site: &ServiceClient<'_>, from: &str) -> Vec<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() {
-    // Aim: withdrawals, moves to the bank and payouts out of the balance are all refused by the same code, and nothing was held.
+async fn case_78_restored_balance_pays_nothing_out_during_the_pause() {
+    // Checks: Withdrawals, bank transfers and payouts from the balance all fail with the same code, and nothing is
+    // held.
     let host = host();
     let service = host.start();
     let (_, token) = agent_with_balance(&ServiceClient::of(&service), Network::Base).await;
@@ -312,12 +320,12 @@ async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() 
         refused.text
     );
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
-    // Nobody has such an account or destination, which is said first.
+    // The account or destination is unknown, which is checked first.
     let unknown = json!({"accountId": "x", "amount": 1});
     let unknown = call(&site, &token, "createBankingTransfer", unknown).await;
     assert_eq!(unknown.status, 404, "{}", unknown.text);
     site.advance(RESTORE_PAUSE_S).await;
-    until("the gate opens", async || {
+    until("the pause ends", async || {
         let taken = withdraw(&site, &token, None, &json!({"amount": 1})).await;
         (taken.status == 202).then_some(())
     })
@@ -325,19 +333,20 @@ async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
-    // Aim: the operator's queue says why it waits and gives no lease on it; thawed it is claimed.
+async fn case_77_card_withdrawal_of_a_frozen_account_cannot_be_claimed() {
+    // Checks: The operator's queue gives the reason and grants no lease. After the account is unfrozen, the withdrawal
+    // can be claimed.
     let host = host();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token) = loaded(&site, Network::Base, 100).await;
     let body = json!({"amount": 30, "destination_address": agent.address()});
-    let asked = post_with_key(&site, &token, "/withdraw-card-balance", None, &body).await;
-    assert_eq!(asked.status, 202, "{}", asked.text);
-    let id = asked.body["withdrawal"]["id"].as_str().unwrap().to_owned();
+    let accepted = post_with_key(&site, &token, "/withdraw-card-balance", None, &body).await;
+    assert_eq!(accepted.status, 202, "{}", accepted.text);
+    let id = accepted.body["withdrawal"]["id"].as_str().unwrap().to_owned();
     site.freeze(&agent.address(), Some("Call us.")).await;
     let queued = until("it is in the queue", async || {
-        let queue = desk.get("/admin/card-withdrawals").await.body;
+        let queue = operator.get("/admin/card-withdrawals").await.body;
         queue["withdrawals"].get(0).cloned()
     })
     .await;
@@ -346,7 +355,7 @@ async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
         (&json!(id), &json!("held_frozen"))
     );
     let claim = json!({"withdrawal_id": id});
-    let refused = desk.post("/admin/card-withdrawals/claim", claim.clone()).await;
+    let refused = operator.post("/admin/card-withdrawals/claim", claim.clone()).await;
     assert_eq!(
         (refused.status, refused.code()),
         (409, "held_frozen"),
@@ -354,8 +363,8 @@ async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
         refused.text
     );
     site.freeze(&agent.address(), None).await;
-    let claimed = desk.done("/admin/card-withdrawals/claim", claim).await;
+    let claimed = operator.done("/admin/card-withdrawals/claim", claim).await;
     assert_eq!(claimed["status"], "claimed");
-    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let queue = operator.get("/admin/card-withdrawals").await.body;
     assert!(queue["withdrawals"][0].get("held").is_none(), "{queue}");
 }

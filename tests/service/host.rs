@@ -1,4 +1,4 @@
-//! The machine under test: a data directory, settings, and the processes that run on them.
+//! The machine under test: a data directory, settings, and the processes that use them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Long enough for a loaded machine; only a failure waits so long.
+/// Long enough for a loaded machine. Only a failing test waits this long.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A data directory and the settings of whoever runs on it.
+/// A data directory and the settings of the processes that use it.
 pub(crate) struct Host {
     folder: tempfile::TempDir,
     env: BTreeMap<String, String>,
 }
 
 impl Host {
-    /// Small files, no waiting, and tokens that outlive a restart on another port.
+    /// Small files, no delays, and tokens that survive a restart on another port.
     pub(crate) fn new() -> Self {
         let mut host = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -33,27 +33,27 @@ impl Host {
         host.set("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000");
         host.set("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1000000");
         host.set("PURSER_ENGINE__MAX_PAID_CALLS_PER_PAYER", "1000");
-        // One operator does all; the cases of two set this themselves.
+        // One operator approves everything. Tests of second approvals set limits.
         host.set("PURSER_OPERATOR__ALONE_MAX_USD", "0");
         host.set("PURSER_OPERATOR__ALONE_DAY_MAX_USD", "0");
-        // What a provider does is looked at order by order; the cases of one that is down set this themselves.
+        // Tests check provider faults per order. Tests of closed lines change this.
         host.set("PURSER_ENGINE__LINE_FAILURES", "0");
         host.set("PURSER_CAPS__CARDS_PER_DAY", "1000000");
         host.set("PURSER_CAPS__CARD_USD_PER_DAY", "1000000000");
         host
     }
 
-    /// Sets an environment variable of every later process.
+    /// Sets an environment variable for all later processes.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.env.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Leaves a variable to its default.
+    /// Resets a variable to its default.
     pub(crate) fn unset(&mut self, name: &str) {
         self.env.remove(name);
     }
 
-    /// With one setting changed.
+    /// Returns the host with one setting changed.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
         self
@@ -63,7 +63,6 @@ impl Host {
         self.folder.path().join("data")
     }
 
-    /// A path next to the data.
     pub(crate) fn sibling_path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -89,7 +88,7 @@ impl Host {
         self.run_on(arguments, &self.data())
     }
 
-    /// Runs a command to its end on other data.
+    /// Runs a command to its end on another data directory.
     pub(crate) fn run_on(&self, arguments: &[&str], data: &Path) -> Output {
         self.command(arguments, data).output().unwrap()
     }
@@ -99,7 +98,7 @@ impl Host {
         self.verify_on(&self.data())
     }
 
-    /// As [`Host::verify`], on other data.
+    /// As [`Host::verify`], on another data directory.
     pub(crate) fn verify_on(&self, data: &Path) -> (bool, Value) {
         let output = self.run_on(&["verify", "--json"], data);
         let report = serde_json::from_slice(&output.stdout)
@@ -107,14 +106,14 @@ impl Host {
         (output.status.success(), report)
     }
 
-    /// The books must be right.
+    /// Asserts that `purser verify` finds no problem.
     pub(crate) fn assert_verified(&self) -> Value {
         let (passed, report) = self.verify();
         assert!(passed, "verify found: {:#}", report["problems"]);
         report
     }
 
-    /// Starts the service on a free port and waits until it serves.
+    /// Starts the service on a free port and waits until it listens.
     pub(crate) fn start(&self) -> Service {
         self.try_start()
             .unwrap_or_else(|output| panic!("the service did not start: {output}"))
@@ -127,24 +126,24 @@ impl Host {
         started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
     }
 
-    /// Starts where the settings say, and wherever it then moves on to.
+    /// Starts on the configured address, or on the port it picks if that one is taken.
     pub(crate) fn start_with_no_address(&self) -> Service {
         let started = self.spawn(self.command(&["serve"], &self.data()));
         started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
     }
 
-    /// As [`Host::start`]; what the process said if it ended instead.
+    /// As [`Host::start`], but returns the process output if it exits instead.
     pub(crate) fn try_start(&self) -> Result<Service, String> {
         self.start_at("127.0.0.1:0")
     }
 
-    /// Starts on an address that an earlier service had, for its clients to find it again.
+    /// Starts on an earlier service's address, so its clients find it again.
     pub(crate) fn restart_at(&self, authority: &str) -> Service {
         let started = self.start_at(authority);
         started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
     }
 
-    /// Starts on an address while the settings name another as the public one, which the greeting then tells.
+    /// Starts on an address while the settings have another public URL, which the start message then shows.
     pub(crate) fn start_behind(&self, public: &str) -> Service {
         let free = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
@@ -157,7 +156,7 @@ impl Host {
         service
     }
 
-    /// Starts with a limit on the size of every file, in KiB: what is beyond it fails as on a full disk.
+    /// Starts with a limit on every file's size, in KiB. Writes beyond it fail as on a full disk.
     pub(crate) fn start_with_files_up_to(&self, kib: usize) -> Service {
         let plain = self.command(&["serve", "--listen", "127.0.0.1:0"], &self.data());
         let mut limited = Command::new("bash");
@@ -186,7 +185,7 @@ impl Host {
         lines.read_line(&mut second).unwrap();
         let operator = second.strip_prefix("Metrics for the operator at ");
         let operator = operator.map(|url| url.trim_end().trim_end_matches("/metrics").to_owned());
-        // Nothing may block on a full pipe.
+        // A full pipe must not block the process.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         let is_url = |word: &&str| word.starts_with("http://") || word.starts_with("https://");
         let url = greeting.split_whitespace().find(is_url);
@@ -206,7 +205,7 @@ impl Host {
 }
 
 impl Host {
-    /// Starts the service and kills it after a while, wherever it is then.
+    /// Starts the service and kills it after a delay, whatever it is doing.
     pub(crate) fn start_and_kill(&self, after: Duration) {
         let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"], &self.data());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -225,7 +224,7 @@ pub(crate) fn text(output: &Output) -> String {
 /// A running service; killed when dropped.
 pub(crate) struct Service {
     pub(crate) url: String,
-    /// Base of the operator's address, if there is one.
+    /// Base URL of the operator address, if there is one.
     pub(crate) operator: Option<String>,
     child: Child,
     log: PathBuf,
@@ -237,33 +236,32 @@ impl Service {
         self.url.trim_start_matches("http://")
     }
 
-    /// The URL of a path at the operator's address.
+    /// The URL of a path at the operator address.
     pub(crate) fn operator_url(&self, path: &str) -> String {
         format!("{}{path}", self.operator.as_ref().unwrap())
     }
 
-    /// `kill -9`, and waits until it is dead.
+    /// Sends SIGKILL and waits until the process is dead.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it to stop.
     pub(crate) fn terminate(&self) {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         assert!(sent.success());
     }
 
-    /// From now on no file of it grows beyond so many bytes, as on a full disk. It must have been started with a limit on files,
-    /// which is what keeps the system from killing it.
+    /// Limits every file to this size from now on, as on a full disk. The process must have been started with a file
+    /// limit; otherwise the signal kills it.
     pub(crate) fn limit_files(&self, bytes: u64) {
         let (pid, size) = (self.child.id().to_string(), format!("--fsize={bytes}"));
         let set = Command::new("prlimit").args(["--pid", &pid, &size]).status().unwrap();
         assert!(set.success());
     }
 
-    /// Waits for its own end and says whether it was a success.
+    /// Waits until the process exits and returns whether it succeeded.
     pub(crate) fn wait(mut self) -> bool {
         let started = Instant::now();
         loop {
@@ -275,15 +273,14 @@ impl Service {
         }
     }
 
-    /// Stops gracefully and waits for the end.
+    /// Stops gracefully and waits for the exit.
     pub(crate) fn stop(self) {
         self.terminate();
         let log = self.log.clone();
-        let said = || std::fs::read_to_string(&log).unwrap_or_default();
-        assert!(self.wait(), "the service ended with an error: {}", said());
+        let read_log = || std::fs::read_to_string(&log).unwrap_or_default();
+        assert!(self.wait(), "the service ended with an error: {}", read_log());
     }
 
-    /// Resident memory in bytes.
     pub(crate) fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -299,7 +296,7 @@ impl Drop for Service {
     }
 }
 
-/// Copies a directory, so that a test can damage it.
+/// Copies a directory, so that a test can damage the copy.
 pub(crate) fn copy_dir(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

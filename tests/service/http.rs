@@ -1,4 +1,4 @@
-//! Requests and answers, without any client's opinions.
+//! Plain HTTP requests and responses, without a client library's behavior.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use tokio::sync::OnceCell;
 use super::conformance::{self, CheckedResponse, Conformance, record_response};
 use super::host::{Service, TIMEOUT};
 
-/// A client with keep-alive connections that follows nothing.
+/// A client with keep-alive connections that follows no redirects.
 pub(crate) fn client() -> reqwest::Client {
     purser::outbound::client().timeout(TIMEOUT).no_proxy().build().unwrap()
 }
 
-/// An answer, read whole.
+/// A complete response.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: http::HeaderMap,
     pub(crate) text: String,
-    /// Null if it is no JSON.
+    /// Null if the body is not JSON.
     pub(crate) body: Value,
 }
 
@@ -58,7 +58,7 @@ impl Response {
         serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
     }
 
-    /// The card of a 200.
+    /// The card id of a 200.
     pub(crate) fn card(&self) -> &str {
         assert_eq!(self.status, 200, "{}", self.text);
         self.str("card_id")
@@ -66,14 +66,14 @@ impl Response {
     }
 }
 
-/// Sends a request and holds the answer against the service's own document; an error is a broken connection.
+/// Sends a request and checks the response against the service's own document. An error is a broken connection.
 pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
     let (client, request) = request.build_split();
     let request = request?;
     let (method, url) = (request.method().clone(), request.url().clone());
     let answer = Response::of(client.execute(request).await?).await?;
-    assert_ne!(answer.status, 500, "a fault of ours: {}", answer.text);
-    // A service that dies meanwhile takes its document with it; a later answer will find the next one's.
+    assert_ne!(answer.status, 500, "an internal error: {}", answer.text);
+    // A service that dies meanwhile can't serve its document. A later response loads the next service's.
     let contract = contract(&client, &url).await;
     if let Err(error) = &contract {
         assert!(error.status().is_none(), "no document: {error}");
@@ -93,14 +93,14 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Re
     Ok(answer)
 }
 
-/// An event's type, and the state before it where it changed one.
+/// An event's type, and the previous state if it changed one.
 fn change(event: &Value) -> String {
     let (of, before) = (&event["type"], &event["previous"]);
     let before = before["status"].as_str().or(before["state"].as_str()).unwrap_or("-");
     format!("{} {before}", of.as_str().unwrap_or_default())
 }
 
-/// As [`send`], to an address whose answers our document does not describe: the operator's, a provider's.
+/// As [`send`], to an address our document doesn't describe: the operator's or a provider's.
 pub(crate) async fn send_to_operator(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
     let (client, request) = request.build_split();
     let request = request?;
@@ -126,7 +126,7 @@ async fn contract(client: &reqwest::Client, url: &reqwest::Url) -> reqwest::Resu
     CONTRACT.get_or_try_init(read).await
 }
 
-/// A service with a client.
+/// A client of one service.
 pub(crate) struct ServiceClient<'a> {
     pub(crate) service: &'a Service,
     pub(crate) client: reqwest::Client,
@@ -159,25 +159,25 @@ impl<'a> ServiceClient<'a> {
         self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
     }
 
-    /// POST of JSON.
+    /// POST with a JSON body.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
         let request = self.request("POST", path).header("content-type", "application/json");
         send(request.body(body.to_string())).await.unwrap()
     }
 
-    /// Tells a sandbox chain to misbehave.
+    /// Injects a fault into a sandbox chain.
     pub(crate) async fn chain_fault(&self, fault: Value) {
         let answer = self.post("/sandbox/chain", &fault).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    /// Tells the issuer to misbehave.
+    /// Injects a fault into the sandbox issuer.
     pub(crate) async fn issuer_fault(&self, fault: Value) {
         let answer = self.post("/sandbox/issuer", &fault).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    /// Every transfer to the treasury that stayed on a sandbox chain, on both networks.
+    /// All transfers to the treasury that stayed on a sandbox chain, on both networks.
     pub(crate) async fn transfers(&self) -> Vec<Value> {
         let state = self.get("/sandbox", &[]).await.body;
         let mut all = Vec::new();
@@ -201,7 +201,7 @@ impl<'a> ServiceClient<'a> {
         all
     }
 
-    /// Freezes an account, or thaws it when there is no message.
+    /// Freezes an account, or unfreezes it without a message.
     pub(crate) async fn freeze(&self, wallet: &str, message: Option<&str>) {
         let answer = self
             .post("/sandbox/freeze", &json!({"wallet": wallet, "message": message}))
@@ -209,7 +209,7 @@ impl<'a> ServiceClient<'a> {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    /// Every event of a token's account after a sequence.
+    /// The account's events after a sequence number.
     pub(crate) async fn events(&self, token: &str, mut after: u64) -> Vec<Value> {
         let mut all = Vec::new();
         loop {
@@ -225,32 +225,32 @@ impl<'a> ServiceClient<'a> {
 }
 
 impl ServiceClient<'_> {
-    /// Waits until the account was told each of these: a type of event, and behind a space the state that it left.
-    pub(crate) async fn wait_for_events(&self, token: &str, wanted: &[&str]) {
+    /// Waits until the account has each of these events: a type, optionally followed by a space and the previous state.
+    pub(crate) async fn wait_for_events(&self, token: &str, expected: &[&str]) {
         let started = Instant::now();
         loop {
-            let told: Vec<String> = self.events(token, 0).await.iter().map(change).collect();
-            let is_told = |one: &&&str| {
-                let mut told = told.iter();
-                told.any(|told| told == *one || told.split(' ').next() == Some(**one))
+            let seen: Vec<String> = self.events(token, 0).await.iter().map(change).collect();
+            let is_seen = |one: &&&str| {
+                let mut seen = seen.iter();
+                seen.any(|change| change == *one || change.split(' ').next() == Some(**one))
             };
-            let missing: Vec<_> = wanted.iter().filter(|one| !is_told(one)).collect();
+            let missing: Vec<_> = expected.iter().filter(|one| !is_seen(one)).collect();
             if missing.is_empty() {
                 return;
             }
-            assert!(started.elapsed() < TIMEOUT, "never told {missing:?}, only {told:?}");
+            assert!(started.elapsed() < TIMEOUT, "never seen {missing:?}, only {seen:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// Moves the sandbox's time forward. Tokens of before may have ended.
+    /// Advances the sandbox clock. Earlier tokens may have expired then.
     pub(crate) async fn advance(&self, seconds: u64) {
         let answer = self.post("/sandbox/time", &json!({"advance_seconds": seconds})).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 }
 
-/// Asks again and again until there is an answer.
+/// Polls until there is an answer.
 pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {

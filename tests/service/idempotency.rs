@@ -1,4 +1,4 @@
-//! Idempotency keys, on withdrawals and on orders that are taken back.
+//! Idempotency keys of withdrawals and order cancellations.
 
 use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
@@ -14,9 +14,9 @@ use super::operator_client::OperatorClient;
 use super::withdraw::{agent_with_balance, balance, ended, id_of, received, start, withdraw};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_52_the_same_key_at_once_is_one_withdrawal() {
-    // Aim: one is executed; the others are told that it runs, or get its answer; later all get its answer, and a new key
-    // is a new withdrawal.
+async fn case_52_concurrent_requests_with_one_key_make_one_withdrawal() {
+    // Checks: One request is executed. The others get `in progress` or its response, and later all get its response. A
+    // new key is a new withdrawal.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (_, token) = agent_with_balance(&site, Network::Base).await;
@@ -48,8 +48,8 @@ async fn case_52_the_same_key_at_once_is_one_withdrawal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_53_a_key_is_for_one_body_and_one_account() {
-    // Aim: another body 422, the same meaning in other letters a replay, another account independent.
+async fn case_53_key_covers_one_body_and_one_account() {
+    // Checks: Another body is a 422. An equivalent body is a replay. Another account's key is independent.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
     let ((agent, token), (_, other)) = (
@@ -74,7 +74,7 @@ async fn case_53_a_key_is_for_one_body_and_one_account() {
     assert!(!refused.text.contains("amount"), "{}", refused.text);
 }
 
-/// What a token changes, and the event that says that it did, once. [`ASKS`] has the bodies of those that name something.
+/// Routes that change state with a token, and the event of each change. [`MATRIX`] has the bodies that need an id.
 const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/cancel-intl-order", "intl_order.cancelled"),
     ("POST", "/close-card", "reloadable_card.close_requested"),
@@ -88,24 +88,24 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/register-webhook", "webhook.registered"),
     ("POST", "/redeliver-webhook", "webhook.redelivery_requested"),
     ("POST", "/delete-webhook", "webhook.deleted"),
-    // The last, since it takes away what others name.
+    // Last, because it deletes resources that other rows need.
     ("DELETE", "/payment-recipients", "payment_recipient.deleted"),
 ];
 
-/// What a route takes that names nothing.
+/// The body of a route that takes no id.
 fn request_body(path: &str, person: &FullAccount) -> Value {
     match path {
         "/create-reloadable-card" => json!({"usd_amount": 1}),
-        "/register-webhook" => json!({"url": "https://hooks.nobody.example/c"}),
+        "/register-webhook" => json!({"url": "https://hooks.unused.example/c"}),
         "/withdraw-card-balance" => json!({"amount": 2, "destination_address": person.agent.address()}),
         _ => json!({"amount": 1}),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_route_that_changes_something_takes_a_key() {
-    // Aim: every route of the service's own document that changes something by a token, so that one that comes later is held
-    // to it too: sent twice under a key it is done once, and the second answer is the first.
+async fn every_route_that_changes_state_takes_a_key() {
+    // Checks: Every documented route that changes state with a token, so new routes are covered too. Sent twice under a
+    // key, it is executed once and gives the same response.
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -113,7 +113,7 @@ async fn every_route_that_changes_something_takes_a_key() {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let method = method.to_uppercase();
-            // Callable functions are sent twice by tests of their own.
+            // Callable functions have their own tests.
             if !requires_token(operation) || method == "GET" || FUNCTION_NAMES.contains(&path.as_str()) {
                 continue;
             }
@@ -142,7 +142,7 @@ async fn every_route_that_changes_something_takes_a_key() {
     for (method, path, event) in CHANGES {
         let changed = async || {
             let events = site.events(&person.token, 0).await;
-            events.iter().filter(|told| told["type"] == *event).count()
+            events.iter().filter(|one| one["type"] == *event).count()
         };
         let before = changed().await;
         let key = format!("{method} {path}");
@@ -168,8 +168,8 @@ async fn every_route_that_changes_something_takes_a_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_54_keys_of_every_length() {
-    // Aim: 255 characters are a key; 256, none and other alphabets are a 400 that changes nothing.
+async fn case_54_key_length_is_limited_to_255_characters() {
+    // Checks: A key may have 255 characters. 256, none, or other characters give a 400 that changes nothing.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
     let (_, token) = agent_with_balance(&site, Network::Base).await;
@@ -188,8 +188,8 @@ async fn case_54_keys_of_every_length() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_remembered_under_a_key_is_for_a_day() {
-    // Aim: 23 hours later the key is answered as before; two hours after that it is a new withdrawal's.
+async fn idempotency_record_lasts_one_day() {
+    // Checks: 23 hours later the key still gives the first response. Two hours after that it makes a new withdrawal.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = agent_with_balance(&site, Network::Base).await;
@@ -210,9 +210,9 @@ async fn what_is_remembered_under_a_key_is_for_a_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_55_what_is_remembered_and_what_is_not() {
-    // Aim: an executed command's 409 is remembered although it would succeed now, over a restart, and says so from the first; without
-    // a key it may succeed later. A 400, a 401 and a frozen account's 403 are not remembered.
+async fn case_55_only_executed_commands_are_replayed() {
+    // Checks: An executed command's 409 is replayed although it would succeed now, over a restart, and its first
+    // response says so. Without a key it may succeed later. A 400, a 401 and a frozen account's 403 are not stored.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = agent_with_balance(&site, Network::Base).await;
@@ -254,9 +254,9 @@ async fn case_55_what_is_remembered_and_what_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_56_a_retry_after_kills_moves_the_money_once() {
-    // Aim: the process is killed at any moment around the withdrawal; the same request under the same key, sent until it
-    // is answered, is one withdrawal and one transfer.
+async fn case_56_retry_after_kills_moves_the_money_once() {
+    // Checks: The process is killed at random moments around the withdrawal. The same request, sent under the same key
+    // until it is answered, makes one withdrawal and one transfer.
     let (host, mut service) = start();
     let (agent, token) = agent_with_balance(&ServiceClient::of(&service), Network::Base).await;
     let body = json!({"amount": 6.66});
@@ -291,13 +291,13 @@ async fn cancel(site: &ServiceClient<'_>, token: &str, key: Option<&str>, order:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_30_a_cancellation_under_a_key_is_one() {
-    // Aim: twenty at once under a key: one credit, and whoever is answered is told the same; the same after a kill, while
-    // without the key it is a 409. A remembered 409 stays though the order was released since; another key cancels it.
+async fn case_30_cancellation_under_a_key_happens_once() {
+    // Checks: Twenty concurrent cancellations under a key give one credit and one response, also after a kill. Without
+    // the key it is a 409. A stored 409 is replayed although the order was released since; another key cancels it.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let order = async |site: &ServiceClient<'_>| {
@@ -306,11 +306,11 @@ async fn case_30_a_cancellation_under_a_key_is_one() {
     };
     let (first, second) = (order(&site).await, order(&site).await);
     let calls = (0..20).map(|_| cancel(&site, &token, Some("one"), &first));
-    let told = futures_util::future::join_all(calls).await;
+    let answers = futures_util::future::join_all(calls).await;
     let done = cancel(&site, &token, Some("one"), &first).await;
     assert_eq!((done.status, done.header("idempotency-replayed")), (200, Some("true")));
-    assert!(told.iter().any(|answer| answer.status == 200));
-    for answer in &told {
+    assert!(answers.iter().any(|answer| answer.status == 200));
+    for answer in &answers {
         match answer.status {
             200 => assert_eq!(answer.text, done.text),
             _ => assert_eq!((answer.status, answer.code()), (409, "idempotency_key_in_progress")),
@@ -318,10 +318,11 @@ async fn case_30_a_cancellation_under_a_key_is_one() {
     }
     let reused = cancel(&site, &token, Some("one"), &second).await;
     assert_eq!((reused.status, reused.code()), (422, "idempotency_key_reused"));
-    let lease = desk.claim(&second).await;
+    let lease = operator.claim(&second).await;
     let refused = cancel(&site, &token, Some("two"), &second).await;
     assert_eq!((refused.status, refused.code()), (409, "not_cancellable"));
-    desk.done("/admin/intl-orders/release", json!({"card_id": second, "lease": lease}))
+    operator
+        .done("/admin/intl-orders/release", json!({"card_id": second, "lease": lease}))
         .await;
     balance(&site, &token, [103.8, 103.8, 0.0]).await;
     service.kill();

@@ -1,4 +1,4 @@
-//! Every route that changes something, and what keeps it from being done twice: `docs/idempotency.md`, held against the router.
+//! Every route that changes state and how it avoids duplicates: `docs/idempotency.md`, compared with the router.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::banking::{profile, result};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 
-/// The rows of the page's tables: a route and what stands beside it.
+/// The rows of the page's tables: a route and its mechanism.
 fn listed() -> BTreeMap<String, String> {
     let page = include_str!("../../docs/idempotency.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
@@ -22,16 +22,16 @@ fn listed() -> BTreeMap<String, String> {
     .collect()
 }
 
-/// The row of a route, or of all beneath its folder.
+/// The row of a route, or of all routes below its path.
 fn row<'a>(listed: &'a BTreeMap<String, String>, route: &str) -> Option<(&'a String, &'a String)> {
     let beneath = route.rsplit_once('/').map(|(folder, _)| format!("{folder}/*"));
     listed.get_key_value(route).or_else(|| listed.get_key_value(&beneath?))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_list_of_keyed_routes_is_complete_and_true() {
-    // Aim: each route that changes something is listed, whoever adds one; those with a key are documented with it and look at
-    // it, and the others do neither.
+async fn list_of_keyed_routes_is_complete_and_correct() {
+    // Checks: Every route that changes state is listed, including new ones. Routes with a key are documented with it
+    // and read it; the others do neither.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
@@ -75,8 +75,9 @@ async fn keyed(site: &ServiceClient<'_>, token: &str, function: &str, key: &str,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_stands_for_every_digit_of_an_account() {
-    // Aim: a corrected digit that is never shown is another request; the same number is a replay, over a restart too.
+async fn fingerprint_covers_every_digit_of_an_account_number() {
+    // Checks: Correcting a digit that is never shown makes another request. The same number is a replay, also over a
+    // restart.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

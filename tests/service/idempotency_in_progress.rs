@@ -1,4 +1,4 @@
-//! The same key at once on routes whose command does nothing but change the books.
+//! Concurrent requests with the same key on routes whose command only changes the ledger.
 
 use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
@@ -10,8 +10,8 @@ use super::host::Host;
 use super::http::{ServiceClient, send, until};
 use super::owner::Owner;
 
-/// Twenty at once under one key, with another key and whatever `fresh` makes each time, until one is told that another runs:
-/// how long a command runs is the disk's to say. One is done; nobody is told anything else.
+/// Sends twenty concurrent requests under one key. Repeats with a new key and a body from `fresh` until one response is
+/// `in progress`, because the disk decides how long a command runs. One request is executed; no other error is allowed.
 async fn send_concurrently(
     site: &ServiceClient<'_>,
     token: &str,
@@ -31,12 +31,12 @@ async fn send_concurrently(
                 _ => request.json(&body),
             })
         });
-        let told = futures_util::future::join_all(calls).await;
-        let told: Vec<_> = told.into_iter().map(Result::unwrap).collect();
-        let (done, waits): (Vec<_>, Vec<_>) = told.iter().partition(|answer| answer.status == 200);
+        let answers = futures_util::future::join_all(calls).await;
+        let answers: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
+        let (done, waits): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
         for answer in &waits {
-            let said = (answer.status, answer.code());
-            assert_eq!(said, (409, "idempotency_key_in_progress"), "{path}: {}", answer.text);
+            let error = (answer.status, answer.code());
+            assert_eq!(error, (409, "idempotency_key_in_progress"), "{path}: {}", answer.text);
         }
         let fresh = done
             .iter()
@@ -49,8 +49,9 @@ async fn send_concurrently(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_at_once_changes_the_books_once() {
-    // Aim: wherever a key is taken and no other test sends it at once: one is done, the others get its answer or a 409.
+async fn concurrent_requests_with_one_key_change_the_ledger_once() {
+    // Checks: On every route with a key without its own concurrency test, one request is executed. The others get its
+    // response or a 409.
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -91,7 +92,7 @@ async fn the_same_key_at_once_changes_the_books_once() {
         let bought = agent.buy(&site, path).await;
         assert_eq!(bought.status, 200, "{}", bought.text);
         let id = bought.body["payment"]["recipient_id"].clone();
-        // One that was deleted comes back behind the payment.
+        // A deleted recipient is restored shortly after the payment.
         until("the recipient", async || {
             let saved = site.get_as(&token, "/payment-recipients").await;
             let mut saved = saved.body["recipients"].as_array().unwrap().iter();

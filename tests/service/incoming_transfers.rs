@@ -1,4 +1,4 @@
-//! Transfers to the treasury that no payment claims: those of a history that a restore has lost, and all others.
+//! Incoming transfers without a payment: those of a history that a restore has lost, and all others.
 
 use purser_actors::id::Network;
 use rust_decimal::Decimal;
@@ -17,7 +17,7 @@ const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const LIST: &str = "/admin/incoming-transfers";
 
-/// Reads the chains' lists without rest.
+/// A host that reads the chains' lists continuously.
 pub(super) fn host() -> Host {
     Host::new()
         .with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
@@ -25,23 +25,23 @@ pub(super) fn host() -> Host {
         .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
-/// Brings a signed payment to Base without us.
+/// Submits a signed payment to Base without the service.
 pub(super) async fn submit_on_base(site: &ServiceClient<'_>, payment: &str) {
     let sent = site.post("/sandbox/base", &json!({"payment": payment})).await;
     assert_eq!(sent.body["success"], true, "{}", sent.text);
 }
 
-pub(super) async fn listed(desk: &OperatorClient<'_>) -> Vec<Value> {
-    let answer = desk.get(LIST).await;
+pub(super) async fn listed(operator: &OperatorClient<'_>) -> Vec<Value> {
+    let answer = operator.get(LIST).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["incoming_transfers"].as_array().unwrap().clone()
 }
 
-/// The transfer of this sender, once it waits for an operator.
-pub(super) async fn waiting(desk: &OperatorClient<'_>, agent: &Agent) -> Value {
+/// Waits until this sender's transfer is on the operators' list.
+pub(super) async fn waiting(operator: &OperatorClient<'_>, agent: &Agent) -> Value {
     let own = |one: &Value| one["sender"].as_str().unwrap().eq_ignore_ascii_case(&agent.address());
     until("it waits for an operator", async || {
-        let listed = listed(desk).await;
+        let listed = listed(operator).await;
         listed.into_iter().find(|one| own(one) && one["status"] == "waiting")
     })
     .await
@@ -53,9 +53,9 @@ async fn counted(service: &Service) -> Decimal {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_79_what_lands_after_a_restore_is_credited_once() {
-    // Aim: signed in the history that was lost, in flight when it was restored, on its chain seconds later, and presented by nobody:
-    // its payer's balance has it, once, over a kill; the same payment presented afterwards buys nothing and is told of the credit.
+async fn case_79_transfer_settled_after_a_restore_is_credited_once() {
+    // Checks: A payment signed in the lost history settles seconds after the restore and is never presented. Its payer
+    // is credited once, also over a kill. Presenting it afterwards buys nothing and returns the credit.
     let host = host();
     host.start().stop();
     let file = backup(&host);
@@ -82,8 +82,8 @@ async fn case_79_what_lands_after_a_restore_is_credited_once() {
             (again.status != 202).then_some(again)
         })
         .await;
-        let told = (again.status, again.str("status"));
-        assert_eq!(told, (200, Some("credited")), "{}", again.text);
+        let outcome = (again.status, again.str("status"));
+        assert_eq!(outcome, (200, Some("credited")), "{}", again.text);
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
     }
     assert!(listed(&OperatorClient::first(&host, &service)).await.is_empty());
@@ -99,9 +99,9 @@ async fn case_79_what_lands_after_a_restore_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
-    // Aim: money that was put into the treasury before the backup and is in no book becomes no balance through a restore: it waits,
-    // with its sender and amount, and is counted; two operators together credit so much.
+async fn case_79_transfer_before_the_backup_is_not_credited_automatically() {
+    // Checks: A restore credits no money that reached the treasury before the backup without a ledger record. It waits
+    // with its sender and amount, and is counted. Two operators together credit the amount.
     let host = host()
         .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "3600000")
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "250");
@@ -114,8 +114,8 @@ async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
     let file = backup(&host);
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let waits = waiting(&desk, &funder).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let waits = waiting(&operator, &funder).await;
     assert_eq!(
         (&waits["amount"], &waits["shows"]),
         (&json!(900), &Value::Null),
@@ -124,27 +124,27 @@ async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
     assert_eq!(counted(&service).await, Decimal::ONE);
     let token = funder.token(&site).await;
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
-    // So much is too much for one operator: it waits for another, who approves it.
+    // The amount is above one operator's limit, so another operator must approve.
     let credit = json!({"deposit_id": waits["deposit_id"], "evidence": "it was a customer's"});
-    let asked = desk.post(&format!("{LIST}/credit"), credit).await;
-    assert_eq!(asked.status, 202, "{}", asked.text);
-    let own = json!({"approval_id": asked.body["approval_id"], "amount": 900});
-    let refused = desk.post("/admin/approvals/approve", own.clone()).await;
+    let pending = operator.post(&format!("{LIST}/credit"), credit).await;
+    assert_eq!(pending.status, 202, "{}", pending.text);
+    let own = json!({"approval_id": pending.body["approval_id"], "amount": 900});
+    let refused = operator.post("/admin/approvals/approve", own.clone()).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
-    let other = desk.add_operator("ben", "operator").await;
+    let other = operator.add_operator("ben", "operator").await;
     other.done("/admin/approvals/approve", own).await;
     balance(&site, &token, [900.0, 900.0, 0.0]).await;
     service.stop();
     host.assert_verified();
 }
 
-/// Three transfers that nobody expects, of which an operator says what they are.
+/// An operator decides three unexpected transfers.
 async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Value> {
-    let desk = OperatorClient::first(host, service);
+    let operator = OperatorClient::first(host, service);
     let [credited, funds, returned] = senders;
     let mut ids = Vec::new();
     for agent in [credited, funds, returned] {
-        ids.push(waiting(&desk, agent).await["deposit_id"].clone());
+        ids.push(waiting(&operator, agent).await["deposit_id"].clone());
     }
     let body = |id: &Value| json!({"deposit_id": id, "evidence": "their bank's letter"});
     let route = |what: &str| format!("{LIST}/{what}");
@@ -163,17 +163,17 @@ async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Va
             (404, "deposit_unknown"),
         ),
     ] {
-        let refused = desk.post(&path, body).await;
+        let refused = operator.post(&path, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
-    let support = desk.add_operator("sue", "support").await;
+    let support = operator.add_operator("sue", "support").await;
     assert_eq!(support.post(&route("credit"), body(&ids[0])).await.status, 403);
     for _ in 0..2 {
-        let given = desk.done(&route("credit"), body(&ids[0])).await;
+        let given = operator.done(&route("credit"), body(&ids[0])).await;
         assert_eq!(given["account"], json!(credited.address().to_lowercase()), "{given}");
     }
-    let kept = desk.done(&route("operator-funds"), body(&ids[1])).await;
-    assert_eq!(kept["status"], "operator_funds");
+    let recorded = operator.done(&route("operator-funds"), body(&ids[1])).await;
+    assert_eq!(recorded["status"], "operator_funds");
     let id = ids[2].as_str().unwrap();
     let sent = admin(
         host,
@@ -184,7 +184,7 @@ async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Va
     .unwrap();
     assert_eq!(sent["deposit_id"], ids[2], "{sent}");
     for (what, id) in [("return", &ids[0]), ("credit", &ids[1]), ("operator-funds", &ids[2])] {
-        let refused = desk.post(&route(what), body(id)).await;
+        let refused = operator.post(&route(what), body(id)).await;
         assert_eq!(
             (refused.status, refused.code()),
             (409, "deposit_not_waiting"),
@@ -196,9 +196,10 @@ async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Va
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
-    // Aim: without any restore too, money that pays for nothing waits; each of the three decisions takes effect once and is audited
-    // once, whatever is asked again and over a kill; what goes back arrives; what is paid for in the end needs nobody.
+async fn case_79_operator_credits_keeps_or_returns_unexpected_transfers() {
+    // Checks: Without a restore too, money that pays for nothing waits. Each of the three decisions takes effect and is
+    // audited once, over repeats and a kill. A returned transfer arrives. A transfer that is claimed by a payment later
+    // needs no decision.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -210,19 +211,19 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
     let late = Agent::new(Network::Base);
     let payment = late.payment(&site, CARD).await;
     submit_on_base(&site, &payment).await;
-    let desk = OperatorClient::first(&host, &service);
-    waiting(&desk, &late).await;
+    let operator = OperatorClient::first(&host, &service);
+    waiting(&operator, &late).await;
     let bought = Agent::pay(&site, CARD, &payment).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
-    until("nobody need decide about it", async || {
-        (listed(&desk).await.len() == 3).then_some(())
+    until("no decision about it is needed", async || {
+        (listed(&operator).await.len() == 3).then_some(())
     })
     .await;
     let ids = decided(&host, &service, &senders).await;
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let token = senders[0].token(&site).await;
     balance(&site, &token, [5.0, 5.0, 0.0]).await;
     let token = senders[1].token(&site).await;
@@ -232,8 +233,8 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
     assert_eq!(ended(&site, &token, &withdrawal).await["state"], "complete");
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
     assert_eq!(received(&site, &senders[2]).await, [5_000_000]);
-    assert!(listed(&desk).await.is_empty());
-    let audited = desk.audit().await.into_iter();
+    assert!(listed(&operator).await.is_empty());
+    let audited = operator.audit().await.into_iter();
     let mut audited: Vec<_> = audited
         .map(|(_, what, _)| what)
         .filter(|what| what.starts_with("incoming."))
@@ -250,7 +251,7 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
     assert_eq!((status, named), (Some(0), Vec::new()));
 }
 
-/// What its owner is shown of a card.
+/// The card data that its owner sees.
 async fn card(site: &ServiceClient<'_>, token: &str, id: &str, state: &str) -> Value {
     let path = format!("/get-card-data?card_id={id}");
     until("the card is there", async || {
@@ -261,10 +262,10 @@ async fn card(site: &ServiceClient<'_>, token: &str, id: &str, state: &str) -> V
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_credited() {
-    // Aim: a card and a gift card in another currency, bought after the backup: the restored service finds both at their providers
-    // under the names that follow from the payments, their owners have the same ones, no balance has a cent, nothing is ordered
-    // anew, and the same payment presented again is told of them.
+async fn case_80_product_made_after_the_backup_is_adopted_not_credited() {
+    // Checks: A card and a foreign-currency gift card were bought after the backup. The restored service finds both at
+    // their providers by the ids derived from the payments. Their owners keep them, no balance changes, nothing is
+    // ordered again, and presenting the payment again returns them.
     let host = host();
     host.start().stop();
     let file = backup(&host);
@@ -281,7 +282,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
         bought.push((agent, payment, path, id, shown));
     }
     service.stop();
-    let books = host.assert_verified();
+    let ledger = host.assert_verified();
     restore(&host, &file);
 
     let service = host.start();
@@ -311,7 +312,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
     service.stop();
     let report = host.assert_verified();
     assert_eq!(
-        report["balances"], books["balances"],
+        report["balances"], ledger["balances"],
         "the gift card's fee is our fee again"
     );
     assert_eq!(report["payments"]["fulfilled"], 2);
@@ -320,8 +321,8 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_79_81_a_restore_says_what_it_does_and_what_it_cannot_know() {
-    // Aim: the words of `purser restore` with the log of revocations beside it, and without.
+async fn case_79_81_restore_output_states_what_it_cannot_know() {
+    // Checks: The output of `purser restore` with the revocation log next to it, and without.
     let host = host();
     host.start().stop();
     let file = backup(&host);
@@ -332,8 +333,8 @@ async fn case_79_81_a_restore_says_what_it_does_and_what_it_cannot_know() {
             std::fs::remove_file(host.data().join("revocations.log")).unwrap();
         }
         let restored = host.run(&["restore", &file]);
-        let said = text(&restored);
-        assert!(restored.status.success(), "{said}");
+        let output = text(&restored);
+        assert!(restored.status.success(), "{output}");
         for part in [
             says,
             "revocations.log",
@@ -341,7 +342,7 @@ async fn case_79_81_a_restore_says_what_it_does_and_what_it_cannot_know() {
             "purser admin intl-orders list",
             "not known:",
         ] {
-            assert!(said.contains(part), "{part:?} in {said}");
+            assert!(output.contains(part), "{part:?} in {output}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What goes on with international cards after they were made: by their operators' word.
+//! International cards after they were made, as reported by operators.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -10,22 +10,22 @@ use super::http::{ServiceClient, until};
 use super::operator_client::{CVV, OperatorClient, PAN, billing};
 
 /// An international card that an operator has made.
-async fn intl_card(site: &ServiceClient<'_>, desk: &OperatorClient<'_>) -> (String, String) {
+async fn intl_card(site: &ServiceClient<'_>, operator: &OperatorClient<'_>) -> (String, String) {
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(site, "/order-intl-card?amount=100").await;
     let card = bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
-    let lease = desk.claim(&card).await;
-    assert_eq!(desk.fulfil(&card, lease).await.status, 200);
+    let lease = operator.claim(&card).await;
+    assert_eq!(operator.fulfil(&card, lease).await.status, 200);
     (agent.token(site).await, card)
 }
 
-async fn report(desk: &OperatorClient<'_>, body: Value) -> Value {
-    desk.done("/admin/intl-cards/report", body).await
+async fn report(operator: &OperatorClient<'_>, body: Value) -> Value {
+    operator.done("/admin/intl-cards/report", body).await
 }
 
-/// What holders want, as operators see it.
-async fn queued_actions(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
-    let shown = desk.get("/admin/intl-cards").await.body;
+/// Requested card actions, as operators see them.
+async fn queued_actions(operator: &OperatorClient<'_>) -> Vec<(String, String)> {
+    let shown = operator.get("/admin/intl-cards").await.body;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let cards = shown["cards"].as_array().unwrap().iter();
     cards
@@ -33,10 +33,11 @@ async fn queued_actions(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Ends a card of which 39.5 is left: it is credited once, however often it is said, and never more than was on the card.
-async fn ends(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, token: &str, card: &str) {
+/// Closes a card with 39.5 left. The remainder is credited once, however often it is reported. A larger remainder than
+/// the card can have is rejected.
+async fn ends(site: &ServiceClient<'_>, operator: &OperatorClient<'_>, token: &str, card: &str) {
     let most = json!({"card_id": card, "status": "closed", "released_usd_amount": "100.01"});
-    let refused = desk.post("/admin/intl-cards/report", most).await;
+    let refused = operator.post("/admin/intl-cards/report", most).await;
     assert_eq!(
         (refused.status, refused.str("param")),
         (400, Some("released_usd_amount")),
@@ -45,7 +46,7 @@ async fn ends(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, token: &str, 
     );
     let closed = json!({"card_id": card, "status": "closed", "released_usd_amount": "39.5"});
     for _ in 0..2 {
-        report(desk, closed.clone()).await;
+        report(operator, closed.clone()).await;
     }
     let ended = wait_for_card_status(site, token, card, "closed").await;
     assert_eq!(
@@ -60,49 +61,52 @@ async fn ends(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, token: &str, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_international_card_is_paused_charged_and_closed_by_its_operators_word() {
-    // Aim: what its holder wants waits in the operators' list and is not done before they say so; its charges are those that they
-    // report; it has a billing address; closed, what its maker gave back is credited once, and what one operator may not give
-    // alone is refused; its CVV is gone.
+async fn operator_reports_pause_charge_and_close_an_international_card() {
+    // Checks: A requested action is queued until an operator reports it done. Charges are those that operators report,
+    // and the card has a billing address. On closing, the remainder is credited once and the CVV is gone. An amount
+    // above one operator's limit is rejected.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let (token, card) = intl_card(&site, &desk).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (token, card) = intl_card(&site, &operator).await;
     let seen = wait_for_card_status(&site, &token, &card, "ready").await;
     assert_eq!(seen["card_details"]["billing_address"], billing());
     assert_eq!(
         (&seen["card_details"]["card_number"], &seen["card_details"]["cvv"]),
         (&json!(PAN), &json!(CVV))
     );
-    let asked = request_card_action(&site, &token, "pause", &card).await;
+    let accepted = request_card_action(&site, &token, "pause", &card).await;
     assert_eq!(
-        (asked.status, asked.str("requested_action")),
+        (accepted.status, accepted.str("requested_action")),
         (202, Some("pause")),
         "{}",
-        asked.text
+        accepted.text
     );
     let waits = wait_for_card(&site, &token, &card, |seen| seen["pending_action"] == "pause").await;
-    assert_eq!(waits["status"], "ready", "nobody has done it yet");
-    assert_eq!(queued_actions(&desk).await, [(card.clone(), "pause".to_owned())]);
+    assert_eq!(waits["status"], "ready", "no operator has paused it yet");
+    assert_eq!(queued_actions(&operator).await, [(card.clone(), "pause".to_owned())]);
     let charge = |id: &str, amount: &str, status: &str| {
         json!({"transaction_id": id, "merchant": "Caf\u{e9} <b>Lisboa</b>", "usd_amount": amount, "status": status,
             "at_ms": 1_790_000_000_000_u64})
     };
     let charges = json!([charge("m-2", "300", "declined"), charge("m-1", "60.5", "settled")]);
-    let told = report(
-        &desk,
+    let answer = report(
+        &operator,
         json!({"card_id": card, "status": "paused", "available_usd_amount": "39.5", "transactions": charges}),
     )
     .await;
-    assert_eq!((&told["status"], &told["requested"]), (&json!("paused"), &Value::Null));
-    assert!(queued_actions(&desk).await.is_empty());
+    assert_eq!(
+        (&answer["status"], &answer["requested"]),
+        (&json!("paused"), &Value::Null)
+    );
+    assert!(queued_actions(&operator).await.is_empty());
     let paused = wait_for_card_status(&site, &token, &card, "paused").await;
     assert_eq!(paused["card_details"]["available_balance"], json!(39.5), "{paused}");
     let expected = [(json!(300), json!("declined")), (json!(60.5), json!("settled"))];
     assert_eq!(listed(&site, &token, &format!("?card_id={card}")).await, expected);
     assert_eq!(listed(&site, &token, "?status=settled").await, expected[1..]);
     assert_eq!(request_card_action(&site, &token, "close", &card).await.status, 202);
-    ends(&site, &desk, &token, &card).await;
+    ends(&site, &operator, &token, &card).await;
     let refused = request_card_action(&site, &token, "resume", &card).await;
     assert_eq!((refused.status, refused.code()), (409, "card_not_open"));
     site.wait_for_events(
@@ -115,7 +119,7 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
         ],
     )
     .await;
-    let done = desk
+    let done = operator
         .audit()
         .await
         .into_iter()
@@ -126,13 +130,13 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_takes_a_second_operator() {
-    // Aim: a holder takes a wish back, or hears that nothing comes of it; charges that are reported one after the other are told
-    // by what came of them; a card that is resumed is ready again; above the limit of one person the rest is given by a refund.
+async fn card_action_is_rejectable_and_large_remainder_needs_a_refund() {
+    // Checks: An owner cancels an action or gets its rejection. A charge reported twice has the later outcome. A
+    // resumed card is ready again. Above one operator's limit, the remainder is credited by a refund.
     let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let (token, card) = intl_card(&site, &desk).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (token, card) = intl_card(&site, &operator).await;
     assert_eq!(request_card_action(&site, &token, "pause", &card).await.status, 202);
     let back = request_card_action(&site, &token, "resume", &card).await;
     assert_eq!(
@@ -141,9 +145,13 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
         "{}",
         back.text
     );
-    assert!(queued_actions(&desk).await.is_empty());
+    assert!(queued_actions(&operator).await.is_empty());
     assert_eq!(request_card_action(&site, &token, "pause", &card).await.status, 202);
-    report(&desk, json!({"card_id": card, "status": "ready", "ends_request": true})).await;
+    report(
+        &operator,
+        json!({"card_id": card, "status": "ready", "ends_request": true}),
+    )
+    .await;
     wait_for_card(&site, &token, &card, |seen| seen["pending_action"].is_null()).await;
     site.wait_for_events(&token, &["intl_order.request_ended"]).await;
     for (status, event) in [
@@ -155,19 +163,19 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
         let charge =
             json!([{"transaction_id": "m", "merchant": "Caf\u{e9}", "usd_amount": "1", "status": status, "at_ms": 1}]);
         report(
-            &desk,
+            &operator,
             json!({"card_id": card, "status": "ready", "transactions": charge}),
         )
         .await;
         site.wait_for_events(&token, &[&format!("intl_order.{event}")]).await;
     }
-    report(&desk, json!({"card_id": card, "status": "paused"})).await;
+    report(&operator, json!({"card_id": card, "status": "paused"})).await;
     assert_eq!(request_card_action(&site, &token, "resume", &card).await.status, 202);
-    report(&desk, json!({"card_id": card, "status": "ready"})).await;
+    report(&operator, json!({"card_id": card, "status": "ready"})).await;
     site.wait_for_events(&token, &["intl_order.resume_requested", "intl_order.resumed paused"])
         .await;
     let all = json!({"card_id": card, "status": "closed", "released_usd_amount": "50.01"});
-    let refused = desk.post("/admin/intl-cards/report", all).await;
+    let refused = operator.post("/admin/intl-cards/report", all).await;
     assert_eq!(
         (refused.status, refused.code()),
         (409, "second_operator_needed"),
@@ -175,9 +183,9 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
         refused.text
     );
     wait_for_card_status(&site, &token, &card, "ready").await;
-    report(&desk, json!({"card_id": card, "status": "closed"})).await;
+    report(&operator, json!({"card_id": card, "status": "closed"})).await;
     report(
-        &desk,
+        &operator,
         json!({"card_id": card, "status": "closed", "released_usd_amount": "50"}),
     )
     .await;
@@ -188,12 +196,12 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_that_is_paused_is_closed_and_told_so() {
-    // Aim: a USA card that is paused is closed and gives back all that was on it; an international card that is paused ends with
-    // the month printed on it, and what its holder wanted is no operator's any more.
+async fn paused_card_can_be_closed() {
+    // Checks: A paused USA card can be closed, and its remainder is credited. A paused international card expires with
+    // its printed month, and its requested action leaves the operators' queue.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (_, token, card) = usa_card(&site, Network::Base, 5).await;
     assert_eq!(request_card_action(&site, &token, "pause", &card).await.status, 202);
     wait_for_card_status(&site, &token, &card, "paused").await;
@@ -203,17 +211,17 @@ async fn a_card_that_is_paused_is_closed_and_told_so() {
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
     let intl = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
-    let lease = desk.claim(intl).await;
-    assert_eq!(desk.fulfil(intl, lease).await.status, 200);
-    report(&desk, json!({"card_id": intl, "status": "paused"})).await;
+    let lease = operator.claim(intl).await;
+    assert_eq!(operator.fulfil(intl, lease).await.status, 200);
+    report(&operator, json!({"card_id": intl, "status": "paused"})).await;
     let token = agent.token(&site).await;
     assert_eq!(request_card_action(&site, &token, "resume", intl).await.status, 202);
-    // What the desk enters ends with 2031.
+    // The expiry that `OperatorClient::fulfil` enters is 12/2031.
     site.advance(6 * 366 * DAY_S).await;
     let token = agent.token(&site).await;
     wait_for_card_status(&site, &token, intl, "expired").await;
     site.wait_for_events(&token, &["intl_order.expired paused"]).await;
-    assert!(queued_actions(&desk).await.is_empty());
+    assert!(queued_actions(&operator).await.is_empty());
     service.stop();
     host.assert_verified();
 }

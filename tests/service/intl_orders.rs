@@ -1,4 +1,4 @@
-//! International cards: ordered and paid by an agent, made by an operator, taken back, refused.
+//! International cards: ordered and paid by an agent, then fulfilled, cancelled or rejected.
 
 use purser_actors::id::Network;
 use rust_decimal::Decimal;
@@ -14,7 +14,7 @@ const ORDER: &str = "/order-intl-card?amount=100&label=%3Cb%3Etrip";
 const CANCEL: &str = "/cancel-intl-order";
 const PRICE_WITH_FEE: f64 = 103.8;
 
-/// An agent who ordered, the order, and a token.
+/// An agent with an order, its card id and a token.
 async fn ordered(site: &ServiceClient<'_>, network: Network) -> (Agent, String, String) {
     let agent = Agent::new(network);
     let bought = agent.buy(site, ORDER).await;
@@ -40,7 +40,7 @@ async fn balance(site: &ServiceClient<'_>, token: &str) -> Value {
     site.get_as(token, "/get-account-balance").await.body["balance"].clone()
 }
 
-/// A card that its owner may use, with all that the operator entered.
+/// A fulfilled card has everything the operator entered.
 fn assert_opened(card: &Value) {
     let details = &card["card_details"];
     assert_eq!(
@@ -56,13 +56,13 @@ fn assert_opened(card: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_becomes_a_card_that_its_owner_reads() {
-    // Aim: on both chains: paid, queued, claimed, entered; the owner reads number, expiry and CVV, lists show neither, each
-    // change is an event, and all of it stays so over a kill.
+async fn intl_order_becomes_a_card_its_owner_reads() {
+    // Checks: On both chains: paid, queued, claimed, entered. The owner reads number, expiry and CVV, and lists show
+    // neither. Each change is an event, and all of it survives a kill.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let mut cards = Vec::new();
     for network in Network::ALL {
         let (agent, id, token) = ordered(&site, network).await;
@@ -74,20 +74,20 @@ async fn an_order_becomes_a_card_that_its_owner_reads() {
         assert_eq!(queued["label"], "<b>trip");
         assert_eq!(queued["fees_paid"].to_string(), "3.8");
         assert!(queued.get("card_details").is_none());
-        let listed = desk.queue().await;
+        let listed = operator.queue().await;
         assert_eq!(listed.len(), 1);
         assert_eq!(
             (&listed[0]["card_id"], &listed[0]["overdue"]),
             (&json!(id), &json!(false))
         );
-        let raw = desk.get("/admin/intl-orders").await.text;
+        let raw = operator.get("/admin/intl-orders").await.text;
         assert!(!raw.contains('<'), "a label is inert: {raw}");
-        let lease = desk.claim(&id).await;
+        let lease = operator.claim(&id).await;
         assert_eq!(lease, 1);
-        let made = desk.post("/admin/intl-orders/fulfil", entered(&id, lease)).await;
+        let made = operator.post("/admin/intl-orders/fulfil", entered(&id, lease)).await;
         assert_eq!((made.status, made.str("last4")), (200, Some("4560")), "{}", made.text);
         assert!(!made.text.contains(PAN));
-        assert!(desk.queue().await.is_empty());
+        assert!(operator.queue().await.is_empty());
         cards.push((agent, id, token));
     }
     service.kill();
@@ -119,15 +119,15 @@ async fn an_order_becomes_a_card_that_its_owner_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_30_an_order_is_taken_back_once() {
-    // Aim: ten cancellations at once: one credit of the whole charge, fee included; claimed orders cannot be cancelled,
-    // released ones can; a refusal credits too, with the operator's words; the books agree.
+async fn case_30_intl_order_is_cancelled_once() {
+    // Checks: Ten concurrent cancellations give one credit of the whole charge, fee included. A claimed order cannot be
+    // cancelled; a released one can. A rejection credits too, with the operator's reason. The ledger balances.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let (_, id, token) = ordered(&site, Network::Base).await;
-    let lease = desk.claim(&id).await;
+    let lease = operator.claim(&id).await;
     let refused = cancel(&site, &token, &id).await;
     assert_eq!(
         (refused.status, refused.code()),
@@ -135,10 +135,11 @@ async fn case_30_an_order_is_taken_back_once() {
         "{}",
         refused.text
     );
-    desk.done("/admin/intl-orders/release", json!({"card_id": id, "lease": lease}))
+    operator
+        .done("/admin/intl-orders/release", json!({"card_id": id, "lease": lease}))
         .await;
-    let told = futures_util::future::join_all((0..10).map(|_| cancel(&site, &token, &id))).await;
-    let statuses: Vec<_> = told.iter().map(|answer| answer.status).collect();
+    let answers = futures_util::future::join_all((0..10).map(|_| cancel(&site, &token, &id))).await;
+    let statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
     assert_eq!(statuses.iter().filter(|s| **s == 200).count(), 1, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|s| **s == 409).count(), 9, "{statuses:?}");
     until("the credit", async || {
@@ -146,15 +147,16 @@ async fn case_30_an_order_is_taken_back_once() {
     })
     .await;
     assert_eq!(read(&site, &token, &id).await["status"], "cancelled");
-    let late = desk.post("/admin/intl-orders/claim", json!({"card_id": id})).await;
+    let late = operator.post("/admin/intl-orders/claim", json!({"card_id": id})).await;
     assert_eq!((late.status, late.code()), (409, "order_not_open"), "{}", late.text);
 
     let (_, id, token) = ordered(&site, Network::Solana).await;
-    desk.done(
-        "/admin/intl-orders/reject",
-        json!({"card_id": id, "reason": "no card for this"}),
-    )
-    .await;
+    operator
+        .done(
+            "/admin/intl-orders/reject",
+            json!({"card_id": id, "reason": "no card for this"}),
+        )
+        .await;
     until("the credit", async || {
         (balance(&site, &token).await == json!(PRICE_WITH_FEE)).then_some(())
     })
@@ -162,7 +164,7 @@ async fn case_30_an_order_is_taken_back_once() {
     assert_eq!(read(&site, &token, &id).await["rejection_reason"], "no card for this");
     site.wait_for_events(&token, &["intl_order.rejected queued"]).await;
     assert_eq!(cancel(&site, &token, &id).await.code(), "not_cancellable");
-    let again = desk
+    let again = operator
         .post("/admin/intl-orders/reject", json!({"card_id": id, "reason": "again"}))
         .await;
     assert_eq!(again.code(), "order_not_open");
@@ -172,13 +174,13 @@ async fn case_30_an_order_is_taken_back_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_29_holder_and_operator_at_the_same_moment() {
-    // Aim: over HTTP, twenty orders: the operator takes and makes each while its holder takes it back: one of them is told
-    // yes, and the money is where that says.
+async fn case_29_concurrent_cancel_and_fulfil_have_one_winner() {
+    // Checks: Twenty orders over HTTP: the operator claims and fulfils each while its owner cancels it. Exactly one of
+    // them succeeds, and the money is where that says.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let mut back = 0;
@@ -186,9 +188,9 @@ async fn case_29_holder_and_operator_at_the_same_moment() {
         let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
         let id = bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
         let make = async {
-            let claimed = desk.post("/admin/intl-orders/claim", json!({"card_id": id})).await;
+            let claimed = operator.post("/admin/intl-orders/claim", json!({"card_id": id})).await;
             match claimed.body["lease"].as_u64() {
-                Some(lease) => desk.fulfil(&id, lease).await.status == 200,
+                Some(lease) => operator.fulfil(&id, lease).await.status == 200,
                 None => false,
             }
         };
@@ -196,7 +198,7 @@ async fn case_29_holder_and_operator_at_the_same_moment() {
         assert_ne!(made, cancelled.status == 200, "made {made}, and {}", cancelled.text);
         back += i64::from(!made);
     }
-    // 103.80 each, as the exact text of the answer.
+    // 103.80 each, as the exact text of the response.
     let expected = Decimal::new(10_380, 2) * Decimal::from(back);
     until("the credits", async || {
         let balance = balance(&site, &token).await.to_string().parse::<Decimal>().unwrap();
@@ -216,15 +218,15 @@ fn with_line(line: &str, text: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
-    // Aim: a digit wrong, an expiry that is over or none, a CVV that is none, an unknown field, another's lease, an old
-    // lease: each by its own name, nothing is stored, and no refusal repeats what was typed.
+async fn mistyped_card_is_rejected_and_the_order_stays_open() {
+    // Checks: A wrong digit, an expired or invalid expiry, an invalid CVV, an unknown field, another operator's lease
+    // and an old lease. Each has its own error, nothing is stored, and no error repeats the input.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let (_, id, token) = ordered(&site, Network::Base).await;
-    let lease = desk.claim(&id).await;
+    let lease = operator.claim(&id).await;
     for (field, value) in [
         ("card_number", json!(MISTYPED)),
         ("card_number", json!("4000 1234")),
@@ -240,7 +242,7 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
     ] {
         let mut body = entered(&id, lease);
         body[field] = value;
-        let answer = desk.post("/admin/intl-orders/fulfil", body).await;
+        let answer = operator.post("/admin/intl-orders/fulfil", body).await;
         assert_eq!(
             (answer.status, answer.code()),
             (400, "parameter_invalid"),
@@ -250,8 +252,8 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
         assert_eq!(answer.str("param"), Some(field));
         assert!(!answer.text.contains(MISTYPED) && !answer.text.contains(PAN));
     }
-    let other = desk.add_operator("ben", "operator").await;
-    for (who, lease) in [(&desk, lease + 1), (&desk, 0), (&other, lease)] {
+    let other = operator.add_operator("ben", "operator").await;
+    for (who, lease) in [(&operator, lease + 1), (&operator, 0), (&other, lease)] {
         let answer = who.fulfil(&id, lease).await;
         assert_eq!((answer.status, answer.code()), (409, "lease_stale"), "{}", answer.text);
     }
@@ -262,28 +264,28 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
         (keys(), &read(&site, &token, &id).await["status"]),
         (0, &json!("claimed"))
     );
-    assert_eq!(desk.fulfil(&id, lease).await.status, 200);
+    assert_eq!(operator.fulfil(&id, lease).await.status, 200);
     assert_eq!(keys(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_71_a_card_whose_cvv_has_lost_its_key_stops_the_start() {
-    // Aim: without the directory of keys the service says which card misses its key and does not start; with it again,
-    // everything is there.
+async fn case_71_missing_cvv_key_stops_the_start() {
+    // Checks: Without the key directory the service names the card whose key is missing and does not start. With the
+    // directory restored, nothing is lost.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let (agent, id, _) = ordered(&site, Network::Base).await;
-    let lease = desk.claim(&id).await;
-    assert_eq!(desk.fulfil(&id, lease).await.status, 200);
+    let lease = operator.claim(&id).await;
+    assert_eq!(operator.fulfil(&id, lease).await.status, 200);
     service.stop();
     let (keys, away) = (host.data().join("cvv.keys"), host.sibling_path("away"));
     std::fs::rename(&keys, &away).unwrap();
-    let Err(said) = host.try_start() else {
+    let Err(output) = host.try_start() else {
         panic!("started without the keys of CVVs")
     };
-    assert!(said.contains("cvv.keys") && said.contains(&id), "{said}");
+    assert!(output.contains("cvv.keys") && output.contains(&id), "{output}");
     std::fs::remove_dir(&keys).unwrap();
     std::fs::rename(&away, &keys).unwrap();
     let service = host.start();
@@ -293,8 +295,9 @@ async fn case_71_a_card_whose_cvv_has_lost_its_key_stops_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_25_an_order_costs_what_the_schedule_says_now() {
-    // Aim: the fee vectors at both edges, whole dollars only, and a promotion's rate in the price and in the schedule.
+async fn case_25_intl_order_price_follows_the_current_schedule() {
+    // Checks: The fee vectors at both edges, whole dollars only, and a promotion's rate in the price and in the
+    // schedule.
     let host = Host::new();
     let rate = async |site: &ServiceClient<'_>| {
         let pricing = site.get("/get-pricing", &[]).await;
@@ -341,7 +344,7 @@ async fn case_25_an_order_costs_what_the_schedule_says_now() {
     let site = ServiceClient::of(&service);
     assert_eq!(rate(&site).await.0, "0.01");
     assert_eq!(asks(&site, "100").await, "101000000");
-    // A quote of before the promotion is honoured for its life, and nobody pays twice.
+    // A quote from before the promotion is honoured while it is valid, and the payer pays once.
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, "/order-intl-card?amount=100").await;
     assert_eq!(
@@ -352,8 +355,9 @@ async fn case_25_an_order_costs_what_the_schedule_says_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_48_another_wallets_order_opens_nothing() {
-    // Aim: two users, each with the other's order: 403; unknown ids and a card of another kind: 404; no word of the other.
+async fn case_48_order_of_another_wallet_is_inaccessible() {
+    // Checks: Two users, each with the other's order: 403. Unknown ids and a card of another kind: 404. No response
+    // contains the other's data.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

@@ -1,4 +1,4 @@
-//! What cannot be paid out is not held: receivers without an account, and chains that have less than is promised there.
+//! Money that cannot be paid out is not held: receivers without an account, and chains with too little liquidity.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -13,9 +13,9 @@ use super::top_up::{self, linked, wait_for_top_up};
 use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {
-    // Aim: by `/withdraw` and by `agentWalletTransfer`; nothing is held, reserved or remembered: once there is an account the
-    // same request under the same key is taken on.
+async fn receiver_without_a_token_account_is_rejected_before_a_hold() {
+    // Checks: By `/withdraw` and `agentWalletTransfer`: nothing is held, reserved or stored. Once the token account
+    // exists, the same request under the same key is accepted.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -64,17 +64,17 @@ async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_chain_pays_out_what_its_own_treasury_has() {
-    // Aim: a balance that was paid in on Solana is not held for a withdrawal to Base, where the treasury has nothing; what is
-    // promised there already counts; too little of an account's own is said first, whatever the chain has.
+async fn each_chain_pays_out_from_its_own_treasury() {
+    // Checks: A balance paid in on Solana cannot be held for a withdrawal to Base, where the treasury is empty. Pending
+    // withdrawals there count. An insufficient balance is reported first, whatever the chain has.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (_, token) = agent_with_balance(&site, Network::Solana).await;
     let (_, other) = agent_with_balance(&site, Network::Solana).await;
     let to = Agent::new(Network::Base);
-    let wanted = |amount: f64| json!({"amount": amount, "address": to.address()});
-    let refused = withdraw(&site, &token, None, &wanted(0.01)).await;
+    let params = |amount: f64| json!({"amount": amount, "address": to.address()});
+    let refused = withdraw(&site, &token, None, &params(0.01)).await;
     assert_eq!(
         (refused.status, refused.code()),
         (503, "insufficient_liquidity"),
@@ -83,17 +83,17 @@ async fn each_chain_pays_out_what_its_own_treasury_has() {
     );
     assert!(refused.header("retry-after").is_some() && refused.body["terminal"] == false);
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
-    let more = withdraw(&site, &token, None, &wanted(6.67)).await;
+    let more = withdraw(&site, &token, None, &params(6.67)).await;
     assert_eq!((more.status, more.code()), (409, "insufficient_balance"));
 
     let bought = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     assert_eq!(bought.status, 200, "{}", bought.text);
     let ours = purser::sandbox::keys::treasury(Network::Base).address();
     unreachable(&site, Network::Base, &ours).await;
-    let id = id_of(&withdraw(&site, &token, None, &wanted(4.0)).await);
-    let refused = withdraw(&site, &other, None, &wanted(1.01)).await;
+    let id = id_of(&withdraw(&site, &token, None, &params(4.0)).await);
+    let refused = withdraw(&site, &other, None, &params(1.01)).await;
     assert_eq!(refused.code(), "insufficient_liquidity", "{}", refused.text);
-    let fits = id_of(&withdraw(&site, &other, None, &wanted(1.0)).await);
+    let fits = id_of(&withdraw(&site, &other, None, &params(1.0)).await);
     clear_chain_faults(&site).await;
     assert_eq!(ended(&site, &token, &id).await["state"], "complete");
     assert_eq!(ended(&site, &other, &fits).await["state"], "complete");
@@ -105,9 +105,9 @@ async fn each_chain_pays_out_what_its_own_treasury_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_top_up_is_not_sold_where_the_treasury_owes_more_than_it_has() {
-    // Aim: a withdrawal is promised on Base, and the chain takes the payment back that it was to be paid of: nobody is charged for
-    // what could not be forwarded, until the treasury has it again.
+async fn top_up_is_not_sold_when_the_treasury_is_short() {
+    // Checks: A withdrawal is pending on Base when a reorg reverses the payment that funds it. Payments that could not
+    // be forwarded are rejected without a charge until the treasury has the amount again.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -122,7 +122,7 @@ async fn a_top_up_is_not_sold_where_the_treasury_owes_more_than_it_has() {
     unreachable(&site, Network::Base, &ours).await;
     let to = Agent::new(Network::Base).address();
     let id = id_of(&withdraw(&site, &token, None, &json!({"amount": 5, "address": to})).await);
-    until("the chain takes it back", async || {
+    until("the payment is reversed", async || {
         let page = site.get("/sandbox/transfers?limit=1000&network=base", &[]).await.body;
         let all = page["transfers"].as_array().unwrap();
         all.iter().any(|transfer| transfer["reorged"] == true).then_some(())

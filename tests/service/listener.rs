@@ -1,4 +1,4 @@
-//! Who watches an account: a WebSocket, and `purser listen` in a process of its own.
+//! Clients that watch an account: a WebSocket, and `purser listen` in its own process.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -20,7 +20,7 @@ use super::http::ServiceClient;
 pub(crate) struct Stream(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Stream {
-    /// With a token; subscribed to nothing so far, and counted as a stream of its account.
+    /// Opens a stream with a token. It has no subscription yet and counts as a stream of its account.
     pub(crate) async fn open(site: &ServiceClient<'_>, token: &str) -> Self {
         let bearer = format!("Bearer {token}");
         Self::open_with_headers(site, &[("authorization", &bearer)])
@@ -28,7 +28,7 @@ impl Stream {
             .unwrap()
     }
 
-    /// With these headers; the status of a refusal.
+    /// Opens a stream with these headers, or returns the status of the error.
     pub(crate) async fn open_with_headers(
         site: &ServiceClient<'_>,
         headers: &[(&'static str, &str)],
@@ -52,7 +52,7 @@ impl Stream {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// Sends bytes as they are, whatever the protocol says of them.
+    /// Sends raw bytes, valid or not.
     pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         let MaybeTlsStream::Plain(socket) = self.0.get_mut() else {
             panic!("the test speaks plainly");
@@ -66,7 +66,7 @@ impl Stream {
         serde_json::from_str(frame.to_text().unwrap()).unwrap()
     }
 
-    /// Reads to the close and gives its code.
+    /// Reads until the stream closes, and returns the close code.
     pub(crate) async fn until_closed(&mut self) -> u16 {
         while let Some(message) = self.0.next().await {
             if let Message::Close(Some(close)) = message.unwrap() {
@@ -87,7 +87,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// With a wallet file, which it makes if there is none.
+    /// Starts with a wallet file, which is created if missing.
     pub(crate) fn start(url: &str, wallet: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         command
@@ -106,13 +106,13 @@ impl Listener {
         Self { child, printed, stderr }
     }
 
-    /// The events that it has printed so far.
+    /// The events printed so far.
     pub(crate) fn events(&self) -> Vec<Value> {
         let printed = self.printed.lock().unwrap();
         printed.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// How many of the lines that it wrote for a person hold this text.
+    /// The number of lines on standard error that contain this text.
     pub(crate) fn stderr_line_count(&self, text: &str) -> usize {
         self.stderr
             .lock()
@@ -122,7 +122,7 @@ impl Listener {
             .count()
     }
 
-    /// Its exit status, once it has ended.
+    /// The exit status, once the process has ended.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         self.child.try_wait().unwrap().and_then(|status| status.code())
     }

@@ -1,4 +1,4 @@
-//! What the operator's monitoring sees.
+//! Metrics as the operator's monitoring sees them.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::http::{ServiceClient, client, send, send_to_operator, until};
 
 const CARD: &str = "/get-card?amount=5";
 
-/// The page as it is now.
+/// The current metrics page.
 pub(crate) async fn scrape(service: &Service) -> (String, Exposition) {
     let answer = send_to_operator(client().get(service.operator_url("/metrics")))
         .await
@@ -27,7 +27,7 @@ pub(crate) async fn scrape(service: &Service) -> (String, Exposition) {
     (answer.text, page)
 }
 
-/// How much each series grew.
+/// The increase of each series.
 fn grown(before: &Exposition, after: &Exposition, expected: &[(&str, i64)]) {
     for (series, by) in expected {
         let (from, to) = (before.value(series), after.value(series));
@@ -39,9 +39,9 @@ fn grown(before: &Exposition, after: &Exposition, expected: &[(&str, i64)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_figures_move_with_what_happens() {
-    // Aim: a challenge, purchases on both chains, a replay, a declined payment and a path that is no route are each
-    // counted once, under their own names, and everything open is back to nothing afterwards.
+async fn metrics_count_each_outcome_once() {
+    // Checks: A challenge, purchases on both chains, a replay, a declined payment and an unknown path are each counted
+    // once, under their own names. All open gauges are back to zero afterwards.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -58,8 +58,8 @@ async fn the_figures_move_with_what_happens() {
     assert_eq!(site.get("/wp-admin.php", &[]).await.status, 404);
     let (_, after) = until("the cards", async || {
         let (text, page) = scrape(&service).await;
-        (page.value("purser_outbox_jobs{work=\"issue_card\",state=\"running\"}")
-            + page.value("purser_outbox_jobs{work=\"issue_card\",state=\"waiting\"}")
+        (page.value("purser_outbox_jobs{job_type=\"issue_card\",state=\"running\"}")
+            + page.value("purser_outbox_jobs{job_type=\"issue_card\",state=\"scheduled\"}")
             == Decimal::ZERO)
             .then_some((text, page))
     })
@@ -85,19 +85,19 @@ async fn the_figures_move_with_what_happens() {
                 "purser_http_request_duration_seconds_count{route=\"other\",status=\"4xx\"}",
                 1,
             ),
-            ("purser_outbox_attempts_total{work=\"settle\"}", 3),
+            ("purser_outbox_attempts_total{job_type=\"settle_payment\"}", 3),
             (
-                "purser_outbox_attempt_failures_total{work=\"settle\",kind=\"crash\"}",
+                "purser_outbox_attempt_failures_total{job_type=\"settle_payment\",reason=\"crash\"}",
                 0,
             ),
-            ("purser_entity_restarts_total{kind=\"payment\"}", 0),
+            ("purser_entity_restarts_total{entity=\"payment\"}", 0),
             ("purser_admission_in_flight", 0),
             ("purser_admission_payers_in_flight", 0),
-            ("purser_entity_commands_in_flight{kind=\"account\"}", 0),
+            ("purser_entity_commands_in_flight{entity=\"account\"}", 0),
         ],
     );
     let more = |series: &str| after.value(series) - before.value(series);
-    // Each purchase waits for at least two commits of its own: the claim, and what was bought.
+    // Each purchase waits for at least two commits: the claim and the product.
     assert!(
         more("purser_journal_commit_batches_count") >= 4.into()
             && more("purser_journal_commit_batches_sum") >= 4.into()
@@ -107,14 +107,14 @@ async fn the_figures_move_with_what_happens() {
         more("purser_journal_written_bytes_total") > 4_000.into() && more("purser_journal_last_sequence") >= 8.into()
     );
     assert!(more("purser_http_request_duration_seconds_sum{route=\"/get-card\",status=\"2xx\"}") > 0.into());
-    assert!(after.value("purser_entities_active{kind=\"account\"}") >= 3.into());
+    assert!(after.value("purser_entities_active{entity=\"account\"}") >= 3.into());
     assert!(after.value("purser_admission_limit") > 1.into());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_stuck_unknown_or_refused_is_seen() {
-    // Aim: an effect that was tried too often is stuck with its age; a payment without an answer is unknown, with its
-    // age; its permit is given back; a payer beyond its share and a caller beyond its budget are counted.
+async fn metrics_show_dead_letters_unknown_payments_and_rate_limits() {
+    // Checks: A job with too many attempts is a dead letter with its age. A payment without a response is unknown, with
+    // its age, and its permit is released. A payer and a caller beyond their limits are counted.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
@@ -132,28 +132,35 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
     for status in [202, 202, 429] {
         assert_eq!(Agent::pay(&site, CARD, &payment).await.status, status);
     }
-    let stuck = "purser_outbox_jobs{work=\"issue_card\",state=\"stuck\"}";
-    let (_, page) = until("the card to be stuck", async || {
+    let dead_letters = "purser_outbox_jobs{job_type=\"issue_card\",state=\"dead_letter\"}";
+    let (_, page) = until("the card job to be dead-lettered", async || {
         let (text, page) = scrape(&service).await;
-        (page.value(stuck) > Decimal::ZERO).then_some((text, page))
+        (page.value(dead_letters) > Decimal::ZERO).then_some((text, page))
     })
     .await;
     let exactly = |series: &str, n: i64| assert!(page.value(series) == n.into(), "{series}: {page:?}");
-    exactly(stuck, 1);
+    exactly(dead_letters, 1);
     exactly(
-        "purser_outbox_attempt_failures_total{work=\"issue_card\",kind=\"temporary\"}",
+        "purser_outbox_attempt_failures_total{job_type=\"issue_card\",reason=\"temporary\"}",
         2,
     );
     exactly("purser_payments_unknown", 1);
-    exactly("purser_outbox_jobs{work=\"watch\",state=\"stuck\"}", 0);
-    exactly("purser_rate_limited_total{budget=\"payments\"}", 1);
+    exactly(
+        "purser_outbox_jobs{job_type=\"watch_payment\",state=\"dead_letter\"}",
+        0,
+    );
+    exactly("purser_rate_limited_total{limit=\"payments\"}", 1);
     exactly("purser_paid_calls_total{outcome=\"rate_limited\"}", 1);
     exactly("purser_admission_in_flight", 0);
-    let open = |state: &str| page.value(&format!("purser_outbox_jobs{{work=\"watch\",state=\"{state}\"}}"));
-    assert!(open("running") + open("waiting") == 1.into());
+    let open = |state: &str| {
+        page.value(&format!(
+            "purser_outbox_jobs{{job_type=\"watch_payment\",state=\"{state}\"}}"
+        ))
+    };
+    assert!(open("running") + open("scheduled") == 1.into());
     for oldest in [
-        "purser_outbox_oldest_job_age_seconds{work=\"issue_card\",state=\"stuck\"}",
-        "purser_outbox_oldest_job_age_seconds{work=\"watch\",state=\"open\"}",
+        "purser_outbox_oldest_job_age_seconds{job_type=\"issue_card\",state=\"dead_letter\"}",
+        "purser_outbox_oldest_job_age_seconds{job_type=\"watch_payment\",state=\"pending\"}",
         "purser_payments_unknown_oldest_age_seconds",
     ] {
         assert!(page.value(oldest) > 0.into(), "{oldest}");
@@ -161,9 +168,9 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_operators_side_and_the_clients_share_no_route() {
-    // Aim: no route of the operator's address is reachable on the public one, nor the other way round; left out of the
-    // settings, it is nowhere.
+async fn operator_and_public_addresses_share_no_route() {
+    // Checks: No route of the operator address is reachable on the public one, or the other way round. Without the
+    // setting there is no operator address.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -187,7 +194,7 @@ async fn the_operators_side_and_the_clients_share_no_route() {
             .unwrap();
         assert_eq!((answer.status, answer.code()), (404, "route_not_found"), "{path}");
     }
-    // Nor is it open to web pages, whatever name they give this machine.
+    // Web pages cannot reach it, whatever host name they use for this machine.
     let metrics = || client().get(service.operator_url("/metrics"));
     let answer = send_to_operator(metrics().header("origin", "https://page.example"))
         .await
@@ -200,8 +207,8 @@ async fn the_operators_side_and_the_clients_share_no_route() {
         .await
         .unwrap();
     assert_eq!((answer.status, answer.code()), (421, "host_not_allowed"));
-    let asked = client().request(reqwest::Method::OPTIONS, service.operator_url("/metrics"));
-    let answer = send_to_operator(asked).await.unwrap();
+    let preflight = client().request(reqwest::Method::OPTIONS, service.operator_url("/metrics"));
+    let answer = send_to_operator(preflight).await.unwrap();
     assert_eq!(
         (answer.status, answer.header("access-control-allow-methods")),
         (405, None)
@@ -216,14 +223,14 @@ async fn the_operators_side_and_the_clients_share_no_route() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_metric_is_documented() {
-    // Aim: docs/metrics.md names every metric with its kind and labels, and none that does not exist.
+    // Checks: docs/metrics.md lists every metric with its kind and labels, and no other.
     let host = Host::new();
     let service = host.start();
-    // A route that nobody asked for has no sample, and the page shows no label of it.
+    // A route that was never requested has no sample, so the page lacks its labels.
     assert_eq!(ServiceClient::of(&service).get("/version", &[]).await.status, 200);
     let (text, page) = scrape(&service).await;
     let document = include_str!("../../docs/metrics.md");
-    // A test on real chains has the rest.
+    // A test on real chains covers the rest.
     let (document, _) = document.split_once("\n## On the real chains").unwrap();
     let mut documented = BTreeMap::new();
     for row in document.lines().filter(|line| line.starts_with("| `")) {

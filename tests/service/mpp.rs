@@ -1,4 +1,4 @@
-//! Credentials of the Machine Payments Protocol, as they are sent and as somebody changes them.
+//! Credentials of the Machine Payments Protocol, as sent and as modified by tests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,7 +28,7 @@ pub(crate) fn decoded(text: &str) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap()
 }
 
-/// What a credential says.
+/// The decoded content of a credential.
 pub(crate) fn read(credential: &str) -> Value {
     decoded(credential.strip_prefix("Payment ").unwrap())
 }
@@ -37,15 +37,15 @@ fn written(credential: &Value) -> String {
     format!("Payment {}", URL_SAFE_NO_PAD.encode(credential.to_string()))
 }
 
-/// A credential with something else in it.
-pub(crate) fn altered(credential: &str, place: &str, value: Value) -> String {
+/// A credential with changed content.
+pub(crate) fn altered(credential: &str, pointer: &str, value: Value) -> String {
     let mut changed = read(credential);
-    let (parent, name) = place.rsplit_once('/').unwrap();
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
     changed.pointer_mut(parent).unwrap()[name] = value;
     written(&changed)
 }
 
-/// The same challenge answered by the same wallet, with a payment that ends a second earlier.
+/// The same challenge answered by the same wallet, with a payment that expires a second earlier.
 pub(crate) fn resigned(agent: &Agent, credential: &str) -> String {
     let mut changed = read(credential);
     let payload = &mut changed["payload"];

@@ -1,4 +1,4 @@
-//! The Machine Payments Protocol: the same products, prices and promises for its clients, and nothing that makes one pay
+//! The Machine Payments Protocol: the same products, prices and guarantees, and no response that makes a client pay
 //! twice.
 
 use base64::Engine as _;
@@ -18,7 +18,7 @@ use super::payment::assert_nothing_moved;
 
 const CARD: &str = "/get-card?amount=5";
 
-/// 402 with this problem, and fresh challenges of both kinds.
+/// Asserts a 402 with this problem and fresh challenges of both kinds.
 fn assert_problem(answer: &Response, slug: &str, what: &str) {
     let uri = format!("https://paymentauth.org/problems/{slug}");
     assert_eq!(
@@ -53,18 +53,19 @@ fn assert_no_challenge(answer: &Response, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_mpp_client_buys_what_an_x402_client_buys() {
-    // Aim: same price, same answer, the receipts of both protocols; the same credential again, at once, later and after a
-    // restart with other keys: the same card and receipt without credentials, one transfer.
+async fn mpp_client_buys_what_an_x402_client_buys() {
+    // Checks: The price and response are the same, with the receipts of both protocols. The credential is sent again at
+    // once, later, and after a restart with other keys. It returns the same card and receipt without credentials, with
+    // one transfer.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let by_x402 = other.buy(&site, CARD).await;
     assert_eq!(by_x402.header("payment-receipt"), None);
-    let asked = site.get(CARD, &[]).await;
-    assert_eq!(asked.header("content-type"), Some("application/json"));
-    let credential = agent.credential(&asked);
+    let challenge = site.get(CARD, &[]).await;
+    assert_eq!(challenge.header("content-type"), Some("application/json"));
+    let credential = agent.credential(&challenge);
     let at_once = (0..20).map(|_| pay(&site, CARD, &credential));
     let answers: Vec<Response> = futures_util::future::join_all(at_once).await;
     let (winners, joined): (Vec<_>, Vec<_>) = answers.iter().partition(|a| a.body.get("auth").is_some());
@@ -77,8 +78,8 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
     assert_eq!(bought.header("cache-control"), Some("private, no-store"));
     let receipt = decoded(bought.header("payment-receipt").unwrap());
     assert_eq!(receipt["reference"], bought.receipt()["transaction"]);
-    let told = ["method", "status", "chainId"].map(|name| receipt[name].clone());
-    assert_eq!(told, [json!("evm"), json!("success"), json!(8453)]);
+    let members = ["method", "status", "chainId"].map(|name| receipt[name].clone());
+    assert_eq!(members, [json!("evm"), json!("success"), json!(8453)]);
     assert_eq!(receipt["challengeId"], read(&credential)["challenge"]["id"]);
     for again in joined {
         assert_eq!(again.card(), bought.card());
@@ -87,9 +88,9 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
     let token = bought.body["auth"]["id_token"].as_str().unwrap();
     assert_eq!(site.get_as(token, "/get-account-balance").await.status, 200);
 
-    // Asked before a rotation, paid after it; a second rotation ends what was asked before the first.
-    let asked = [site.get(CARD, &[]).await, site.get(CARD, &[]).await];
-    let waiting = asked.each_ref().map(|asked| agent.credential(asked));
+    // A challenge from before a rotation can be paid after it. A second rotation invalidates it.
+    let challenges = [site.get(CARD, &[]).await, site.get(CARD, &[]).await];
+    let waiting = challenges.each_ref().map(|challenge| agent.credential(challenge));
     service.stop();
     let file = host.data().join("identity.keys");
     for (late, status) in waiting.iter().zip([200, 402]) {
@@ -110,9 +111,9 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_03_an_mpp_credential_is_for_its_own_request() {
-    // Aim: a credential for one amount is refused for another before anything settles; how the request is written does
-    // not matter.
+async fn case_03_mpp_credential_is_valid_for_its_own_request_only() {
+    // Checks: A credential for one amount is rejected for another before anything settles. The spelling of the request
+    // does not matter.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -121,7 +122,7 @@ async fn case_03_an_mpp_credential_is_for_its_own_request() {
     for path in ["/get-card?amount=500", "/get-card?amount=5.01"] {
         assert_problem(&pay(&site, path, &credential).await, "invalid-challenge", path);
     }
-    // The same, even where the price is the one that was signed.
+    // A challenge with another one's `opaque` is rejected even on the route of that `opaque`.
     let dearer = agent.credential(&site.get("/get-card?amount=6", &[]).await);
     let opaque = read(&credential)["challenge"]["opaque"].clone();
     let mixed = altered(&dearer, "/challenge/opaque", opaque);
@@ -136,15 +137,18 @@ async fn case_03_an_mpp_credential_is_for_its_own_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_15_x402_and_mpp_at_once_are_one_too_many() {
-    // Aim: both at once, or two credentials that differ: 400 without a challenge; nonsense: 402 with a fresh one; nothing
-    // settles, and each of them alone is good.
+async fn case_15_x402_and_mpp_in_one_request_are_rejected() {
+    // Checks: Both protocols at once, or two different credentials, give a 400 without a challenge. A malformed one
+    // gives a 402 with a fresh challenge. Nothing settles, and each payment alone is valid.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
-    let asked = site.get(CARD, &[]).await;
-    let (credential, second) = (agent.credential(&asked), agent.credential(&site.get(CARD, &[]).await));
+    let challenge = site.get(CARD, &[]).await;
+    let (credential, second) = (
+        agent.credential(&challenge),
+        agent.credential(&site.get(CARD, &[]).await),
+    );
     let payment = agent.payment(&site, CARD).await;
     for headers in [
         [("authorization", &credential), ("payment-signature", &payment)],
@@ -179,16 +183,16 @@ async fn case_15_x402_and_mpp_at_once_are_one_too_many() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_16_a_credential_that_is_not_for_our_challenge_is_refused() {
-    // Aim: another realm, method, request, expiry or body digest, and a payment that is not what the challenge asks for:
-    // 402 with its problem and fresh challenges; nothing settles. An expired challenge has a problem of its own.
+async fn case_16_credential_for_another_challenge_is_rejected() {
+    // Checks: Another realm, method, request, expiry or body digest, or a payment that doesn't match the challenge: 402
+    // with its problem and fresh challenges. Nothing settles. An expired challenge has its own problem.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let credential = agent.credential(&site.get(CARD, &[]).await);
     let request = URL_SAFE_NO_PAD.encode(json!({"amount": "1"}).to_string());
-    for (place, value, slug) in [
+    for (pointer, value, slug) in [
         ("/challenge/realm", json!("example.com"), "invalid-challenge"),
         ("/challenge/method", json!("tempo"), "invalid-challenge"),
         ("/challenge/intent", json!("session"), "invalid-challenge"),
@@ -221,8 +225,8 @@ async fn case_16_a_credential_that_is_not_for_our_challenge_is_refused() {
             "verification-failed",
         ),
     ] {
-        let answer = pay(&site, CARD, &altered(&credential, place, value)).await;
-        assert_problem(&answer, slug, place);
+        let answer = pay(&site, CARD, &altered(&credential, pointer, value)).await;
+        assert_problem(&answer, slug, pointer);
     }
     assert_nothing_moved(&site).await;
     assert_eq!(
@@ -244,17 +248,17 @@ async fn case_16_a_credential_that_is_not_for_our_challenge_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_17_a_challenge_is_answered_once() {
-    // Aim: once a challenge is answered, another wallet's answer and another signature of the same wallet are 409 without
-    // any challenge, before and after a restart; the credential that bought still gets its card, by x402 too, since it
-    // is one payment.
+async fn case_17_challenge_is_answered_once() {
+    // Checks: Once a challenge is answered, another wallet's answer or another signature is a 409 without a challenge,
+    // before and after a restart. The credential that bought still gets its card, also by x402, because it is one
+    // payment.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
-    let asked = site.get(CARD, &[]).await;
-    let credential = agent.credential(&asked);
-    let others = [other.credential(&asked), resigned(&agent, &credential)];
+    let challenge = site.get(CARD, &[]).await;
+    let credential = agent.credential(&challenge);
+    let others = [other.credential(&challenge), resigned(&agent, &credential)];
     let bought = pay(&site, CARD, &credential).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
     let check = async |site: &ServiceClient<'_>| {
@@ -270,17 +274,17 @@ async fn case_17_a_challenge_is_answered_once() {
             assert_no_challenge(&answer, "conflict");
         }
         assert_eq!(pay(site, CARD, &credential).await.card(), bought.card());
-        let said = read(&credential);
-        let mut authorization = said["payload"].clone();
+        let content = read(&credential);
+        let mut authorization = content["payload"].clone();
         let signature = authorization.as_object_mut().unwrap().remove("signature");
         let payload = json!({"authorization": authorization, "signature": signature});
         let v1 = json!({"x402Version": 1, "scheme": "exact", "network": "base", "payload": payload});
         let same = Agent::pay(site, CARD, &STANDARD.encode(v1.to_string())).await;
         assert_eq!((same.card(), same.body.get("auth")), (bought.card(), None));
-        // For another request it is used up.
-        let elsewhere = pay(site, "/get-card?amount=6", &credential).await;
-        assert_eq!((elsewhere.status, elsewhere.code()), (409, "payment_already_used"));
-        assert_no_challenge(&elsewhere, "elsewhere");
+        // For another request the payment is already used.
+        let other = pay(site, "/get-card?amount=6", &credential).await;
+        assert_eq!((other.status, other.code()), (409, "payment_already_used"));
+        assert_no_challenge(&other, "other");
         assert_eq!(site.transfers().await.len(), 1);
     };
     check(&site).await;
@@ -288,10 +292,10 @@ async fn case_17_a_challenge_is_answered_once() {
     let service = host.start();
     check(&ServiceClient::of(&service)).await;
 
-    // Two wallets at once: one of them is told of a conflict, whoever is first.
+    // Two wallets answer at once. One of them gets a conflict.
     let site = ServiceClient::of(&service);
-    let asked = site.get("/get-card?amount=6", &[]).await;
-    let both = [agent.credential(&asked), other.credential(&asked)];
+    let challenge = site.get("/get-card?amount=6", &[]).await;
+    let both = [agent.credential(&challenge), other.credential(&challenge)];
     let answers = futures_util::future::join_all(both.iter().map(|c| pay(&site, "/get-card?amount=6", c))).await;
     let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     statuses.sort_unstable();
@@ -302,9 +306,10 @@ async fn case_17_a_challenge_is_answered_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_answer_to_a_paid_mpp_call_makes_a_client_pay_twice() {
-    // Aim: stock clients sign again for every 402 that has a challenge. Whatever may still cost money, or cannot be mended
-    // by paying, has none: a failed or unknown settlement, a credit, a freeze, a cap, a chain that cannot be reached.
+async fn mpp_client_never_pays_twice() {
+    // Checks: Stock clients sign again for every 402 with a challenge. Responses that may still cost money, or that
+    // payment cannot fix, have none. These are a failed or unknown settlement, a credit, a freeze, a cap and an
+    // unreachable chain.
     let host = Host::new().with("PURSER_CAPS__CARD_USD_PER_DAY", "100");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -339,7 +344,7 @@ async fn no_answer_to_a_paid_mpp_call_makes_a_client_pay_twice() {
         (503, "settlement_unavailable")
     );
     assert_no_challenge(&unreachable, "unreachable");
-    // Signing in is not for sale: a challenge there would make such clients pay for it.
+    // Sign-in is free. A challenge there would make such clients pay for it.
     let credential = agent.credential(&site.get(CARD, &[]).await);
     for headers in [vec![], vec![("authorization", credential.as_str())]] {
         let sign_in = site.get("/auth", &headers).await;
@@ -349,9 +354,9 @@ async fn no_answer_to_a_paid_mpp_call_makes_a_client_pay_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_beside_an_mpp_credential_is_the_callers() {
-    // Aim: a credential and a bearer token stand in fields of their own, in either order. Another wallet's token is refused and
-    // nothing is settled; the payer's own is not.
+async fn bearer_token_with_an_mpp_credential_must_be_the_payers() {
+    // Checks: A credential and a bearer token have separate fields, in either order. Another wallet's token is rejected
+    // and nothing settles. The payer's own token is accepted.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (payer, other) = (Agent::new(Network::Base), Agent::new(Network::Base));

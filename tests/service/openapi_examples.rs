@@ -1,4 +1,4 @@
-//! The examples of `/openapi.json`, and that there is one wherever a reader looks for one.
+//! The examples of `/openapi.json`: they exist wherever a reader expects one.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::conformance::Conformance;
 use super::host::Host;
 use super::http::{ServiceClient, send};
 
-/// What a media type shows: its one example, or those that it refers to, by name.
+/// Examples of a media type, its own or referenced, by name.
 fn examples_of<'a>(document: &'a Value, media: &'a Value) -> Vec<(String, &'a Value)> {
     if let Some(example) = media.get("example") {
         return vec![("example".to_owned(), example)];
@@ -26,9 +26,9 @@ fn examples_of<'a>(document: &'a Value, media: &'a Value) -> Vec<(String, &'a Va
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_and_every_request_has_an_example_that_fits() {
-    // Aim: each status of each operation, in each of its media types, each JSON body that is taken and each parameter that is
-    // required shows at least one example; each fits its schema with nothing that the schema does not name.
+async fn every_response_and_request_has_a_valid_example() {
+    // Checks: Every status of every operation, in each media type, every JSON request body and every required parameter
+    // has at least one example. Each matches its schema and has no other members.
     let service = Host::new().start();
     let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
     let contract = Conformance::new(document);
@@ -66,7 +66,7 @@ async fn every_answer_and_every_request_has_an_example_that_fits() {
                     .map(|shared| document.pointer(&shared[1..]).unwrap());
                 let content = shared.unwrap_or(response)["content"].as_object();
                 for (kind, media) in content.into_iter().flatten() {
-                    // As JSON, with the members of RFC 9457.
+                    // The same example as JSON, with the members of RFC 9457.
                     if kind == "application/problem+json" {
                         continue;
                     }
@@ -80,9 +80,9 @@ async fn every_answer_and_every_request_has_an_example_that_fits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_example_of_a_request_is_malformed() {
-    // Aim: sent as it stands by a wallet that is signed in, an example may be about nothing of that wallet's; it is not a 400.
-    // The desk's examples are about things that only a run of its own has.
+async fn request_examples_are_never_malformed() {
+    // Checks: An example sent unchanged by a signed-in wallet may name an unknown resource, but is never a 400. Sandbox
+    // examples name resources that exist only in their own run.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
@@ -118,8 +118,8 @@ async fn no_example_of_a_request_is_malformed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_paid_operation_says_what_it_costs_and_every_answer_names_its_headers() {
-    // Aim: whatever the price list sells has its payment described; what the document says of headers is true of real answers.
+async fn paid_operations_document_prices_and_responses_document_headers() {
+    // Checks: Every route of the price list documents its payment. The documented headers match real responses.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let document = site.get("/openapi.json", &[]).await.body;

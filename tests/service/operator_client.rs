@@ -1,4 +1,4 @@
-//! Whoever acts for the house, at the operator's address.
+//! An operator at the operator address.
 
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -7,7 +7,7 @@ use super::conformance::{CheckedResponse, Conformance};
 use super::host::{Host, Service};
 use super::http::{Response, client, send_to_operator};
 
-/// A number that checks, and one that does not.
+/// A card number that passes the Luhn check, and one that doesn't.
 pub(crate) const PAN: &str = "4000123412341234560";
 pub(crate) const MISTYPED: &str = "4000123412341234561";
 pub(crate) const CVV: &str = "739";
@@ -18,7 +18,7 @@ pub(crate) struct OperatorClient<'a> {
 }
 
 impl<'a> OperatorClient<'a> {
-    /// With the token that the sandbox made at its first start.
+    /// The operator with the token that the sandbox created at its first start.
     pub(crate) fn first(host: &Host, service: &'a Service) -> Self {
         let token = std::fs::read_to_string(host.data().join("operator.token")).unwrap();
         Self::of(service, token.trim())
@@ -29,7 +29,7 @@ impl<'a> OperatorClient<'a> {
         Self { service, token }
     }
 
-    /// Somebody else with a token of this role.
+    /// Another operator with a token of this role.
     pub(crate) async fn add_operator(&self, name: &str, role: &str) -> Self {
         let made = self.done("/admin/tokens", json!({"name": name, "role": role})).await;
         Self::of(self.service, made["token"].as_str().unwrap())
@@ -49,13 +49,13 @@ impl<'a> OperatorClient<'a> {
         answer
     }
 
-    /// Holds an answer against the operator's own document, which every role may read.
+    /// Checks a response against the operator's own document, which every role may read.
     async fn list_held(&self, method: &str, path: &str, answer: &Response) {
         static DOCUMENT: OnceCell<Conformance> = OnceCell::const_new();
         let read = async || {
             let request = client().get(self.service.operator_url("/admin/openapi.json"));
             let document = send_to_operator(request.bearer_auth(&self.token)).await.map_err(drop)?;
-            // A token that was ended reads nothing; another will.
+            // A revoked token cannot read the document. Another token will.
             (document.status == 200)
                 .then(|| Conformance::new(document.body))
                 .ok_or(())
@@ -71,7 +71,7 @@ impl<'a> OperatorClient<'a> {
         }
     }
 
-    /// What must succeed.
+    /// A POST that must succeed.
     pub(crate) async fn done(&self, path: &str, body: Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
@@ -88,14 +88,14 @@ impl<'a> OperatorClient<'a> {
         self.post("/admin/intl-orders/fulfil", entered(order, lease)).await
     }
 
-    /// The open orders, in their order.
+    /// The open orders, in queue order.
     pub(crate) async fn queue(&self) -> Vec<Value> {
         let answer = self.get("/admin/intl-orders").await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         answer.body["orders"].as_array().unwrap().clone()
     }
 
-    /// What was done, in order: who, what, to which.
+    /// Audit records in order: operator, action, subject.
     pub(crate) async fn audit(&self) -> Vec<(String, String, String)> {
         let answer = self.get("/admin/audit?limit=1000").await;
         let text = |act: &Value, name: &str| act[name].as_str().unwrap().to_owned();
@@ -105,13 +105,13 @@ impl<'a> OperatorClient<'a> {
     }
 }
 
-/// A card that an operator typed well.
+/// A card entered correctly.
 pub(crate) fn entered(order: &str, lease: u64) -> Value {
     json!({"card_id": order, "lease": lease, "card_number": PAN, "exp_month": 12, "exp_year": 2031, "cvv": CVV,
         "billing_address": billing()})
 }
 
-/// Where the bills of such a card go.
+/// Billing address of such a card.
 pub(crate) fn billing() -> Value {
     json!({"line1": "1 <b>Quay", "city": "Valletta", "state": "Malta", "postal_code": "VLT 1010", "country": "MT"})
 }

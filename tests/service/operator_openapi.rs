@@ -1,4 +1,4 @@
-//! The operator's own document and command line have every route, and say of each what is true.
+//! The operator API's document and command line have every route and describe it correctly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,14 +15,14 @@ use super::host::Host;
 use super::operator_client::OperatorClient;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_operators_document_is_complete() {
-    // Aim: the document has exactly the routes of the table, which a test holds against the router; it names the roles that
-    // the table trusts, a body for every POST, and a shape for every 200 and every refusal. What answers look like is held
-    // by every other test that asks.
+async fn operator_document_is_complete() {
+    // Checks: The document has exactly the routes of the table, which another test compares with the router. It names
+    // the table's roles, a body for every POST, and a schema for every 200 and every error. All other operator tests
+    // check responses against it.
     let host = Host::new();
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
-    let document = desk.get("/admin/openapi.json").await.body;
+    let operator = OperatorClient::first(&host, &service);
+    let document = operator.get("/admin/openapi.json").await.body;
     assert_eq!(document["openapi"], "3.1.0");
     let mut described: BTreeMap<(String, String), &Value> = BTreeMap::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -30,6 +30,11 @@ async fn the_operators_document_is_complete() {
             described.insert((method.to_uppercase(), path.clone()), operation);
         }
     }
+    let ids: BTreeSet<&str> = described
+        .values()
+        .filter_map(|operation| operation["operationId"].as_str())
+        .collect();
+    assert_eq!(ids.len(), described.len(), "every operation has an id of its own");
     let routes = ADMIN.map(|(method, path)| (method.to_owned(), path.to_owned()));
     let known: BTreeSet<_> = described.keys().cloned().collect();
     assert_eq!(known, BTreeSet::from(routes.clone()));
@@ -56,7 +61,7 @@ async fn the_operators_document_is_complete() {
             let answer = &operation["responses"][status];
             let shared = answer["$ref"]
                 .as_str()
-                .map(|place| document.pointer(&place[1..]).unwrap());
+                .map(|pointer| document.pointer(&pointer[1..]).unwrap());
             let answer = shared.unwrap_or(answer);
             let content = &answer["content"]["application/json"]["schema"];
             assert!(content.is_object(), "{route:?} has no shape for {status}");
@@ -65,10 +70,10 @@ async fn the_operators_document_is_complete() {
     let whole = document.to_string();
     let mut references = 0;
     for reference in whole.split("\"$ref\":\"").skip(1) {
-        let place = reference.split('"').next().unwrap();
+        let pointer = reference.split('"').next().unwrap();
         assert!(
-            document.pointer(&place[1..]).is_some_and(Value::is_object),
-            "{place} is not there"
+            document.pointer(&pointer[1..]).is_some_and(Value::is_object),
+            "{pointer} is not there"
         );
         references += 1;
     }
@@ -78,12 +83,12 @@ async fn the_operators_document_is_complete() {
 /// Methods and paths.
 type RequestedOperations = BTreeSet<(String, String)>;
 
-/// A server that answers `{}` to everything and writes down what it was asked.
+/// A server that answers `{}` to everything and records the requests.
 fn recorder() -> (String, Arc<Mutex<RequestedOperations>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let asked: Arc<Mutex<RequestedOperations>> = Arc::default();
-    let written = asked.clone();
+    let requests: Arc<Mutex<RequestedOperations>> = Arc::default();
+    let written = requests.clone();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = BufReader::new(stream.unwrap());
@@ -110,10 +115,10 @@ fn recorder() -> (String, Arc<Mutex<RequestedOperations>>) {
             stream.get_mut().write_all(answer.as_bytes()).unwrap();
         }
     });
-    (url, asked)
+    (url, requests)
 }
 
-/// Command lines that ask something, each with what is typed.
+/// Command lines that send a request, with their standard input.
 const LINES: &[(&str, &str)] = &[
     ("customers 0x12", ""),
     ("system", ""),
@@ -127,7 +132,7 @@ const LINES: &[(&str, &str)] = &[
         "intl-orders fulfil card_1 --lease 1 --billing-address 1 Valletta Malta 1010 MT",
         "4000\n12/2031\n123\n",
     ),
-    ("intl-orders wishes", ""),
+    ("intl-orders actions", ""),
     ("intl-orders report card_1 paused --available 5 --ends-request", ""),
     ("intl-orders reject card_1 --reason No", ""),
     ("card-withdrawals list", ""),
@@ -152,7 +157,7 @@ const LINES: &[(&str, &str)] = &[
         "refunds request pay_1 --amount 5 --reason Lost --holder-keeps-product",
         "",
     ),
-    // An amount, if none that there is: the service says so in its own words.
+    // A negative amount must reach the service, which rejects it with its own error.
     ("refunds approve ref_1 --amount -5", ""),
     ("refunds reject ref_1 --reason No", ""),
     ("approvals list", ""),
@@ -205,7 +210,7 @@ const LINES: &[(&str, &str)] = &[
     ("sandbox transfers solana", ""),
 ];
 
-/// Routes of the desk that are no operator's: what clients and other processes use, and what `freeze` does better.
+/// Sandbox routes without an operator command: those for clients and other processes, and the one `freeze` replaces.
 const NOT_FOR_OPERATORS: [&str; 6] = [
     "/sandbox/bank-recipients",
     "/sandbox/base",
@@ -215,7 +220,7 @@ const NOT_FOR_OPERATORS: [&str; 6] = [
     "/sandbox/solana",
 ];
 
-/// The commands that ask something, each as its words.
+/// The commands that send a request, each as its words.
 fn leaf_commands(command: &clap::Command, words: &str, found: &mut BTreeSet<String>) {
     let below: Vec<_> = command
         .get_subcommands()
@@ -230,9 +235,9 @@ fn leaf_commands(command: &clap::Command, words: &str, found: &mut BTreeSet<Stri
 }
 
 #[test]
-fn the_command_line_has_every_route_of_the_operator() {
-    // Aim: run once each, all commands of `purser admin` ask exactly the routes of the operator and of the desk, and no
-    // command is left out here.
+fn command_line_covers_every_operator_route() {
+    // Checks: Run once each, all commands of `purser admin` request exactly the operator and sandbox routes. No command
+    // is missing here.
     let mut commands = BTreeSet::new();
     leaf_commands(
         &purser::cli::admin::Args::augment_args(clap::Command::new("admin")),
@@ -245,7 +250,7 @@ fn the_command_line_has_every_route_of_the_operator() {
             .any(|(line, _)| line == command || line.starts_with(&format!("{command} ")));
         assert!(tried, "`purser admin {command}` is not run here");
     }
-    let (url, asked) = recorder();
+    let (url, requests) = recorder();
     let directory = tempfile::tempdir().unwrap();
     for (line, typed) in LINES {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
@@ -262,7 +267,7 @@ fn the_command_line_has_every_route_of_the_operator() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A command that reads nothing may have ended by now.
+        // A command that reads no input may have exited already.
         drop(child.stdin.take().unwrap().write_all(typed.as_bytes()));
         let output = child.wait_with_output().unwrap();
         assert!(
@@ -271,19 +276,21 @@ fn the_command_line_has_every_route_of_the_operator() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    let asked = asked.lock().unwrap();
+    let requests = requests.lock().unwrap();
     let of = |prefix: &str| -> BTreeSet<(&str, &str)> {
-        let asked = asked.iter().filter(|(_, path)| path.starts_with(prefix));
-        asked.map(|(method, path)| (method.as_str(), path.as_str())).collect()
+        let requests = requests.iter().filter(|(_, path)| path.starts_with(prefix));
+        requests
+            .map(|(method, path)| (method.as_str(), path.as_str()))
+            .collect()
     };
     assert_eq!(of("/admin/"), BTreeSet::from(ADMIN));
-    let desk = ROUTES.iter().copied().filter(|route| route.starts_with("/sandbox"));
-    let desk: BTreeSet<&str> = desk.filter(|route| !NOT_FOR_OPERATORS.contains(route)).collect();
+    let controls = ROUTES.iter().copied().filter(|route| route.starts_with("/sandbox"));
+    let controls: BTreeSet<&str> = controls.filter(|route| !NOT_FOR_OPERATORS.contains(route)).collect();
     assert_eq!(
         of("/sandbox")
             .into_iter()
             .map(|(_, path)| path)
             .collect::<BTreeSet<_>>(),
-        desk
+        controls
     );
 }

@@ -1,4 +1,5 @@
-//! A provider that is down, lines that an operator closes, work that is late, and signatures that are worth nothing elsewhere.
+//! Provider outages, product lines that close, jobs that are late, and sandbox signatures that are worthless on real
+//! chains.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +28,7 @@ const CARD: &str = "/get-card?amount=5";
 const LINE: &str = "usa_prepaid_card";
 const DOWN: &str = "unreachable";
 
-/// Three failures close a line, which is tried again when `every` seconds have gone by.
+/// Three failures close a line, which is probed again after `every` seconds.
 pub(crate) fn with_line_settings(every: &str) -> Host {
     Host::new()
         .with("PURSER_ENGINE__LINE_FAILURES", "3")
@@ -37,16 +38,16 @@ pub(crate) fn with_line_settings(every: &str) -> Host {
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000")
 }
 
-pub(crate) async fn line_status(desk: &OperatorClient<'_>, line: &str) -> Value {
-    let listed = desk.get("/admin/lines").await;
+pub(crate) async fn line_status(operator: &OperatorClient<'_>, line: &str) -> Value {
+    let listed = operator.get("/admin/lines").await;
     let lines = listed.body["lines"].as_array().unwrap().clone();
     lines.into_iter().find(|one| one["line"] == line).unwrap()
 }
 
-async fn wait_for_status(desk: &OperatorClient<'_>, status: &str) -> Value {
+async fn wait_for_status(operator: &OperatorClient<'_>, status: &str) -> Value {
     until(status, async || {
-        let line = line_status(desk, LINE).await;
-        // Written down, too.
+        let line = line_status(operator, LINE).await;
+        // A persisted change has a time.
         (line["status"] == status && line["since"].is_string()).then_some(line)
     })
     .await
@@ -66,13 +67,13 @@ pub(crate) fn not_sold(answer: &Response) {
         answer.text
     );
     assert!(answer.header("retry-after").is_some());
-    assert_eq!(answer.header("payment-required"), None, "nobody is to sign");
-    assert_eq!(answer.header("www-authenticate"), None, "nobody is to sign");
+    assert_eq!(answer.header("payment-required"), None, "no challenge may be sent");
+    assert_eq!(answer.header("www-authenticate"), None, "no challenge may be sent");
 }
 
-/// What operators were told of lines.
-async fn line_events(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
-    let events = desk.get("/admin/events").await;
+/// Line events that operators received.
+async fn line_events(operator: &OperatorClient<'_>) -> Vec<(String, String)> {
+    let events = operator.get("/admin/events").await;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let events = events.body["events"].as_array().unwrap().clone();
     let lines = events.iter().filter(|event| text(&event["type"]).starts_with("line."));
@@ -87,12 +88,13 @@ async fn gauge(service: &Service, status: &str) -> Decimal {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
-    // Aim: after three failures in a row the line is refused before a price is told and before a signed payment is claimed, and
-    // everything that somebody reads says so; other lines are sold, what was bought is answered; an operator opens it again.
+async fn case_89_line_of_a_failing_provider_closes() {
+    // Checks: After three consecutive failures the line rejects requests before a price and before a payment is
+    // claimed, and every page says so. Other lines sell, and earlier purchases are answered. An operator reopens the
+    // line.
     let host = with_line_settings("3600");
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let early = second.payment(&site, CARD).await;
     let credential = first.credential(&site.get(CARD, &[]).await);
@@ -100,7 +102,7 @@ async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
     let payment = first.payment(&site, CARD).await;
     let bought = Agent::pay(&site, CARD, &payment).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
-    let line = wait_for_status(&desk, "failing").await;
+    let line = wait_for_status(&operator, "failing").await;
     assert!(line["reason"].as_str().unwrap().contains("issue"), "{line}");
     assert_eq!(
         (&line["by"], line["failures"].as_u64() >= Some(3)),
@@ -124,19 +126,19 @@ async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
     let ready = site.get("/readyz", &[]).await;
     assert_eq!((ready.status, &ready.body["not_sold"]), (200, &json!([LINE])));
     assert_eq!(gauge(&service, "failing").await, Decimal::ONE);
-    until("operators are told", async || {
-        (line_events(&desk).await == [("line.closed".to_owned(), LINE.to_owned())]).then_some(())
+    until("operators are notified", async || {
+        (line_events(&operator).await == [("line.closed".to_owned(), LINE.to_owned())]).then_some(())
     })
     .await;
 
-    // It outlives a kill, and so does the order.
+    // The closed line and the order survive a kill.
     service.kill();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     not_sold(&site.get(CARD, &[]).await);
     site.issuer_fault(json!({"fault": "clear"})).await;
     let opened = json!({"line": LINE, "reason": "Their support says that it is up."});
-    assert_eq!(desk.done("/admin/lines/open", opened).await["status"], "open");
+    assert_eq!(operator.done("/admin/lines/open", opened).await["status"], "open");
     let token = first.token(&site).await;
     let path = format!("/get-card-data?card_id={}", bought.card());
     until("the card that waited", async || {
@@ -150,25 +152,25 @@ async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_89_a_failing_line_that_an_operator_closes_does_not_open_by_itself() {
-    // Aim: opened by hand while its provider is still down it closes again; closed by hand it stays so though the provider is
-    // back, and what was sold is delivered all the same.
+async fn case_89_line_closed_by_an_operator_never_opens_automatically() {
+    // Checks: A line opened by an operator while its provider is down closes again. A line closed by an operator stays
+    // closed when the provider recovers, and earlier sales are still delivered.
     let host = with_line_settings("3600");
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
     let first = Agent::new(Network::Base);
     let bought = first.buy(&site, CARD).await;
-    wait_for_status(&desk, "failing").await;
+    wait_for_status(&operator, "failing").await;
     let says = |reason: &str| json!({"line": LINE, "reason": reason});
-    desk.done("/admin/lines/open", says("Let us see.")).await;
-    wait_for_status(&desk, "failing").await;
-    let closed = desk.done("/admin/lines/close", says("They take a day.")).await;
+    operator.done("/admin/lines/open", says("Let us see.")).await;
+    wait_for_status(&operator, "failing").await;
+    let closed = operator.done("/admin/lines/close", says("They take a day.")).await;
     assert_eq!(closed["status"], "closed");
     site.issuer_fault(json!({"fault": "clear"})).await;
     not_sold(&site.get(CARD, &[]).await);
     assert_eq!(
-        desk.done("/admin/lines/open", says("They are back.")).await["status"],
+        operator.done("/admin/lines/open", says("They are back.")).await["status"],
         "open"
     );
     assert_eq!(site.get(CARD, &[]).await.status, 402);
@@ -183,12 +185,12 @@ async fn case_89_a_failing_line_that_an_operator_closes_does_not_open_by_itself(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_opens_by_itself() {
-    // Aim: orders that were sold before it was known wait, are tried one at a time, and are all delivered soon after the provider
-    // is back, however long they would have paused otherwise; nobody has to open the line.
+async fn case_89_orders_are_delivered_and_the_line_opens_after_an_outage() {
+    // Checks: Orders sold before the outage was noticed wait and are attempted one at a time. All are delivered soon
+    // after the provider recovers, whatever their backoff. The line opens automatically.
     let host = with_line_settings("1").with("PURSER_ENGINE__MAX_BACKOFF_MS", "3600000");
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agents: Vec<Agent> = (0..4).map(|n| Agent::new(Network::ALL[n % 2])).collect();
     let mut payments = Vec::new();
     for agent in &agents {
@@ -199,9 +201,9 @@ async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_o
     let calls = payments.iter().map(|payment| Agent::pay(&site, CARD, payment));
     let answers = futures_util::future::join_all(calls).await;
     assert!(answers.iter().any(|answer| answer.status == 200));
-    wait_for_status(&desk, "failing").await;
+    wait_for_status(&operator, "failing").await;
     site.issuer_fault(json!({"fault": "clear"})).await;
-    wait_for_status(&desk, "open").await;
+    wait_for_status(&operator, "open").await;
     for (agent, payment) in agents.iter().zip(&payments) {
         let bought = finally(&site, CARD, payment).await;
         let token = agent.token(&site).await;
@@ -211,9 +213,9 @@ async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_o
         })
         .await;
     }
-    until("operators are told", async || {
-        let told = line_events(&desk).await;
-        let [(first, _), .., (last, _)] = &told[..] else {
+    until("operators are notified", async || {
+        let events = line_events(&operator).await;
+        let [(first, _), .., (last, _)] = &events[..] else {
             return None;
         };
         (first == "line.closed" && last == "line.opened").then_some(())
@@ -224,30 +226,33 @@ async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_closes_and_opens_a_line() {
-    // Aim: closed by hand it is not sold, restarts included, whoever reads sees it, and the log says who and why; only open lines
-    // are closed, only closed ones opened, and only by whoever may.
+async fn operator_closes_and_opens_a_line() {
+    // Checks: A line closed by an operator sells nothing, also after restarts. Readers see it, and the log has operator
+    // and reason. Only open lines can be closed, closed ones opened, and only with permission.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let close = |line: &str| json!({"line": line, "reason": "The contract ends."});
-    let unknown = desk.post("/admin/lines/close", close("usa_card")).await;
+    let unknown = operator.post("/admin/lines/close", close("usa_card")).await;
     assert_eq!((unknown.status, unknown.code()), (404, "line_unknown"));
-    let open = desk.post("/admin/lines/open", close(LINE)).await;
+    let open = operator.post("/admin/lines/open", close(LINE)).await;
     assert_eq!((open.status, open.code()), (409, "line_unchanged"));
-    let support = desk.add_operator("eva", "support").await;
+    let support = operator.add_operator("eva", "support").await;
     assert_eq!(support.post("/admin/lines/close", close(LINE)).await.status, 403);
-    assert_eq!(desk.done("/admin/lines/close", close(LINE)).await["status"], "closed");
-    let again = desk.post("/admin/lines/close", close(LINE)).await;
+    assert_eq!(
+        operator.done("/admin/lines/close", close(LINE)).await["status"],
+        "closed"
+    );
+    let again = operator.post("/admin/lines/close", close(LINE)).await;
     assert_eq!((again.status, again.code()), (409, "line_unchanged"));
     not_sold(&site.get(CARD, &[]).await);
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     not_sold(&site.get(CARD, &[]).await);
     assert_eq!(available(&site, LINE).await, json!(false));
-    let line = line_status(&desk, LINE).await;
+    let line = line_status(&operator, LINE).await;
     assert_eq!(
         (&line["reason"], &line["status"]),
         (&json!("The contract ends."), &json!("closed"))
@@ -257,9 +262,9 @@ async fn an_operator_closes_and_opens_a_line() {
     let listed = admin(&host, &service, &["lines", "list"], "").unwrap();
     assert_eq!(listed["lines"].as_array().map(Vec::len), Some(7));
     assert_eq!(site.get(CARD, &[]).await.status, 402);
-    desk.done("/admin/lines/close", close(LINE)).await;
+    operator.done("/admin/lines/close", close(LINE)).await;
     not_sold(&site.get(CARD, &[]).await);
-    let audit: Vec<String> = desk.audit().await.into_iter().map(|(_, what, _)| what).collect();
+    let audit: Vec<String> = operator.audit().await.into_iter().map(|(_, what, _)| what).collect();
     assert!(
         ["line.close", "line.open"]
             .iter()
@@ -271,47 +276,51 @@ async fn an_operator_closes_and_opens_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_89_work_that_is_late_is_on_the_list_long_before_its_tries_are_used_up() {
-    // Aim: an order that fails is on the list after the settings' minutes, marked as late, with what was tried and said; nobody
-    // can resolve it while it is tried, and it leaves the list by itself.
+async fn case_89_late_job_is_listed_before_its_attempts_run_out() {
+    // Checks: A failing order is listed as late after the configured minutes, with its attempts and errors. It cannot
+    // be resolved while attempts continue, and it leaves the list automatically.
     let host = Host::new()
         .with("PURSER_ENGINE__LATE_AFTER_MINUTES", "5")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
         .with("PURSER_ENGINE__MAX_BACKOFF_MS", "50")
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000");
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
     let bought = Agent::new(Network::Base).buy(&site, CARD).await;
-    let effects = async || {
-        desk.get("/admin/dead-letters").await.body["jobs"]
+    let jobs = async || {
+        operator.get("/admin/dead-letters").await.body["jobs"]
             .as_array()
             .unwrap()
             .clone()
     };
-    assert_eq!(effects().await, Vec::<Value>::new(), "it is young");
+    assert_eq!(jobs().await, Vec::<Value>::new(), "it is not late yet");
     site.advance(301).await;
-    let late = until("it is late", async || effects().await.pop()).await;
+    let late = until("it is late", async || jobs().await.pop()).await;
     assert_eq!((&late["late"], &late["subject"]), (&json!(true), &json!(bought.card())));
     assert!(
         late["next_try_at"].is_string() && late["last_error"].as_str().unwrap().contains("issue"),
         "{late}"
     );
     assert_eq!(late["actions"], json!([]));
-    let word =
-        json!({"job_id": late["job_id"], "outcome": "not_completed", "reference": "call-17", "evidence": "Told."});
-    let resolved = desk.post("/admin/jobs/resolve", word).await;
+    let resolution =
+        json!({"job_id": late["job_id"], "outcome": "not_completed", "reference": "call-17", "evidence": "By phone."});
+    let resolved = operator.post("/admin/jobs/resolve", resolution).await;
     assert_eq!((resolved.status, resolved.code()), (409, "job_not_dead_lettered"));
     let page = scrape(&service).await.1;
-    assert_eq!(page.value("purser_outbox_jobs_late{work=\"issue_card\"}"), Decimal::ONE);
+    assert_eq!(
+        page.value("purser_outbox_jobs_late{job_type=\"issue_card\"}"),
+        Decimal::ONE
+    );
     site.issuer_fault(json!({"fault": "clear"})).await;
-    until("it is done", async || effects().await.is_empty().then_some(())).await;
+    until("it is done", async || jobs().await.is_empty().then_some(())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_90_what_is_signed_for_the_sandbox_is_worth_nothing_on_the_real_chain() {
-    // Aim: a 402 by x402 names a token that is not the real one by its name, one by MPP one that is not by its address; what a
-    // client signs for it does not verify as a payment of real USDC, and buys here. What is signed of real USDC buys nothing.
+async fn case_90_sandbox_signatures_are_worthless_on_real_chains() {
+    // Checks: A sandbox 402 names its token by another name than the real one in x402, and by another address in MPP. A
+    // client's signature for it is no valid payment of real USDC, but buys here. A signature for real USDC buys
+    // nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -361,8 +370,9 @@ async fn case_90_what_is_signed_for_the_sandbox_is_worth_nothing_on_the_real_cha
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_product_that_the_settings_do_not_offer_is_not_sold() {
-    // Aim: 503 before anybody signs, also for a payment that was signed while it was sold; the price list says so; nothing moves.
+async fn product_disabled_by_settings_is_not_sold() {
+    // Checks: The response is a 503 before signing, also for a payment signed while the product was offered. The price
+    // list says so, and nothing settles.
     let host = Host::new();
     let service = host.start();
     let agent = Agent::new(Network::Base);
@@ -371,9 +381,9 @@ async fn a_product_that_the_settings_do_not_offer_is_not_sold() {
     let host = host.with("PURSER_PRODUCTS__USA_PREPAID_CARD__AVAILABLE", "false");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let asked = site.get(CARD, &[]).await;
+    let unpaid = site.get(CARD, &[]).await;
     let paid = Agent::pay(&site, CARD, &signed).await;
-    for answer in [asked, paid] {
+    for answer in [unpaid, paid] {
         assert_eq!(
             (answer.status, answer.code()),
             (503, "product_unavailable"),

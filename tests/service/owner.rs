@@ -1,24 +1,23 @@
-//! A person in front of the account page: a browser's cookie and forms, without the browser.
+//! A person at the account page: a browser's cookie and forms, without the browser.
 
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::http::{Response, ServiceClient, send, until};
 
-/// Somebody with a session cookie.
+/// A person with a session cookie.
 pub(crate) struct Owner {
     cookie: String,
 }
 
 impl Owner {
-    /// Opens the login link that a token makes.
+    /// Opens the login link of a token.
     pub(crate) async fn by_token(site: &ServiceClient<'_>, token: &str) -> Self {
         let link = site.get_as(token, "/get-auth-link").await;
         let url = link.str("auth_url").unwrap_or_else(|| panic!("no link: {}", link.text));
         Self::by_link(site, url).await
     }
 
-    /// Opens a link.
     pub(crate) async fn by_link(site: &ServiceClient<'_>, url: &str) -> Self {
         let (_, code) = url.split_once("code=").unwrap();
         let opened = send(site.request("POST", "/login").body(format!("code={code}")))
@@ -45,13 +44,13 @@ impl Owner {
         &self.cookie
     }
 
-    /// A form of the account page, to be sent.
+    /// A request for a form of the account page.
     pub(crate) fn form(&self, site: &ServiceClient<'_>, path: &str) -> reqwest::RequestBuilder {
         let request = site.request("POST", path).header("cookie", &self.cookie);
         request.header("origin", &site.service.url)
     }
 
-    /// Sends a form from a page of this origin.
+    /// Posts a form from a page of this origin.
     pub(crate) async fn send_from(&self, site: &ServiceClient<'_>, origin: &str, path: &str, form: &str) -> Response {
         let request = site.request("POST", path).header("cookie", &self.cookie);
         let request = request
@@ -60,7 +59,7 @@ impl Owner {
         send(request.body(form.to_owned())).await.unwrap()
     }
 
-    /// Sends a form of the account page.
+    /// Posts a form of the account page.
     pub(crate) async fn send(&self, site: &ServiceClient<'_>, path: &str, form: &str) -> Response {
         self.send_from(site, &site.service.url, path, form).await
     }
@@ -83,7 +82,7 @@ impl Owner {
         .await;
     }
 
-    /// Begins a check: its page.
+    /// Starts an identity check and returns its page.
     pub(crate) async fn check(&self, site: &ServiceClient<'_>) -> String {
         let answer = self.send(site, "/account/identity", "").await;
         assert_eq!(answer.status, 303, "{}", answer.text);
@@ -94,31 +93,31 @@ impl Owner {
             Some(link.to_owned())
         })
         .await;
-        // A check that runs elsewhere shows its own page.
+        // A remote provider's link is absolute.
         match link.starts_with("http") {
             true => link,
             false => format!("{}{link}", site.service.url),
         }
     }
 
-    /// Begins a check and answers it with this family name.
+    /// Starts a check and answers it with this family name.
     pub(crate) async fn complete_check_as(&self, site: &ServiceClient<'_>, family_name: &str) {
         let url = self.check(site).await;
-        let asked = send(site.client.get(&url)).await.unwrap();
-        assert!(asked.text.contains("name=\"date_of_birth\""), "{}", asked.text);
+        let page = send(site.client.get(&url)).await.unwrap();
+        assert!(page.text.contains("name=\"date_of_birth\""), "{}", page.text);
         let form = format!("given_name=Ada&family_name={family_name}&date_of_birth=1990-12-10&country=GB");
         let taken = send(site.client.post(&url).body(form)).await.unwrap();
         assert_eq!(taken.status, 200, "{}", taken.text);
     }
 
-    /// Is verified.
+    /// Completes the identity verification.
     pub(crate) async fn verify(&self, site: &ServiceClient<'_>, token: &str) {
         self.complete_check_as(site, "Lovelace").await;
         wait_for_kyc_status(site, token, "verified").await;
     }
 }
 
-/// Waits until the identity of a token's owner stands so.
+/// Waits until the identity of a token's owner has this status.
 pub(crate) async fn wait_for_kyc_status(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
     until(status, async || {
         let answer = site.get_as(token, "/get-kyc-status").await;
@@ -127,7 +126,7 @@ pub(crate) async fn wait_for_kyc_status(site: &ServiceClient<'_>, token: &str, s
     .await
 }
 
-/// Makes a provider of the sandbox misbehave.
+/// Injects a fault into a sandbox provider.
 pub(crate) async fn fault(site: &ServiceClient<'_>, path: &str, fault: &str, times: u32) {
     let answer = site.post(path, &json!({"fault": fault, "times": times})).await;
     assert_eq!(answer.status, 200, "{}", answer.text);

@@ -1,4 +1,4 @@
-//! What only a person may do: by the account page, or by the provider's signed word, and by nothing else.
+//! Actions that only the owner can take, on the account page or by the provider's signed callback.
 
 use purser::sandbox::keys;
 use purser_actors::id::Network;
@@ -28,9 +28,9 @@ fn event_count(events: &[Value], kind: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_verifies_and_links_on_the_page() {
-    // Aim: agent asks for a link, owner opens it, hands in the form, links and unlinks; the agent reads what came of it,
-    // the events tell it, it outlives a kill, and the store proves it.
+async fn owner_verifies_and_links_on_the_page() {
+    // Checks: The agent requests a link, and the owner opens it, submits the form, links and unlinks. The agent reads
+    // the result, events report it, it survives a kill, and `verify` passes.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -67,7 +67,7 @@ async fn an_owner_verifies_and_links_on_the_page() {
         for event in &events {
             assert!(
                 !event.to_string().contains("identity-check?"),
-                "the check's address is nobody's: {event}"
+                "the check's address must not be in an event: {event}"
             );
         }
     }
@@ -79,7 +79,7 @@ async fn an_owner_verifies_and_links_on_the_page() {
     );
 }
 
-/// A verdict in the provider's own form, signed with a key.
+/// A verdict in the provider's format, signed with a key.
 async fn post_callback(
     service: &Service,
     body: &Value,
@@ -102,9 +102,9 @@ fn now_s() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_token_verifies_or_links() {
-    // Aim: bearer tokens of every birth, the cookie of a link that a payment's token made, forms of other pages or of
-    // none, callbacks with other keys or old ones: refused, and nothing has changed.
+async fn tokens_cannot_verify_or_link() {
+    // Checks: Bearer tokens of every origin, the cookie of a payment token's link, forms of other or missing origins,
+    // and callbacks with wrong or old keys. All are rejected, and nothing has changed.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -157,13 +157,13 @@ async fn no_token_verifies_or_links() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_provider_does_the_owner_is_verified_once() {
-    // Aim: callbacks that never come, come twice, are forged, contradict or hold rubbish; calls that fail, hang and
-    // answer nonsense: one verdict, told once.
+async fn owner_is_verified_once_whatever_the_provider_does() {
+    // Checks: Callbacks that are missing, duplicated, forged, contradictory or malformed, and calls that fail, hang or
+    // return garbage. There is one verdict and one event.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    for (name, wanted) in [
+    for (name, expected) in [
         ("Silent", "verified"),
         ("Twice", "verified"),
         ("Forged", "verified"),
@@ -178,12 +178,12 @@ async fn whatever_the_provider_does_the_owner_is_verified_once() {
             fault(&site, "/sandbox/identity", fault_name, 1).await;
         }
         owner.complete_check_as(&site, name).await;
-        let seen = wait_for_kyc_status(&site, &token, wanted).await;
+        let seen = wait_for_kyc_status(&site, &token, expected).await;
         assert_eq!(seen["checks"], 1, "{name}");
         let events = site.events(&token, 0).await;
         let verdicts = event_count(&events, "identity.verified") + event_count(&events, "identity.rejected");
         assert_eq!(verdicts, 1, "{name}: {events:#?}");
-        if wanted == "rejected" {
+        if expected == "rejected" {
             assert_eq!(seen["rejection_reason"], "document_mismatch");
             owner.verify(&site, &token).await;
         }
@@ -193,8 +193,8 @@ async fn whatever_the_provider_does_the_owner_is_verified_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_and_a_link_go_on_after_a_kill() {
-    // Aim: killed while the person thinks and while the issuer does not answer: both come to their end afterwards.
+async fn identity_check_and_link_continue_after_a_kill() {
+    // Checks: Killed while the person fills in the form and while the issuer doesn't respond, both complete afterwards.
     let host = quick().with("PURSER_IDENTITY__ISSUER", "purser-under-test");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -217,9 +217,9 @@ async fn a_check_and_a_link_go_on_after_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owners_caps_hold_before_settlement() {
-    // Aim: caps set on the page refuse what is beyond them, before any money moves, and are widened only by the owner;
-    // what is no number changes nothing.
+async fn owner_caps_are_enforced_before_settlement() {
+    // Checks: Caps set on the page are enforced before any money moves, and only the owner can raise them. A value that
+    // is not a number changes nothing.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -262,8 +262,8 @@ async fn an_owners_caps_hold_before_settlement() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_refused_with_a_page() {
-    // Aim: the same refusal as a page with its code and the way back, for whoever asks for HTML.
+async fn browser_gets_errors_as_a_page() {
+    // Checks: For a client that accepts HTML, the same error is a page with its code and a link back.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -282,8 +282,8 @@ async fn a_browser_is_refused_with_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owners_form_that_names_nothing_is_refused() {
-    // Aim: limits of a wallet that nobody opened, a key and a signup that do not exist: 404 by its code.
+async fn owner_form_with_unknown_ids_is_rejected() {
+    // Checks: Limits of a missing wallet, an unknown key and an unknown signup: each is a 404 with its code.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
@@ -303,8 +303,9 @@ async fn an_owners_form_that_names_nothing_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sandbox_links_and_steers() {
-    // Aim: the desk links and unlinks as the owner would, the issuer can refuse, and what no field can be is refused.
+async fn sandbox_controls_link_and_decline() {
+    // Checks: Sandbox controls link and unlink as the owner would, and the issuer can decline. Invalid fields are
+    // rejected.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);

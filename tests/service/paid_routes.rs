@@ -1,4 +1,4 @@
-//! What all paid routes have in common, on those that no test of their own asks for it.
+//! Behavior that all paid routes share, on the routes without a test of their own for it.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::full_account::FullAccount;
 use super::host::{Host, Service};
 use super::http::ServiceClient;
 
-/// Products with what they cost, for somebody who may buy them all.
+/// Products with their prices, for a caller that may buy all of them.
 fn products(person: &FullAccount) -> [(String, &'static str); 5] {
     let bank = format!(
         "/send-bank-payment?amount=10&destination_id={}",
@@ -32,8 +32,9 @@ async fn furnished(host: &Host) -> (Service, FullAccount) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_product_refuses_a_payment_that_bought_something_else() {
-    // Aim: a payment of exactly the price that has bought a card buys nothing else: 409, and no challenge to sign again.
+async fn payment_that_bought_another_product_is_rejected_everywhere() {
+    // Checks: a payment of the exact price that bought a card buys nothing else. The error is 409, without a new
+    // challenge.
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let (service, person) = furnished(&host).await;
     let site = ServiceClient::of(&service);
@@ -42,14 +43,14 @@ async fn every_product_refuses_a_payment_that_bought_something_else() {
         let payment = person.agent.payment(&site, &card).await;
         assert_eq!(Agent::pay(&site, &card, &payment).await.status, 200);
         let again = Agent::pay(&site, &path, &payment).await;
-        let said = (again.status, again.code(), again.header("payment-required"));
-        assert_eq!(said, (409, "payment_already_used", None), "{path}: {}", again.text);
+        let outcome = (again.status, again.code(), again.header("payment-required"));
+        assert_eq!(outcome, (409, "payment_already_used", None), "{path}: {}", again.text);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_product_says_that_an_outcome_is_not_known() {
-    // Aim: the chain holds every transfer back: 202 with where to follow it and when, whatever is bought.
+async fn every_product_reports_an_unknown_outcome() {
+    // Checks: while the chain holds all transfers, each product gets 202 with a status URL and a retry time.
     let mut host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let (service, person) = furnished(&host).await;
     service.stop();
@@ -60,13 +61,13 @@ async fn every_product_says_that_an_outcome_is_not_known() {
     site.chain_fault(json!({"fault": "hold"})).await;
     for (path, _) in products(&person) {
         let pending = person.agent.buy(&site, &path).await;
-        let said = (
+        let outcome = (
             pending.status,
             pending.str("status"),
             pending.header("retry-after").is_some(),
         );
         assert_eq!(
-            said,
+            outcome,
             (202, Some("settlement_pending"), true),
             "{path}: {}",
             pending.text

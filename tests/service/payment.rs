@@ -1,5 +1,5 @@
-//! Payments that must be refused before anything is claimed, requests that must not become payments, and what every
-//! answer carries.
+//! Payments that must be rejected before a claim, requests that must not become payments, and headers that every
+//! response carries.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -37,8 +37,9 @@ pub(crate) async fn assert_nothing_moved(site: &ServiceClient<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_06_outside_its_time_is_refused() {
-    // Aim: not yet valid, expired, about to expire, or valid for longer than the chain is watched: refused before settling.
+async fn case_06_payment_outside_its_validity_is_rejected() {
+    // Checks: a payment is rejected before settlement when it is not yet valid, expired, about to expire or valid for
+    // longer than the chain is followed.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -46,12 +47,12 @@ async fn case_06_outside_its_time_is_refused() {
     let challenge = Agent::challenge(&site, CARD).await;
     let in_seconds = |s: i64| Timestamp(SystemClock.now().0.saturating_add_signed(s * 1000));
     let before = "invalid_exact_evm_payload_authorization_valid_before";
-    // The wallet's clock is off by so much; its payments live 300 s.
+    // The clock of the wallet is off by this much; its payments are valid for 300 s.
     for (off, what) in [(-300, "expired"), (-298, "two seconds left"), (700, "too long")] {
         let payment = agent.sign_at(&challenge, in_seconds(off));
         assert_payment_invalid(&Agent::pay(&site, CARD, &payment).await, before, what);
     }
-    // A v1 wallet back-dates by 600 s, so this one begins 300 s from now.
+    // A v1 wallet back-dates by 600 s, so this payment becomes valid 300 s from now.
     let offer = challenge.choose(Some(Network::Base)).unwrap();
     let circumstances = purser::wallet::payment::SigningContext {
         now: in_seconds(900),
@@ -69,9 +70,9 @@ async fn case_06_outside_its_time_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_15_nonsense_is_refused_in_constant_memory() {
-    // Aim: bad encodings, two different payments and a megabyte of header are refused, again and again, and the process
-    // does not grow with them.
+async fn case_15_malformed_payments_are_rejected_in_constant_memory() {
+    // Checks: invalid encodings, two different payments and a megabyte of header are rejected repeatedly, without
+    // growth of memory.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -99,7 +100,7 @@ async fn case_15_nonsense_is_refused_in_constant_memory() {
     let huge = "A".repeat(1 << 20);
     let flood = async |times: usize| {
         for _ in 0..times {
-            // The answer may be cut off by the reset that follows it.
+            // The response may be cut off by the reset that follows it.
             if let Ok(answer) = send(site.request("GET", CARD).header("x-payment", &huge)).await {
                 assert_eq!(answer.status, 431);
             }
@@ -128,8 +129,8 @@ async fn case_15_nonsense_is_refused_in_constant_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_18_no_cache_keeps_a_paid_answer() {
-    // Aim: a challenge is `no-store`; everything that was paid for is `private, no-store`, replays and pages included.
+async fn case_18_paid_responses_are_never_cached() {
+    // Checks: a challenge is `no-store`. Every paid response is `private, no-store`, including replays and pages.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -149,7 +150,7 @@ async fn case_18_no_cache_keeps_a_paid_answer() {
         (402, Some("no-store"))
     );
     assert_eq!(declined.body["success"], false);
-    // The chain may take it yet: the answer promises no more than it knows.
+    // The chain may still settle it, so the response makes no promise.
     let guidance = declined.str("x_service_guidance").unwrap();
     assert!(
         guidance.starts_with("Nothing was charged so far. Until 20") && guidance.contains("credited"),
@@ -164,7 +165,7 @@ async fn case_18_no_cache_keeps_a_paid_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_19_only_get_buys() {
-    // Aim: HEAD, OPTIONS and every other method with a good payment claim nothing; GET with the same payment buys.
+    // Checks: HEAD, OPTIONS and all other methods with a valid payment claim nothing. GET with the same payment buys.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -188,8 +189,8 @@ async fn case_19_only_get_buys() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_24_26_amounts_and_numbers_are_exact() {
-    // Aim: what is no plain decimal number in range is 400 before anything else; equal amounts cost the same; numbers
-    // at and beyond the top of their type are refused and change nothing.
+    // Checks: a value that is not a plain decimal in range is 400 first. Equal amounts cost the same. Numbers at and
+    // beyond the limit of their type are rejected and change nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -254,7 +255,7 @@ async fn case_24_26_amounts_and_numbers_are_exact() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_25_the_fee_is_in_the_challenge() {
-    // Aim: the challenge asks for amount plus fee, rounded up to the cent, at both edges of the range.
+    // Checks: the challenge contains amount plus fee, rounded up to the cent, at both limits of the range.
     let host = Host::new()
         .with("PURSER_PRODUCTS__USA_PREPAID_CARD__FEE_RATE", "0.038")
         .with("PURSER_PRODUCTS__USA_PREPAID_CARD__MIN_FEE", "0.5");
@@ -291,8 +292,8 @@ async fn case_25_the_fee_is_in_the_challenge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_21_a_forged_host_changes_no_challenge() {
-    // Aim: whatever Host and forwarding headers say, the challenge names the configured resource.
+async fn case_21_forged_host_does_not_change_the_challenge() {
+    // Checks: the challenge names the configured resource under any Host and forwarding headers.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);
     let site = ServiceClient::of(&service);
@@ -316,9 +317,9 @@ async fn case_21_a_forged_host_changes_no_challenge() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_58_every_answer_tells_the_budget() {
-    // Aim: rate-limit, version and request-id headers on 200, 400, 401, 402, 403, 404, 405, 409, 429, 503 and a refused
-    // upgrade.
+async fn case_58_every_response_of_the_service_carries_rate_limit_headers() {
+    // Checks: rate-limit, version and request-id headers are on 200, 400, 401, 402, 403, 404, 405, 409, 429, 503 and a
+    // rejected upgrade.
     let host = Host::new()
         .with("PURSER_LIMITS__REQUESTS_PER_WINDOW", "60")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "10");

@@ -1,4 +1,5 @@
-//! Payment identifiers: a client whose answer was lost signs anew under the same name, and is not charged again.
+//! Payment identifiers: a client that lost the response signs a new payment under the same identifier and is not
+//! charged again.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -11,7 +12,7 @@ use super::replay::transfer_count;
 const CARD: &str = "/get-card?amount=5";
 const NAME: &str = "pay_0123456789abcdef";
 
-/// A payment of this agent's for a route, signed anew, under a name.
+/// A newly signed payment of this agent for a route, under an identifier.
 async fn payment_with_identifier(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) -> String {
     let mut required = Agent::challenge(site, path).await;
     assert!(required.identify(name), "the challenge takes names");
@@ -22,7 +23,7 @@ async fn buy(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) ->
     Agent::pay(site, path, &payment_with_identifier(site, agent, path, name).await).await
 }
 
-/// The same answer, to a payment that was not needed: nothing that opens anything, and nothing charged.
+/// Asserts that a superfluous payment gets the same response, without credentials and without a charge.
 async fn assert_replayed(site: &ServiceClient<'_>, first: &Response, agent: &Agent, path: &str) {
     let payment = payment_with_identifier(site, agent, path, NAME).await;
     let again = Agent::pay(site, path, &payment).await;
@@ -42,9 +43,9 @@ async fn assert_replayed(site: &ServiceClient<'_>, first: &Response, agent: &Age
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_purchase_comes_again_under_its_identifier() {
-    // Aim: on both networks another payment under the name gets the first one's answer, over a kill too; another request
-    // is a conflict, another name or payer another purchase.
+async fn purchase_is_replayed_under_its_identifier() {
+    // Checks: on both networks another payment under the identifier gets the first response, also after a kill. Another
+    // request is a conflict; another identifier or payer is another purchase.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -89,8 +90,9 @@ async fn a_purchase_comes_again_under_its_identifier() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payments_at_once_under_one_name_are_one() {
-    // Aim: twenty payments at once under one name: one transfer, one product, credentials once.
+async fn concurrent_payments_under_one_identifier_settle_once() {
+    // Checks: twenty concurrent payments under one identifier make one transfer and one product, and show credentials
+    // once.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -113,9 +115,9 @@ async fn payments_at_once_under_one_name_are_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
-    // Aim: after a decline, after a chain that was not there, and while the outcome is open, whoever comes under the name
-    // with another payment has the first one tried or followed; theirs never lands.
+async fn unsettled_payment_of_identifier_is_retried_before_another() {
+    // Checks: after a decline, an unreachable chain or an unknown outcome, a second payment under the identifier
+    // retries or follows the first. The second payment never settles.
     let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -133,14 +135,19 @@ async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
         fault["wallet"] = json!(agent.address());
         site.chain_fault(fault).await;
         let first = payment_with_identifier(&site, &agent, CARD, NAME).await;
-        let told = Agent::pay(&site, CARD, &first).await;
-        assert_eq!((told.status, told.code()), (status, code), "{}", told.text);
+        let first_response = Agent::pay(&site, CARD, &first).await;
+        assert_eq!(
+            (first_response.status, first_response.code()),
+            (status, code),
+            "{}",
+            first_response.text
+        );
         site.chain_fault(json!({"fault": "clear"})).await;
         let again = payment_with_identifier(&site, &agent, CARD, NAME).await;
         let bought = until("the first payment to land", async || {
             let answer = Agent::pay(&site, CARD, &again).await;
             assert_eq!(answer.str("status_url").is_some(), answer.status == 202);
-            if let (Some(before), Some(now)) = (told.str("payment_id"), answer.str("payment_id")) {
+            if let (Some(before), Some(now)) = (first_response.str("payment_id"), answer.str("payment_id")) {
                 assert_eq!(before, now, "it is the first payment that is followed");
             }
             (answer.status == 200).then_some(answer)
@@ -157,8 +164,8 @@ async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_bought_under_a_name_is_answered_whatever_the_catalog_does() {
-    // Aim: a gift card that nobody can ask for any more is still what the name stands for.
+async fn purchase_under_identifier_is_answered_after_catalog_change() {
+    // Checks: a purchase is replayed under its identifier after its gift card left the catalog.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -167,15 +174,15 @@ async fn who_bought_under_a_name_is_answered_whatever_the_catalog_does() {
     let again = payment_with_identifier(&site, &agent, target, NAME).await;
     let fault = json!({"fault": "unreachable", "times": 0});
     assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
-    let told = Agent::pay(&site, target, &again).await;
-    assert_eq!(told.card(), bought.card());
+    let replayed = Agent::pay(&site, target, &again).await;
+    assert_eq!(replayed.card(), bought.card());
     assert_eq!(transfer_count(&site, &again).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_a_name_is_refused_and_not_dropped() {
-    // Aim: whoever gives a name that does not hold is told so before anything is charged; who only echoes the challenge
-    // has none.
+async fn invalid_payment_identifier_is_rejected() {
+    // Checks: an invalid identifier is an error before any charge. A payment that only echoes the challenge has no
+    // identifier.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);

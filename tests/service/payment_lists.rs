@@ -1,5 +1,5 @@
-//! What an account has paid, and whom it pays again: lists for whoever lost an answer, saved recipients, and names that stay the
-//! same from the first answer on.
+//! Payment lists for clients that lost a response, saved recipients, and field names that stay the same from the first
+//! response on.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(crate) async fn payments(site: &ServiceClient<'_>, token: &str, query: &str)
     answer
 }
 
-/// All payments, read two at a time.
+/// All payments, read in pages of two.
 async fn in_pages(site: &ServiceClient<'_>, token: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     let mut after = String::new();
@@ -46,8 +46,8 @@ async fn in_pages(site: &ServiceClient<'_>, token: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
-    // Aim: newest first, in pages, on both chains: what each bought as it stands now and the receipt that its answer had; a
-    // payment that the chain refused and one that is not known yet are there as that; no code, link, number or token is.
+    // Checks: payments are listed newest first, in pages, on both chains, with the current product status and the
+    // original receipt. Declined and unknown payments are listed as such. No code, link, number or token is shown.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -77,9 +77,9 @@ async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
         assert_eq!(all.len(), 5, "{}", list.text);
         for (listed, bought) in all.iter().zip([&push, &order, &gift, &card]) {
             assert_eq!(listed["payment_id"], bought.body["payment_id"]);
-            let (receipt, told) = (&listed["receipt"], bought.receipt());
+            let (receipt, expected) = (&listed["receipt"], bought.receipt());
             for member in ["success", "transaction", "network", "payer", "amount"] {
-                assert_eq!(receipt[member], told[member], "{member}: {receipt} and {told}");
+                assert_eq!(receipt[member], expected[member], "{member}: {receipt} and {expected}");
             }
             assert_eq!(
                 (&listed["status"], &listed["terminal"]),
@@ -114,36 +114,36 @@ async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: rows of the document in their order, by one request that is mended step by step.
+async fn payment_list_errors_follow_precedence() {
+    // Checks: one request, fixed step by step, gets the errors in the order of the document.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let theirs = stranger.buy(&site, "/get-card?amount=5").await;
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some("why")).await;
-    let mut ladder = PrecedenceTable::of("GET /list-payments", "list-payments");
+    let mut precedence = PrecedenceTable::of("GET /list-payments", "list-payments");
     let mut read = Request::new("GET", "/list-payments")
         .with("colour", "red")
         .with("limit", "0")
         .with("starting_after", "none");
-    ladder.assert_next(&read.send(&site).await);
+    precedence.assert_next(&read.send(&site).await);
     read.bearer(&token);
-    ladder.assert_next(&read.send(&site).await);
+    precedence.assert_next(&read.send(&site).await);
     read.drop("colour");
-    ladder.assert_next(&read.send(&site).await);
+    precedence.assert_next(&read.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&read.send(&site).await);
+    precedence.assert_next(&read.send(&site).await);
     read.set("limit", "5");
-    ladder.assert_next(&read.send(&site).await);
+    precedence.assert_next(&read.send(&site).await);
     read.set("starting_after", theirs.str("payment_id").unwrap());
-    ladder.assert_next(&read.send(&site).await);
+    precedence.assert_next(&read.send(&site).await);
     read.drop("starting_after");
-    ladder.assert_next(&read.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&read.send(&site).await);
+    precedence.assert_complete();
 }
 
-/// To a recipient that is saved as Ada King, by the path that pays her by her id alone.
+/// A payment to a recipient saved as Ada King, on the route that pays her by id.
 async fn assert_given_names_must_match(site: &ServiceClient<'_>, agent: &Agent, alone: &str) {
     for (query, status, code) in [
         ("&recipient_last_name=Lovelace", 409, "recipient_differs"),
@@ -178,9 +178,9 @@ async fn assert_given_names_must_match(site: &ServiceClient<'_>, agent: &Agent, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_saved_recipient_shows_what_is_paid_and_is_paid_by_its_id_alone() {
-    // Aim: the list has the handle, the totals and the last payment; amount and id alone pay it again, and the same payment sent
-    // again joins although the recipient was paid in between; another's id is unknown; what is said beside must be what is saved.
+async fn saved_recipient_shows_totals_and_is_payable_by_id() {
+    // Checks: the list shows handle, totals and last payment. Amount and id pay the recipient again, and a replay joins
+    // the same purchase. The id of another account is unknown, and extra parameters must match the saved ones.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -202,7 +202,7 @@ async fn a_saved_recipient_shows_what_is_paid_and_is_paid_by_its_id_alone() {
     );
     let payout = paid.body["payment"]["payout_id"].as_str().unwrap();
     wait_for_payout_status(&site, &token, payout, "complete").await;
-    // By its handle it may have another name; then that is what is saved.
+    // A payment by handle may give another name; that name is then saved.
     let renamed = first.replace("Lovelace", "King");
     assert_eq!(agent.buy(&site, &renamed).await.status, 200);
     until("the new name", async || {
@@ -233,7 +233,7 @@ async fn a_saved_recipient_shows_what_is_paid_and_is_paid_by_its_id_alone() {
     host.assert_verified();
 }
 
-/// That the members of a first answer, under these names, are those of a poll or a list.
+/// Asserts that the fields of a first response have the same names in a poll or a list.
 fn same(first: &Value, later: &Value, members: &[&str]) {
     for member in members {
         assert!(first.get(*member).is_some(), "{member}: {first}");
@@ -241,7 +241,7 @@ fn same(first: &Value, later: &Value, members: &[&str]) {
     }
 }
 
-/// Cards of two kinds; the first is refused, so that its charge is on the balance.
+/// Cards of two kinds. The first is declined, so that its charge is on the balance.
 async fn cards_in_purchase_order(site: &ServiceClient<'_>, agent: &Agent, token: &str) {
     let card = agent.buy(site, "/get-card?amount=6.66").await;
     balance_is(site, token, "6.66").await;
@@ -275,7 +275,7 @@ async fn cards_in_purchase_order(site: &ServiceClient<'_>, agent: &Agent, token:
     );
 }
 
-/// A withdrawal, from its first answer to its end.
+/// A withdrawal, from its first response to its final state.
 async fn withdraw_and_follow(site: &ServiceClient<'_>, token: &str) {
     let withdrawn = post_with_key(site, token, "/withdraw", None, &json!({"amount": 1})).await;
     let id = withdrawn.body["withdrawal"]["id"].as_str().unwrap();
@@ -304,9 +304,9 @@ async fn withdraw_and_follow(site: &ServiceClient<'_>, token: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_first_answer_calls_something_is_called_so_ever_after() {
-    // Aim: each member of a first answer is in its poll, its list and its events under the same name: payouts, withdrawals,
-    // cards; a withdrawal's states are `pending`, `sent`, `complete` and `failed`.
+async fn field_names_match_in_response_poll_list_and_events() {
+    // Checks: each field of a first response has the same name in its poll, list and events, for payouts, withdrawals
+    // and cards. The states of a withdrawal are `pending`, `sent`, `complete` and `failed`.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);

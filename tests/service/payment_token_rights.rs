@@ -1,4 +1,4 @@
-//! What a token that was issued for a payment may change: a hostile seller may have relayed that payment.
+//! What a token issued for a payment can change. A hostile seller may have relayed that payment.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -13,22 +13,22 @@ use super::operator_client::OperatorClient;
 use super::webhooks::{post, register};
 
 const CARD_ACTION_ROUTES: [&str; 3] = ["/pause-card", "/resume-card", "/close-card"];
-/// Nobody has this name.
-const HOOK: &str = "https://hooks.nobody.example/a";
-const OTHER: &str = "https://hooks.nobody.example/b";
+/// An unregistered host name.
+const HOOK: &str = "https://hooks.unknown.example/a";
+const OTHER: &str = "https://hooks.unknown.example/b";
 
 async fn request_card_action(site: &ServiceClient<'_>, token: &str, path: &str, card: &str) -> Response {
     post(site, token, path, None, &json!({"card_id": card})).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payments_token_steers_only_what_that_payment_bought() {
-    // Aim: whoever relayed a payment pauses, resumes, closes and cancels nothing that was there before, with the token as it was
-    // issued or renewed; of what its own payment bought it may, and whoever signs in may everything.
+async fn payment_token_controls_only_what_its_payment_bought() {
+    // Checks: the relayer of a payment cannot pause, resume, close or cancel earlier products, with the token as issued
+    // or renewed. It can control what the payment bought, and a sign-in can control everything.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
     let earlier = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
@@ -41,8 +41,8 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
         &agent.buy(&site, "/order-intl-card?amount=100").await,
         "/intl_card_order/card_id",
     );
-    let lease = desk.claim(&made).await;
-    assert_eq!(desk.fulfil(&made, lease).await.status, 200);
+    let lease = operator.claim(&made).await;
+    assert_eq!(operator.fulfil(&made, lease).await.status, 200);
 
     let relayed = agent.buy(&site, "/get-card?amount=6").await;
     let renewed = refresh(&site, &field(&relayed, "/auth/refresh_token")).await;
@@ -88,17 +88,18 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
-    // Aim: it makes an endpoint and changes that one; what another session registered keeps its secret and stays, also under the
-    // other session's key, one delivery or all; once a wallet's own session has registered a URL it is that session's.
+async fn payment_token_manages_only_its_own_webhooks() {
+    // Checks: the token creates an endpoint and changes that one. An endpoint of another session keeps its secret and
+    // deliveries, also under the same idempotency key. A URL that a session of the wallet registered belongs to that
+    // session.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
-    let wanted = json!({"url": HOOK});
-    let kept = post(&site, &own, "/register-webhook", Some("kept"), &wanted).await;
-    let id = field(&kept, "/webhook_id");
+    let endpoint = json!({"url": HOOK});
+    let registered = post(&site, &own, "/register-webhook", Some("kept"), &endpoint).await;
+    let id = field(&registered, "/webhook_id");
     let delivery = until("a delivery", async || {
         let page = site.get_as(&own, "/webhook-deliveries").await;
         page.body["deliveries"][0]["delivery_id"].as_str().map(str::to_owned)
@@ -107,7 +108,7 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
     let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
     for key in [None, Some("kept"), Some("another")] {
         assert_not_visible(
-            &post(&site, &token, "/register-webhook", key, &wanted).await,
+            &post(&site, &token, "/register-webhook", key, &endpoint).await,
             "its secret",
         );
     }
@@ -122,8 +123,8 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
     }
     let named = json!({"webhook_id": id});
     assert_not_visible(&post(&site, &token, "/delete-webhook", None, &named).await, "itself");
-    let same = post(&site, &own, "/register-webhook", Some("kept"), &wanted).await;
-    assert_eq!(same.str("secret"), kept.str("secret"), "nothing was replaced");
+    let same = post(&site, &own, "/register-webhook", Some("kept"), &endpoint).await;
+    assert_eq!(same.str("secret"), registered.str("secret"), "nothing was replaced");
 
     let (its_own, first) = register(&site, &token, OTHER, &[]).await;
     let (again, second) = register(&site, &token, OTHER, &[]).await;
@@ -138,13 +139,13 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
-    // Aim: what may have been there before the payment is not changed by its token, and is refused before anything is looked up.
+async fn payment_token_cannot_change_destinations_or_delete_recipients() {
+    // Checks: the token cannot change anything that may precede the payment. The error comes before any lookup.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
-    // Renaming and archiving can be undone: the token gets as far as the look-up.
+    // Renaming and archiving can be undone, so the token gets as far as the lookup.
     let saved = json!({"recipient_id": "rcp_1", "platform": "venmo", "archived": true});
     let looked_up = post(&site, &token, "/payment-recipients", None, &saved).await;
     assert_eq!(looked_up.status, 404, "{looked_up:?}");
@@ -168,8 +169,8 @@ async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
     }
 }
 
-/// The addresses that the token refuses, on either chain, and some that nobody has a key of.
-const UNKNOWN_ID: [&str; 8] = [
+/// Addresses that the token contract rejects on either chain, and some that have no key.
+const UNOWNABLE_ADDRESSES: [&str; 8] = [
     "0x0000000000000000000000000000000000000000",
     "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
     "0x97dd8e3392edb7ffb4aa1e4e8d653314d1d26020",
@@ -180,18 +181,18 @@ const UNKNOWN_ID: [&str; 8] = [
     "SysvarRent111111111111111111111111111111111",
 ];
 
-/// An address of EIP-55 with one letter in the other case.
+/// An EIP-55 address with one letter in the wrong case.
 const MISTYPED: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
-    // Aim: the zero address, the token's own and one whose checksum is wrong are refused wherever money is sent to an address that
-    // somebody names, or such an address is kept, before anything is held.
+async fn destination_address_must_be_able_to_own_usdc() {
+    // Checks: the zero address, the token contract and an address with a wrong checksum are rejected before any hold.
+    // This applies wherever a request names or saves a destination address.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    let nobodys = UNKNOWN_ID.map(|address| (address, "cannot own USDC"));
-    for (address, why) in nobodys.into_iter().chain([(MISTYPED, "is mistyped")]) {
+    let unownable = UNOWNABLE_ADDRESSES.map(|address| (address, "cannot own USDC"));
+    for (address, why) in unownable.into_iter().chain([(MISTYPED, "is mistyped")]) {
         let asks: [(&str, &str, Value); 4] = [
             ("/withdraw", "address", json!({"amount": 1, "address": address})),
             (
@@ -207,7 +208,7 @@ async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
             (
                 "/saveAddressBookEntry",
                 "address",
-                json!({"data": {"name": "Nobody", "address": address}}),
+                json!({"data": {"name": "Unowned", "address": address}}),
             ),
         ];
         for (path, param, body) in asks {
@@ -218,8 +219,8 @@ async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
                 "{path} {address}: {}",
                 answer.text
             );
-            let said = answer.body.pointer("/error/param").or(answer.body.get("param"));
-            assert_eq!(said, Some(&json!(param)), "{path} {address}: {}", answer.text);
+            let named_field = answer.body.pointer("/error/param").or(answer.body.get("param"));
+            assert_eq!(named_field, Some(&json!(param)), "{path} {address}: {}", answer.text);
             assert!(answer.text.contains(why), "{path} {address}: {}", answer.text);
         }
     }

@@ -1,4 +1,4 @@
-//! What a token that was issued for a payment may read and load: a hostile seller may have relayed that payment.
+//! What a token issued for a payment can read and load. A hostile seller may have relayed that payment.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn read(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     site.get_as(token, &format!("/get-card-data?card_id={card}")).await
 }
 
-/// A card, once it is what it is to be, with what spends it.
+/// Waits until a card is in this state and returns it.
 async fn wait_for_card(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     until("a card that is shown", async || {
         let answer = read(site, token, card).await;
@@ -34,10 +34,10 @@ async fn wait_for_card(site: &ServiceClient<'_>, token: &str, card: &str) -> Val
     .await
 }
 
-/// A USA card, a gift card and an international one with their numbers or codes, and the link of a push to card.
+/// A USA card, a gift card and an international card with their numbers or codes, and the link of a push to card.
 async fn furnished(
     site: &ServiceClient<'_>,
-    desk: &OperatorClient<'_>,
+    operator: &OperatorClient<'_>,
     agent: &Agent,
     token: &str,
 ) -> (Vec<(String, String)>, String) {
@@ -45,8 +45,8 @@ async fn furnished(
     let gift = agent.buy(site, GIFT).await.card().to_owned();
     let ordered = agent.buy(site, "/order-intl-card?amount=100").await;
     let intl = field(&ordered, "/intl_card_order/card_id");
-    let lease = desk.claim(&intl).await;
-    assert_eq!(desk.fulfil(&intl, lease).await.status, 200);
+    let lease = operator.claim(&intl).await;
+    assert_eq!(operator.fulfil(&intl, lease).await.status, 200);
     let payout = field(&agent.buy(site, PUSH).await, "/payout_id");
     let mut secrets = Vec::new();
     for card in [usa, gift, intl] {
@@ -61,16 +61,16 @@ async fn furnished(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_75_a_payments_token_reads_only_what_that_payment_bought() {
-    // Aim: whoever relayed a payment reads the number of what it bought and of nothing earlier, on no route: card by card, in
-    // lists, of a payout's link, after a refresh, behind a login link; whoever signs in reads all of it.
+async fn case_75_payment_token_reads_only_what_its_payment_bought() {
+    // Checks: the relayer of a payment reads the number of what it bought and of nothing earlier, on all routes: single
+    // cards, lists, payout links, after a refresh and through a login link. A sign-in reads all of it.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
-    let (secrets, payout) = furnished(&site, &desk, &agent, &own).await;
+    let (secrets, payout) = furnished(&site, &operator, &agent, &own).await;
     let relayed = agent.buy(&site, "/get-card?amount=6").await;
     let renewed = refresh(&site, &field(&relayed, "/auth/refresh_token")).await;
     let tokens = [token_of(&relayed), field(&renewed, "/id_token")];
@@ -125,15 +125,16 @@ async fn case_75_a_payments_token_reads_only_what_that_payment_bought() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
-    // Aim: off by default, as the case above shows; on, the same token reads and steers cards and reads links of earlier payments.
+async fn setting_lets_payment_token_read_earlier_purchases() {
+    // Checks: when the setting is on, the token also reads and controls earlier cards and links. The test above covers
+    // the default.
     let host = Host::new().with("PURSER_IDENTITY__PAYMENT_TOKEN_CAN_READ_CARDS", "true");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Solana);
     let own = agent.token(&site).await;
-    let (secrets, payout) = furnished(&site, &desk, &agent, &own).await;
+    let (secrets, payout) = furnished(&site, &operator, &agent, &own).await;
     let token = token_of(&agent.buy(&site, "/get-card?amount=6").await);
     for (card, secret) in &secrets {
         assert!(read(&site, &token, card).await.text.contains(secret.as_str()), "{card}");
@@ -142,13 +143,17 @@ async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
     assert!(link.str("redemption_url").is_some(), "{}", link.text);
     let (usa, _) = &secrets[0];
     let paused = post_with_key(&site, &token, "/pause-card", None, &json!({"card_id": usa})).await;
-    assert_eq!(paused.status, 202, "what it reads it steers: {}", paused.text);
+    assert_eq!(
+        paused.status, 202,
+        "the token controls the cards that it reads: {}",
+        paused.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
-    // Aim: after /fund-card-balance its own token makes a reloadable card of what that payment brought, however often it asks,
-    // and reads its number; what was there before is neither loaded nor read by it. Any other payment's token makes none.
+async fn case_75_payment_token_loads_only_its_own_top_up() {
+    // Checks: the token of a top-up opens one reloadable card from that top-up, however often it asks, and reads its
+    // number. It neither loads nor reads earlier cards, and tokens of other payments open none.
     let (host, service) = top_up::start();
     let site = ServiceClient::of(&service);
     let (agent, own) = loaded(&site, Network::Base, 50).await;
@@ -194,7 +199,7 @@ async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
         number
     );
 
-    // At once: what was brought is loaded once.
+    // Concurrent requests load the top-up once.
     let brought = agent.buy(&site, "/fund-card-balance?amount=9").await;
     let token = token_of(&brought);
     wait_for_top_up(&site, &token, &id_of(&brought), "credited").await;
@@ -212,8 +217,9 @@ async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
-    // Aim: what was answered to a call may hold a code: the wallet's owner reads it, a token issued for a payment does not.
+async fn payment_token_cannot_read_agent_wallet_responses() {
+    // Checks: a stored response may contain a code. The owner of the wallet reads it; a token issued for a payment does
+    // not.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -228,18 +234,23 @@ async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
     let faucet = json!({"wallet": address, "amount": "20"});
     assert_eq!(site.post("/sandbox/faucet", &faucet).await.status, 200);
     let paid = call(&own, "agentX402Pay", json!({"route": "/get-card?amount=5"})).await;
-    let spend = field(&paid, "/result/walletPayment/walletPaymentId");
-    let born = token_of(&agent.buy(&site, "/get-card?amount=5").await);
-    let told = call(&born, "getAgentWallet", json!({"walletPaymentId": spend})).await;
+    let wallet_payment = field(&paid, "/result/walletPayment/walletPaymentId");
+    let payment_token = token_of(&agent.buy(&site, "/get-card?amount=5").await);
+    let response = call(
+        &payment_token,
+        "getAgentWallet",
+        json!({"walletPaymentId": wallet_payment}),
+    )
+    .await;
     assert_eq!(
-        (told.status, &told.body["error"]["code"]),
+        (response.status, &response.body["error"]["code"]),
         (403, &json!("sign_in_required")),
         "{}",
-        told.text
+        response.text
     );
-    assert_eq!(call(&born, "getAgentWallet", json!({})).await.status, 200);
+    assert_eq!(call(&payment_token, "getAgentWallet", json!({})).await.status, 200);
     assert_eq!(
-        call(&own, "getAgentWallet", json!({"walletPaymentId": spend}))
+        call(&own, "getAgentWallet", json!({"walletPaymentId": wallet_payment}))
             .await
             .status,
         200

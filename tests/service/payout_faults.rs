@@ -1,4 +1,4 @@
-//! Payout rails that do their worst, and processes that die meanwhile.
+//! Payout rails under every fault, and processes that are killed meanwhile.
 
 use std::time::Duration;
 
@@ -25,15 +25,15 @@ fn to_bank(amount: &str, destination: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_once() {
-    // Aim: every magic amount of the rails: where it ends, what is credited in all, and that the books say the same.
+async fn case_32_33_payout_arrives_or_is_credited_once_for_every_fault() {
+    // Checks: for every magic amount of the rails the final status, the total credit and the ledger are right.
     let host = quick().with("PURSER_PAYOUTS__BANK_RETURN_FEE_USD", "0.25");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let destination = register(&site, &agent).await;
     let token = agent.token(&site).await;
-    for (amount, wanted, balance) in [
+    for (amount, expected, balance) in [
         ("16.66", "failed", "18.16"),
         ("18.88", "complete", "18.16"),
         ("19.99", "complete", "18.16"),
@@ -42,21 +42,21 @@ async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_onc
         ("23.33", "returned", "62.1"),
         ("24.44", "failed", "88.04"),
         ("26.66", "cancelled", "116.2"),
-        // Refused, and then paid: the money is gone, the credit stays, and somebody must look.
+        // Declined and then paid: the money is gone, the credit stays, and an operator has to look at it.
         ("25.55", "failed", "143.25"),
     ] {
         let bought = agent.buy(&site, &to_bank(amount, &destination)).await;
         assert_eq!(bought.status, 200, "{amount}: {}", bought.text);
         let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
-        wait_for_payout_status(&site, &token, payout, wanted).await;
+        wait_for_payout_status(&site, &token, payout, expected).await;
         balance_is(&site, &token, balance).await;
     }
-    until("the rail's last words", async || {
+    until("the rail's last event", async || {
         let rails = site.get("/sandbox/payouts", &[]).await;
         (rails.body["recalled"] == 1).then_some(())
     })
     .await;
-    // A power cut changes none of it.
+    // A kill changes none of it.
     service.kill();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -83,20 +83,21 @@ async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_onc
             "failed"
         ]
     );
-    let told = [
+    let expected = [
         "payout.failed queued",
         "payout.failed in-process",
         "payout.cancelled in-process",
         "payout.returned complete",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &expected).await;
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rails_that_are_gone_slow_or_garbled_pay_once_and_are_asked_again() {
-    // Aim: each fault once, in the middle of a payout; each ends complete, no order is taken twice, nothing is credited.
+async fn payout_is_paid_once_under_every_rail_fault() {
+    // Checks: with each fault in the middle of a payout, every payout completes, no order is executed twice and nothing
+    // is credited.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -121,7 +122,7 @@ async fn rails_that_are_gone_slow_or_garbled_pay_once_and_are_asked_again() {
     host.assert_verified();
 }
 
-/// Buys a payment to an app for an agent whose identity is verified, and waits for the end of its return window.
+/// Buys an app payment for a verified agent, and waits for the end of its return window.
 async fn final_payment(service: &Service, agent: &Agent) -> String {
     let site = ServiceClient::of(service);
     let token = agent.token(&site).await;
@@ -135,27 +136,28 @@ async fn final_payment(service: &Service, agent: &Agent) -> String {
     payout
 }
 
-/// Waits for the end of the only payout's return window.
+/// Waits for the end of the return window of the only payout.
 async fn return_window_over(service: &Service) {
     until("the window is over", async || {
         let (_, page) = scrape(service).await;
-        let tries = page.value("purser_outbox_attempts_total{work=\"close_returns\"}");
-        (tries > Decimal::ZERO && page.open("close_returns") == Decimal::ZERO).then_some(())
+        let tries = page.value("purser_outbox_attempts_total{job_type=\"close_return_window\"}");
+        (tries > Decimal::ZERO && page.open("close_return_window") == Decimal::ZERO).then_some(())
     })
     .await;
 }
 
-/// Has the rail say a word about a payout.
-async fn emit_payout_event(site: &ServiceClient<'_>, payout: &str, word: &str) {
-    let said = json!({"payout_id": payout, "event": word});
-    let said = site.post("/sandbox/payouts", &said).await;
-    assert_eq!(said.status, 200, "{}", said.text);
+/// Makes the rail report an event about a payout.
+async fn emit_payout_event(site: &ServiceClient<'_>, payout: &str, event_name: &str) {
+    let sent = json!({"payout_id": payout, "event": event_name});
+    let sent = site.post("/sandbox/payouts", &sent).await;
+    assert_eq!(sent.status, 200, "{}", sent.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own_name() {
-    // Aim: told twice, under two words and over a kill: the payout stays complete and shows its late return, the balance has the
-    // amount less the rail's fee, the operator's list has it, and a recipient's totals have it no more.
+async fn case_32_late_return_is_credited_once() {
+    // Checks: a late return that is reported twice, under two event ids and across a kill, is credited once, less the
+    // fee of the rail. The payout stays complete and shows the late return, the operator list has it, and the totals of
+    // the recipient exclude it.
     let host = quick()
         .with("PURSER_PAYOUTS__APP_RETURN_WINDOW_SECONDS", "1")
         .with("PURSER_PAYOUTS__APP_RETURN_FEE_USD", "0.75")
@@ -164,8 +166,8 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     let agent = Agent::new(Network::Solana);
     let payout = final_payment(&service, &agent).await;
     let site = ServiceClient::of(&service);
-    for word in ["returned", "failed"] {
-        emit_payout_event(&site, &payout, word).await;
+    for event_name in ["returned", "failed"] {
+        emit_payout_event(&site, &payout, event_name).await;
     }
     let token = agent.token(&site).await;
     balance_is(&site, &token, "19.25").await;
@@ -182,12 +184,12 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     })
     .await;
     let events = site.events(&token, 0).await;
-    let told = events
+    let changes = events
         .iter()
         .filter_map(|event| event["type"].as_str()?.strip_prefix("late_return."));
-    assert_eq!(told.collect::<Vec<_>>(), ["received", "credited"]);
-    let desk = OperatorClient::first(&host, &service);
-    let listed = desk.get("/admin/late-returns?limit=10").await;
+    assert_eq!(changes.collect::<Vec<_>>(), ["received", "credited"]);
+    let operator = OperatorClient::first(&host, &service);
+    let listed = operator.get("/admin/late-returns?limit=10").await;
     let first = &listed.body["late_returns"][0];
     assert_eq!(
         (&first["payout_id"], &first["wallet"]),
@@ -198,7 +200,7 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
         listed.body["next_after"].as_str().unwrap()
     );
     assert_eq!(
-        desk.get(&after).await.body,
+        operator.get(&after).await.body,
         json!({"late_returns": [], "next_after": null})
     );
     until("the totals", async || {
@@ -215,10 +217,10 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_an_operator_says_so() {
-    // Aim: a payout was paid and is final, its payment's chain takes that back, and then its rail gives the money back: nothing is
-    // credited; an operator ends the withheld credit without giving it, and over a kill the late return is `kept`, the balance
-    // empty, and the house has the money against its loss.
+async fn case_32_late_return_of_reversed_payment_is_kept_by_operator_decision() {
+    // Checks: the chain reverses the payment of a final payout, and then the rail returns the money. Nothing is
+    // credited until an operator closes the withheld credit without crediting it. The late return is then `kept`, also
+    // across a kill, and the money offsets the loss.
     let host = fast_host(quick())
         .with("PURSER_PAYOUTS__BANK_RETURN_WINDOW_SECONDS", "1")
         .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
@@ -227,7 +229,7 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     let agent = Agent::new(Network::Base);
     let destination = register(&site, &agent).await;
     let token = agent.token(&site).await;
-    // Its payment was final by then, or it would not have been ordered.
+    // The payment was final by then; otherwise the payout would not have been ordered.
     let drop = json!({"network": "base", "wallet": agent.address(), "fault": "drop_final", "delay_ms": 1});
     site.chain_fault(drop).await;
     let bought = agent.buy(&site, &to_bank("20", &destination)).await;
@@ -237,14 +239,17 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     return_window_over(&service).await;
     reversed(&site, payment).await;
     emit_payout_event(&site, payout, "returned").await;
-    let desk = OperatorClient::first(&host, &service);
-    let waits = wait_for_dead_letter(&desk, "credit").await;
-    let keep = json!({"job_id": waits["job_id"], "evidence": "Taken back by its chain, ticket 10."});
-    let kept = desk.done("/admin/jobs/keep", keep.clone()).await;
-    assert_eq!((&kept["job_id"], &kept["kept"]), (&waits["job_id"], &json!(true)));
-    let again = desk.post("/admin/jobs/keep", keep).await;
+    let operator = OperatorClient::first(&host, &service);
+    let waits = wait_for_dead_letter(&operator, "credit_account").await;
+    let keep = json!({"job_id": waits["job_id"], "evidence": "Reversed by a reorg, ticket 10."});
+    let closed_credit = operator.done("/admin/jobs/keep", keep.clone()).await;
+    assert_eq!(
+        (&closed_credit["job_id"], &closed_credit["kept"]),
+        (&waits["job_id"], &json!(true))
+    );
+    let again = operator.post("/admin/jobs/keep", keep).await;
     assert_eq!(status_and_code(&again), (404, "job_not_found"));
-    // Frozen when the payment was taken back.
+    // The account was frozen when the payment was reversed.
     site.freeze(&agent.address(), None).await;
     service.kill();
     let service = host.start();
@@ -268,8 +273,8 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_12_payouts_under_way_survive_kills() {
-    // Aim: killed again and again with orders at the rail and returns to come, each payout ends as it would have.
+async fn case_12_pending_payouts_survive_kills() {
+    // Checks: with repeated kills while orders and returns are pending, each payout reaches the same final status.
     let host = quick();
     let agent = Agent::new(Network::Base);
     let mut payouts = Vec::new();
@@ -286,10 +291,10 @@ async fn case_12_payouts_under_way_survive_kills() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
-    for (payout, wanted) in payouts.iter().zip(["complete", "returned", "failed", "complete"]) {
-        wait_for_payout_status(&site, &token, payout, wanted).await;
+    for (payout, expected) in payouts.iter().zip(["complete", "returned", "failed", "complete"]) {
+        wait_for_payout_status(&site, &token, payout, expected).await;
     }
-    // 21.11 came back, 25.94 was refused: fee included.
+    // 21.11 was returned and 25.94 was declined, fee included.
     balance_is(&site, &token, "47.05").await;
     let rails = site.get("/sandbox/payouts", &[]).await;
     assert_eq!(rails.body["orders"], 4);

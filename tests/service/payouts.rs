@@ -1,4 +1,4 @@
-//! Payouts over HTTP: to cards, banks and apps, with rails that do their worst.
+//! Payouts over HTTP: to cards, banks and apps, with faulty rails.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn to_bank(amount: &str, destination: &str) -> String {
     format!("/send-bank-payment?amount={amount}&destination_id={destination}")
 }
 
-/// A digit wrong, no number, no month, the past, a bank elsewhere, a card that no rail pays to.
+/// A wrong digit, no number, no month, a past month, a foreign bank, a card that no rail pays to.
 fn wrong_cards(card: &str) -> [(String, &'static str); 6] {
     [
         ("4000008400000012".into(), "12/31"),
@@ -34,9 +34,9 @@ fn wrong_cards(card: &str) -> [(String, &'static str); 6] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_of_another_payment_does_not_open_the_recipients_form() {
-    // Aim: whoever opens the form is paid, and a payment may have been relayed by a hostile seller: its token is shown what that
-    // payment bought and no other payout's link; a wallet that signs in sees its own.
+async fn payment_token_does_not_show_other_payout_links() {
+    // Checks: the form decides who is paid, and a hostile seller may have relayed a payment. So its token sees only the
+    // link of that payment; a signed-in wallet sees all of its own.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -56,9 +56,9 @@ async fn a_token_of_another_payment_does_not_open_the_recipients_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_to_card_is_paid_to_the_card_that_its_recipient_enters() {
-    // Aim: on both chains: the link goes to the call that paid and to nobody else, the form takes one good card, the payer
-    // sees every state, and no number is in answers, events or logs.
+async fn push_to_card_pays_the_card_its_recipient_enters() {
+    // Checks: on both chains only the paying call gets the link, the form accepts one valid card and the payer sees
+    // every state. No number appears in responses, events or logs.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -128,8 +128,8 @@ async fn a_push_to_card_is_paid_to_the_card_that_its_recipient_enters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_is_of_a_country_of_the_payouts_currency() {
-    // Aim: one card of each currency's countries is taken for it and refused for the two others.
+async fn payout_card_country_must_match_currency() {
+    // Checks: a card from a country of each currency is accepted for that currency and rejected for the two others.
     let service = quick().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -151,8 +151,8 @@ async fn a_card_is_of_a_country_of_the_payouts_currency() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
-    // Aim: after its time the whole charge is on the balance, the link takes no card, and that stays so over a kill.
+async fn unfilled_recipient_form_expires_and_credits_the_charge() {
+    // Checks: after expiry the whole charge is on the balance and the link accepts no card, also across a kill.
     let host = quick().with("PURSER_PAYOUTS__RECIPIENT_FORM_TTL_SECONDS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -179,9 +179,9 @@ async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_25_payouts_cost_what_the_table_says_at_both_edges_and_not_beyond() {
-    // Aim: the fee vectors and ranges of the three products, one unit past each edge refused, in every currency, with the
-    // fee in the amount's currency and the conversion rounded up.
+async fn case_25_payout_fees_match_the_contract_at_both_limits() {
+    // Checks: fees and ranges of the three products in every currency. One unit beyond each limit is rejected. The fee
+    // is in the currency of the amount, and the conversion rounds up.
     let service = quick().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -236,8 +236,9 @@ async fn case_25_payouts_cost_what_the_table_says_at_both_edges_and_not_beyond()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_48_another_wallets_payouts_and_destinations_open_nothing() {
-    // Aim: two users, each with the other's ids: 403 or 404 as specified, nothing is charged, no list shows them.
+async fn case_48_other_wallets_payouts_and_destinations_are_inaccessible() {
+    // Checks: with the ids of another account, each route gives 403 or 404 as specified, nothing is charged and no list
+    // shows them.
     let service = quick().start();
     let site = ServiceClient::of(&service);
     let users = [Agent::new(Network::Base), Agent::new(Network::Solana)];
@@ -270,7 +271,8 @@ async fn case_48_another_wallets_payouts_and_destinations_open_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bank_destinations_are_checked_listed_and_inert() {
-    // Aim: checksums and lengths at the desk, all or nothing; the list shows four digits and pages; markup stays text.
+    // Checks: invalid checksums and lengths are rejected as a whole. The list shows four digits and has pages. Markup
+    // stays text.
     let service = quick().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -299,7 +301,7 @@ async fn bank_destinations_are_checked_listed_and_inert() {
         .await;
     assert_eq!(refused.code(), "parameter_invalid");
     let first = register(&site, &agent).await;
-    // The list is in the order of time, to the millisecond.
+    // The list is ordered by time, to the millisecond.
     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     let german = site
         .post("/sandbox/bank-recipients", &iban("DE89370400440532013000"))
@@ -321,7 +323,7 @@ async fn bank_destinations_are_checked_listed_and_inert() {
         .get_as(&token, &format!("/bank-recipients?starting_after={first}"))
         .await;
     assert_eq!(next.body["recipients"][0]["destinations"][0]["destination_id"], german);
-    // An account abroad is listed, and no bank payment goes there.
+    // A foreign account is listed, but receives no bank payment.
     let refused = agent.buy(&site, &to_bank("50", german)).await;
     assert_eq!((refused.status, refused.code()), (404, "destination_not_found"));
 }

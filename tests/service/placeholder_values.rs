@@ -1,4 +1,4 @@
-//! What parameters and members name: nothing of anybody's, those here.
+//! Parameters and fields that identify no resource of an account.
 
 const RESPONSE_VALUES: &[&str] = &[
     "dateOfBirth",
@@ -15,7 +15,7 @@ const RESPONSE_VALUES: &[&str] = &[
     "taxId",
 ];
 
-/// Parameters and members that name nothing of anybody's, by the routes that take them; `*` is every route.
+/// Parameters and fields that identify no resource of an account, by the routes that take them; `*` means every route.
 pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     (
         "*",
@@ -31,22 +31,22 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
             "status",
             "types",
             "card_type",
-            // The caller's own and nobody else's; the ladders of callable functions hold it.
+            // Only the caller's own id is valid. The precedence tests of callable functions check it.
             "userId",
             "reusable",
             "usd_amount",
         ],
     ),
     ("/get-card-data", &["details"]),
-    // A place among one's own events: a time, whoever's events lie there.
+    // A cursor into the caller's events: a time, even when other accounts have events then.
     ("/events", &["after", "before", "order"]),
-    // A place in one's own statement, whose lines are numbered from one.
+    // A cursor into the caller's statement, whose lines are numbered from one.
     ("/get-account-statement", &["starting_after"]),
     (
         "/createBankingProfile",
         &["type", "firstName", "lastName", "businessName", "email"],
     ),
-    // Whoever is to be paid, and on which terms.
+    // The payee and the terms.
     ("/agentWalletTransfer", &["amountUsdc", "toAddress", "note"]),
     (
         "/agentX402Pay",
@@ -73,13 +73,13 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/addBankingDestination", &["destination"]),
     ("/updateBankingDestination", &["nickname"]),
     ("/createBankingTransfer", &["direction", "note"]),
-    // Whoever is to receive the money.
+    // The payee.
     ("/withdraw", &["address"]),
     ("/register-webhook", &["url"]),
     ("/redeliver-webhook", &["since"]),
     ("/webhook-deliveries", &["status"]),
     ("/withdraw-card-balance", &["destination_address"]),
-    // The catalog's, which is everybody's.
+    // Ids of the catalog, which all accounts share.
     ("/order-gift-card", &["product_id"]),
     ("/search-gift-cards", &["q", "category", "starting_after"]),
     ("/search-merchants", &["q", "starting_after"]),
@@ -88,7 +88,7 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
         "/send-payment",
         &["recipient_first_name", "recipient_last_name", "recipient_email"],
     ),
-    // Whoever has these is the one they were given to.
+    // These authenticate their bearer.
     ("/agentAuth", &["apiKey"]),
     ("/auth", &["grant_type", "refresh_token"]),
     ("/claim", &["signup"]),
@@ -98,8 +98,8 @@ pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     ("/signup-status", &["claim_token"]),
 ];
 
-/// Routes whose body has no members in the document: the owner's form, which names budgets, the provider's word, which counts
-/// by its signature, and the links' codes, which are whoever's they were given to.
+/// Routes whose body has no fields in the document: the account page form, which takes limits; provider callbacks,
+/// which are authenticated by their signature; and codes of links, which authenticate their bearer.
 pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
     "/account/api-keys/revoke",
     "/account/caps",

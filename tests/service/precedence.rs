@@ -1,4 +1,4 @@
-//! For each route, one request that breaks every rule, mended rule by rule: `docs/precedence.md` from top to bottom.
+//! For each route, one request that breaks every rule and is fixed rule by rule, in the order of `docs/precedence.md`.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -12,15 +12,15 @@ use super::precedence_table::{PrecedenceTable, RecordedResponse};
 use super::request::{Request, recorded};
 
 const WHY: &str = "Please write to us.";
-/// What a payer calls a purchase.
+/// Payment identifier of a purchase.
 const NAME: &str = "pay_0123456789abcdef";
 
-/// An agent with a card, and what it got with it.
+/// An agent with a card, and the response of its purchase.
 struct CardOwner {
     agent: Agent,
     card: String,
     payment: String,
-    /// Born of the payment.
+    /// Token that was issued for the payment.
     token: String,
 }
 
@@ -40,7 +40,7 @@ impl CardOwner {
         }
     }
 
-    /// Until its card is ready, which it has read then.
+    /// Waits until the card is ready.
     async fn ready(&self, site: &ServiceClient<'_>) {
         let path = format!("/get-card-data?card_id={}", self.card);
         until("the card", async || {
@@ -66,8 +66,8 @@ fn start(settings: &[(&str, &str)]) -> (Host, Service) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: everything that can refuse a purchase, in its order; the last mended request buys the card.
+async fn paid_call_errors_follow_precedence() {
+    // Checks: all errors of a purchase, in their order. The last, valid request buys the card.
     let (_host, service) = start(&[
         ("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1"),
         ("PURSER_LIMITS__WINDOW_SECONDS", "1"),
@@ -94,7 +94,7 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
         .header("payment-signature", slow);
     let slow = tokio::spawn(send(slow));
 
-    let mut ladder = PrecedenceTable::of("GET /get-card", "get-card");
+    let mut precedence = PrecedenceTable::of("GET /get-card", "get-card");
     let mut ask = Request::new("GET", "/get-card")
         .with("colour", "red")
         .with("amount", "five")
@@ -103,42 +103,42 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     ask.header("payment-signature", &used);
     ask.header("x-payment", "bm8=");
     ask.bearer(&other);
-    fix_parameters(&mut ladder, &mut ask, &site).await;
+    fix_parameters(&mut precedence, &mut ask, &site).await;
     for name in ["payment-signature", "x-payment"] {
         ask.header(name, "");
     }
     let challenge = ask.send_and_check(&site).await;
-    ladder.assert_next(&recorded(&challenge));
-    fix_payment(&mut ladder, &mut ask, (&site, &agent)).await;
+    precedence.assert_next(&recorded(&challenge));
+    fix_payment(&mut precedence, &mut ask, (&site, &agent)).await;
 
     ask.header("x-payment", &used);
-    ladder.assert_next(&past(&site, &ask, &[403]).await);
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_next(&past(&site, &ask, &[403]).await);
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
     ask.header("authorization", "");
     let mut named = required(&challenge);
     assert!(named.identify(NAME));
     ask.header("x-payment", &agent.sign(&named));
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
     ask.header("x-payment", &used);
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
     ask.header("x-payment", &agent.sign(&required(&challenge)));
-    // Until the slow call has the only place, the next rule refuses: nothing is claimed.
-    ladder.assert_next(&past(&site, &ask, &[429, 403]).await);
+    // The next rule applies until the slow call has the only permit; nothing is claimed.
+    precedence.assert_next(&past(&site, &ask, &[429, 403]).await);
     site.chain_fault(json!({"fault": "resume"})).await;
     assert_eq!(slow.await.unwrap().unwrap().status, 200);
-    ladder.assert_next(&past(&site, &ask, &[429, 503]).await);
+    precedence.assert_next(&past(&site, &ask, &[429, 503]).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
     ask.set("amount", "10");
     ask.header("x-payment", &agent.payment(&site, &ask.target()).await);
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
-    ladder.assert_complete();
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: what is MPP's own, from both protocols at once down to a challenge that was answered before.
+async fn mpp_call_errors_follow_precedence() {
+    // Checks: the errors of MPP, from a request with both protocols to a challenge that was answered before.
     let (_host, service) = start(&[
         ("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1"),
         ("PURSER_LIMITS__WINDOW_SECONDS", "1"),
@@ -149,61 +149,61 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
     let answered = ask.send_and_check(&site).await;
     ask.header("authorization", &first.credential(&answered));
     assert_eq!(ask.send_and_check(&site).await.status, 200);
-    let elsewhere = agent.credential(&site.get("/get-card?amount=6", &[]).await);
+    let other_price = agent.credential(&site.get("/get-card?amount=6", &[]).await);
     let good = agent.credential(&answered);
 
-    let mut ladder = PrecedenceTable::of("GET /get-card by MPP", "get-card-mpp");
+    let mut precedence = PrecedenceTable::of("GET /get-card by MPP", "get-card-mpp");
     ask.header("x-payment", "bm8=");
     ask.header("authorization", "Payment bm8");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("x-payment", "");
-    ladder.assert_next(&ask.send(&site).await);
-    ask.header("authorization", &altered(&elsewhere, "/payload/value", json!("1")));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    ask.header("authorization", &altered(&other_price, "/payload/value", json!("1")));
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", &altered(&good, "/payload/value", json!("1")));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", &good);
-    ladder.assert_next(&past(&site, &ask, &[409]).await);
-    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    precedence.assert_next(&past(&site, &ask, &[409]).await);
+    precedence.assert_next(&past(&site, &ask, &[429]).await);
     let mut fresh = Request::new("GET", "/get-card").with("amount", "25");
     let credential = agent.credential(&fresh.send_and_check(&site).await);
     fresh.header("authorization", &credential);
-    ladder.assert_next(&past(&site, &fresh, &[429]).await);
-    ladder.assert_complete();
+    precedence.assert_next(&past(&site, &fresh, &[429]).await);
+    precedence.assert_complete();
 }
 
-/// A payment that cannot be read, one whose name is none, one for another price.
-async fn fix_payment(ladder: &mut PrecedenceTable, ask: &mut Request, (site, agent): (&ServiceClient<'_>, &Agent)) {
+/// An unreadable payment, one with an invalid identifier, one for another price.
+async fn fix_payment(precedence: &mut PrecedenceTable, ask: &mut Request, (site, agent): (&ServiceClient<'_>, &Agent)) {
     ask.header("x-payment", "bm8=");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     let mut nameless = Agent::challenge(site, "/get-card?amount=6").await;
     assert!(nameless.identify("short"));
     ask.header("x-payment", &agent.sign(&nameless));
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.header("x-payment", &agent.payment(site, "/get-card?amount=6").await);
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
 }
 
-/// Down to the first rule about payments.
-async fn fix_parameters(ladder: &mut PrecedenceTable, ask: &mut Request, site: &ServiceClient<'_>) {
-    ladder.assert_next(&ask.send(site).await);
+/// Fixes parameters up to the first rule about payments.
+async fn fix_parameters(precedence: &mut PrecedenceTable, ask: &mut Request, site: &ServiceClient<'_>) {
+    precedence.assert_next(&ask.send(site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.drop("format");
     ask.set("amount", "five");
     *ask = ask.clone().with("format", "%zz");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.set("format", "xml");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.set("amount", "1");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.set("amount", "25");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.drop("format");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
 }
 
-/// The first answer that has none of these statuses, which time alone ends: 429 with the payer's window.
+/// The first response with none of these statuses. They end with time: 429 ends with the payer's window.
 async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> RecordedResponse {
     let through = async || {
         let answer = ask.send_and_check(site).await;
@@ -213,8 +213,8 @@ async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> Recor
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: one card, then the list.
+async fn card_read_errors_follow_precedence() {
+    // Checks: reading one card, then the list.
     let (_host, service) = start(&[("PURSER_IDENTITY__PAYMENT_TOKEN_CAN_READ_CARDS", "false")]);
     let site = ServiceClient::of(&service);
     let (first, stranger) = (
@@ -232,57 +232,57 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     let second = CardOwner::of(&site, first.agent).await;
     second.frozen(&site).await;
 
-    let mut ladder = PrecedenceTable::of("GET /get-card-data with `card_id`", "get-card-data-one");
+    let mut precedence = PrecedenceTable::of("GET /get-card-data with `card_id`", "get-card-data-one");
     let mut ask = Request::new("GET", "/get-card-data")
         .with("colour", "red")
         .with("card_id", "card_5");
     ask.bearer("nonsense");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&second.token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     second.thawed(&site).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("card_id", &stranger.card);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("card_id", &card);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&own);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.issuer_fault(json!({"fault": "clear"})).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 
     second.frozen(&site).await;
-    let mut ladder = PrecedenceTable::of("GET /get-card-data", "get-card-data");
+    let mut precedence = PrecedenceTable::of("GET /get-card-data", "get-card-data");
     let mut ask = Request::new("GET", "/get-card-data")
         .with("colour", "red")
         .with("card_type", "Gold")
         .with("limit", "1000")
         .with("starting_after", "card_5");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&own);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     second.thawed(&site).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("card_type");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "1");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &stranger.card);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &second.card);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the one route that answers without a token, and says more with the right one.
+async fn payment_read_errors_follow_precedence() {
+    // Checks: the route responds without a token, and shows more with the right one.
     let (_host, service) = start(&[]);
     let site = ServiceClient::of(&service);
     let (holder, stranger) = (
@@ -290,31 +290,32 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
         Agent::new(Network::Solana).token(&site).await,
     );
     holder.frozen(&site).await;
-    let mut ladder = PrecedenceTable::of("GET /get-payment", "get-payment");
+    let mut precedence = PrecedenceTable::of("GET /get-payment", "get-payment");
     let mut ask = Request::new("GET", "/get-payment").with("colour", "red");
     ask.bearer("nonsense");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("payment_id", "pay_5");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("payment_id", "pay_00000000000000000000000000000005");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&stranger);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("payment_id", &holder.payment);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&holder.token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     holder.thawed(&site).await;
     holder.ready(&site).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: balance and link ask for the token first, then for the parameters, and the balance then whether the account is frozen.
+async fn account_read_errors_follow_precedence() {
+    // Checks: balance and login link check the token, then the parameters. The balance then checks whether the account
+    // is frozen.
     let (_host, service) = start(&[]);
     let site = ServiceClient::of(&service);
     let holder = CardOwner::new(&site, Network::Base).await;
@@ -323,31 +324,31 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
         ("GET /get-auth-link", "/get-auth-link"),
     ] {
         holder.frozen(&site).await;
-        let mut ladder = PrecedenceTable::of(heading, &path[1..]);
+        let mut precedence = PrecedenceTable::of(heading, &path[1..]);
         let mut ask = Request::new("GET", path).with("colour", "red");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.bearer(&holder.token);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.drop("colour");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         holder.thawed(&site).await;
-        // A frozen account's link is made as any other.
+        // The login link works for a frozen account too.
         if path != "/get-auth-link" {
-            ladder.assert_next(&ask.send(&site).await);
+            precedence.assert_next(&ask.send(&site).await);
         }
-        ladder.assert_complete();
+        precedence.assert_complete();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_are_refused_for_the_first_rule_that_is_broken() {
-    // Aim: a page of them, and the stream up to its upgrade: token, parameters, account, room.
+async fn event_and_stream_errors_follow_precedence() {
+    // Checks: a page of events, and the stream up to its upgrade: token, parameters, account, capacity.
     let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
     let site = ServiceClient::of(&service);
     let holder = CardOwner::new(&site, Network::Base).await;
     holder.ready(&site).await;
     holder.frozen(&site).await;
-    let mut ladder = PrecedenceTable::of("GET /events", "events");
+    let mut precedence = PrecedenceTable::of("GET /events", "events");
     let mut ask = Request::new("GET", "/events")
         .with("colour", "red")
         .with("order", "newest")
@@ -355,37 +356,37 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
         .with("after", "never")
         .with("limit", "0")
         .with("types", "Card!");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&holder.token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("order", "asc");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("before");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("after", "0");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "100");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("types", "card.*,payment.settled");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("after", "9007199254740991");
     holder.thawed(&site).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("after", "0");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 
     holder.frozen(&site).await;
-    let mut ladder = PrecedenceTable::of("GET /stream", "stream");
+    let mut precedence = PrecedenceTable::of("GET /stream", "stream");
     let mut ask = Request::new("GET", "/stream");
     ask.bearer("nonsense");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&holder.token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     holder.thawed(&site).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let _only = Stream::open(&site, &holder.token).await;
     for (name, value) in [
         ("connection", "upgrade"),
@@ -395,6 +396,6 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     ] {
         ask.header(name, value);
     }
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }

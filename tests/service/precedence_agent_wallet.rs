@@ -1,4 +1,4 @@
-//! `docs/precedence.md` from top to bottom: the managed wallet's callable functions.
+//! Error precedence of the agent wallet functions.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -16,27 +16,27 @@ use super::withdraw::withdraw;
 const WHY: &str = "Please write to us.";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, members, whose it is, account, kind of token, wallet, address, caps, balance, what is called, and then
-    // it is paid.
+async fn agent_x402_pay_errors_follow_precedence() {
+    // Checks: token, key, fields, owner, account, kind of token, wallet, address, caps, balance, called URL; then the
+    // payment succeeds.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
-    let born = agent.buy(&site, "/get-card?amount=5").await;
-    let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let payment_token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
     let token = agent.token(&site).await;
     let taken = withdraw(&site, &token, Some("one"), &json!({"amount": 9000})).await;
     assert_eq!(taken.status, 409, "{}", taken.text);
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("POST /agentX402Pay", "agent-x402-pay");
+    let mut precedence = PrecedenceTable::of("POST /agentX402Pay", "agent-x402-pay");
     let mut ask = Request::new("POST", "/agentX402Pay");
     ask.header("idempotency-key", &"k".repeat(256));
     ask.body(&json!({"data": {"rout": "/get-card"}}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "one");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let inside = json!({"url": "http://127.0.0.1/"});
     let unowned = with(&inside, "userId", json!(other.address()));
     let unpriced = with(&unowned, "maxAmountUsdc", json!(0));
@@ -48,25 +48,25 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
         inside,
     ] {
         ask.body(&json!({ "data": data }));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
-    ask.bearer(&born);
+    ask.bearer(&payment_token);
     ask.header("idempotency-key", "none");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
     ask.header("idempotency-key", "one");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     result(&site, &token, "createAgentWallet", json!({})).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let owner = Owner::of(&site, &agent).await;
     let set = owner
         .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
         .await;
     assert_eq!(set.status, 303, "{}", set.text);
-    // More than a new wallet has on either chain.
+    // More than the balance of a new wallet on either chain.
     let drain = json!({"toAddress": agent.address(), "amountUsdc": 9999.5});
     result(&site, &token, "agentWalletTransfer", drain).await;
     until("the rest to be free again", async || {
@@ -76,26 +76,26 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     .await;
     let priced = json!({"route": "/get-card", "params": {"amount": 5}});
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("base"))}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "three");
     ask.body(&json!({"data": {"route": "/get-card", "params": {"amount": 4}}}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": {"route": "/healthz"}}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("solana"))}));
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, members, account, kind of token, wallet, entry, caps, balance, and then it is sent; its key says so when
-    // the entry that it named is gone.
+async fn agent_wallet_transfer_errors_follow_precedence() {
+    // Checks: token, key, fields, account, kind of token, wallet, entry, caps, balance; then the transfer is sent. Its
+    // key replays the response after the entry is deleted.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let own = caller.agent.address();
-    let nobody = json!({"amountUsdc": 1_000.5, "addressBookEntryId": format!("adr_{:032x}", 1)});
+    let unknown_entry = json!({"amountUsdc": 1_000.5, "addressBookEntryId": format!("adr_{:032x}", 1)});
     let wrong = [
         json!({"amount": 1}),
         json!({"note": ""}),
@@ -105,18 +105,18 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"amountUsdc": 1, "toAddress": own, "network": "solana"}),
     ];
     let mut send = caller
-        .check_precedence("/agentWalletTransfer", AccessRule::SpendRights, &wrong, &nobody)
+        .check_precedence("/agentWalletTransfer", AccessRule::SpendRights, &wrong, &unknown_entry)
         .await;
-    send.data(&nobody).await;
+    send.data(&unknown_entry).await;
     let made = result(&site, &caller.token, "createAgentWallet", json!({})).await;
     send.assert_next().await;
     let managed = made["wallet"]["addresses"]["base"].clone();
     send.data(&json!({"amountUsdc": 10_000.5, "toAddress": managed})).await;
     let stranger = Agent::new(Network::Solana).address();
     send.data(&json!({"amountUsdc": 10_000.5, "toAddress": stranger})).await;
-    let kept = json!({"name": "me", "address": own});
-    let kept = result(&site, &caller.token, "saveAddressBookEntry", kept).await["entry"]["entryId"].clone();
-    send.data(&json!({"amountUsdc": 10_000.5, "addressBookEntryId": kept}))
+    let entry_id = json!({"name": "me", "address": own});
+    let entry_id = result(&site, &caller.token, "saveAddressBookEntry", entry_id).await["entry"]["entryId"].clone();
+    send.data(&json!({"amountUsdc": 10_000.5, "addressBookEntryId": entry_id}))
         .await;
     let owner = Owner::of(&site, &caller.agent).await;
     let set = owner
@@ -126,25 +126,32 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
     send.key("2");
     send.assert_next().await;
     send.key("3");
-    send.data(&json!({"amountUsdc": 1, "addressBookEntryId": kept})).await;
-    result(&site, &caller.token, "deleteAddressBookEntry", json!({"entryId": kept})).await;
+    send.data(&json!({"amountUsdc": 1, "addressBookEntryId": entry_id}))
+        .await;
+    result(
+        &site,
+        &caller.token,
+        "deleteAddressBookEntry",
+        json!({"entryId": entry_id}),
+    )
+    .await;
     send.assert_replayed().await;
     send.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: making and reading it, its limits and its address book, from token to what is kept; a key that was answered is
-    // answered so again when its entry is gone.
+async fn agent_wallet_errors_follow_precedence() {
+    // Checks: creating and reading the wallet, its limits and its address book, from the token to the stored state. A
+    // used key replays its response after the entry is deleted.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let (unknown, nothing) = ([json!({"walletPayment": "wpay_1"})], json!({}));
-    let asked = json!({"walletPaymentId": "wpay_1"});
+    let query = json!({"walletPaymentId": "wpay_1"});
     let mut read = caller
-        .check_precedence("/getAgentWallet", AccessRule::Reads, &unknown, &asked)
+        .check_precedence("/getAgentWallet", AccessRule::Reads, &unknown, &query)
         .await;
-    read.data(&asked).await;
+    read.data(&query).await;
     let mut limits = caller
         .check_precedence("/getAgentSpendLimit", AccessRule::Reads, &unknown, &nothing)
         .await;
@@ -186,9 +193,9 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
     new.as_object_mut().unwrap().remove("entryId");
     save.data(&new).await;
     list.assert_next().await;
-    let kept = result(&site, &caller.token, "listAddressBook", nothing).await["entries"][0]["entryId"].clone();
+    let entry_id = result(&site, &caller.token, "listAddressBook", nothing).await["entries"][0]["entryId"].clone();
     forget.assert_next().await;
-    forget.data(&json!({"entryId": kept})).await;
+    forget.data(&json!({"entryId": entry_id})).await;
     forget.assert_replayed().await;
     save.assert_replayed().await;
     for _ in 0..100 {
@@ -196,7 +203,7 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
     }
     save.key("2");
     save.assert_next().await;
-    for climb in [read, limits, list, save, forget] {
-        climb.assert_complete();
+    for precedence in [read, limits, list, save, forget] {
+        precedence.assert_complete();
     }
 }

@@ -1,4 +1,4 @@
-//! `docs/precedence.md` from top to bottom: signups and API keys.
+//! Error precedence of signups and API keys.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
-/// One key an account, and one signup an address.
+/// One key per account, and one signup per address.
 fn tight() -> Host {
     Host::new()
         .with("PURSER_SERVER__TRUSTED_PROXIES", "[\"127.0.0.1\"]")
@@ -27,27 +27,27 @@ fn call(ask: &mut Request, data: Value) {
     ask.body(&json!({ "data": data }));
 }
 
-/// The page's form: whose it is, who sends it, which signup, what name, and whether there is room.
+/// The form of the page: session, sender, signup, name and free capacity.
 async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
     let agent = Agent::new(Network::Base);
-    let born = agent.buy(site, "/get-card?amount=5").await;
-    let relayed = Owner::by_token(site, born.body["auth"]["id_token"].as_str().unwrap()).await;
+    let bought = agent.buy(site, "/get-card?amount=5").await;
+    let relayed = Owner::by_token(site, bought.body["auth"]["id_token"].as_str().unwrap()).await;
     let token = agent.token(site).await;
     let owner = Owner::by_token(site, &token).await;
     let key = result(site, &token, "createAgentApiKey", json!({"name": "The first"})).await;
     site.freeze(&agent.address(), Some(WHY)).await;
     let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
-    let mut ladder = PrecedenceTable::of("POST /claim", "claim");
+    let mut precedence = PrecedenceTable::of("POST /claim", "claim");
     let mut ask = Request::new("POST", "/claim");
     ask.header("accept", "application/json");
     ask.text("nam=%00");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.header("origin", &site.service.url);
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.header("cookie", relayed.cookie());
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.header("cookie", owner.cookie());
     for form in [
         "nam=%00",
@@ -56,10 +56,10 @@ async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
         &format!("name=%00&signup={pass}"),
     ] {
         ask.text(form);
-        ladder.assert_next(&ask.send(site).await);
+        precedence.assert_next(&ask.send(site).await);
     }
     ask.text(&format!("name=Helper&signup={pass}"));
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     result(
         site,
         &token,
@@ -67,38 +67,38 @@ async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
         json!({"apiKeyId": key["key"]["apiKeyId"]}),
     )
     .await;
-    ladder.assert_next(&ask.send(site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: budget, body; then token and what has come of it; then whose page, who, and which signup, name and room.
+async fn signup_errors_follow_precedence() {
+    // Checks: signup: rate limit, body. Polling: token, state. The page: session, account, signup, name and key limit.
     let service = tight().start();
     let site = ServiceClient::of(&service);
-    let mut ladder = PrecedenceTable::of("POST /signup", "signup");
+    let mut precedence = PrecedenceTable::of("POST /signup", "signup");
     let mut ask = Request::new("POST", "/signup");
     ask.header("x-forwarded-for", "192.0.2.1");
     assert_eq!(ask.send(&site).await.status, 200);
     ask.text("[7");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.2");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.3");
     ask.body(&json!({"name": "Me"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.4");
     ask.body(&json!({}));
     let signup = ask.send_and_check(&site).await;
-    ladder.assert_next(&super::request::recorded(&signup));
-    ladder.assert_complete();
+    precedence.assert_next(&super::request::recorded(&signup));
+    precedence.assert_complete();
 
     let mut status = PrecedenceTable::of("GET /signup-status", "signup-status");
     let mut poll = Request::new("GET", "/signup-status").with("token", "x");
     status.assert_next(&poll.send(&site).await);
     poll.drop("token");
     status.assert_next(&poll.send(&site).await);
-    poll.set("claim_token", "st_nobodys");
+    poll.set("claim_token", "st_unknown");
     status.assert_next(&poll.send(&site).await);
     poll.set("claim_token", signup.str("claim_token").unwrap());
     status.assert_next(&poll.send(&site).await);
@@ -109,39 +109,39 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_key_is_made_and_revoked_by_whoever_may() {
-    // Aim: token, members, whose it is, account, kind of token, room; then which key, and whose.
+async fn api_key_errors_follow_precedence() {
+    // Checks: creation: token, fields, owner, account, kind of token, key limit. Revocation: key id and owner.
     let service = tight().start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
-    let born = agent.buy(&site, "/get-card?amount=5").await;
-    let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let payment_token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
     let (token, foreign) = (agent.token(&site).await, other.token(&site).await);
     let named = json!({"name": "One"});
     let first = result(&site, &token, "createAgentApiKey", named.clone()).await["key"]["apiKeyId"].clone();
     let others = result(&site, &foreign, "createAgentApiKey", named.clone()).await["key"]["apiKeyId"].clone();
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("POST /createAgentApiKey", "create-agent-api-key");
+    let mut precedence = PrecedenceTable::of("POST /createAgentApiKey", "create-agent-api-key");
     let mut ask = Request::new("POST", "/createAgentApiKey");
     call(&mut ask, json!({"nam": ""}));
-    ladder.assert_next(&ask.send(&site).await);
-    ask.bearer(&born);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    ask.bearer(&payment_token);
+    precedence.assert_next(&ask.send(&site).await);
     let unowned = json!({"name": "One", "userId": other.address()});
     for data in [json!({"name": "", "userId": other.address()}), unowned, named] {
         call(&mut ask, data);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
 
     let mut revoking = PrecedenceTable::of("POST /revokeAgentApiKey", "revoke-agent-api-key");
     let mut revoke = Request::new("POST", "/revokeAgentApiKey");
     call(&mut revoke, json!({}));
     revoking.assert_next(&revoke.send(&site).await);
-    revoke.bearer(&born);
+    revoke.bearer(&payment_token);
     revoking.assert_next(&revoke.send(&site).await);
     let unknown = format!("key_{:032x}", 1);
     call(&mut revoke, json!({"apiKeyId": unknown, "userId": other.address()}));
@@ -158,13 +158,13 @@ async fn an_api_key_is_made_and_revoked_by_whoever_may() {
     revoke.bearer(&token);
     revoking.assert_next(&revoke.send(&site).await);
     revoking.assert_complete();
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: members, a key at all, one key, ours, whose, alive; and then there are tokens.
+async fn key_exchange_errors_follow_precedence() {
+    // Checks: fields, presence of a key, one key only, its format, owner and status; then the call issues tokens.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -181,30 +181,30 @@ async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
     .await;
     let made = result(&site, &token, "createAgentApiKey", json!({"name": "Here"})).await;
     let here = made["apiKey"].as_str().unwrap();
-    let mut ladder = PrecedenceTable::of("POST /agentAuth", "agent-auth");
+    let mut precedence = PrecedenceTable::of("POST /agentAuth", "agent-auth");
     let mut ask = Request::new("POST", "/agentAuth");
     let user = other.address();
     for data in [json!({"apiKye": gone}), json!({"userId": user})] {
         call(&mut ask, data);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
     }
-    ask.bearer("ak_nobodys");
+    ask.bearer("ak_unknown");
     call(&mut ask, json!({"userId": user, "apiKey": gone}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     call(&mut ask, json!({"userId": user}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(gone);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     call(&mut ask, json!({"userId": agent.address()}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(here);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_are_listed_and_a_connection_announced_with_any_token() {
-    // Aim: token, members, values, whose it is, account; the token's birth is nobody's business there.
+async fn key_list_and_connection_errors_follow_precedence() {
+    // Checks: token, fields, values, owner, account. A token issued for a payment is accepted.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;

@@ -1,4 +1,4 @@
-//! `docs/precedence.md` from top to bottom: banking's callable functions.
+//! Error precedence of the banking functions.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -14,7 +14,7 @@ use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
-/// Profiles that break one rule less, each.
+/// Profiles that each break one rule less.
 fn profiles(own: &str, other: &str) -> Vec<serde_json::Value> {
     let person = json!({"firstName": " Ada ", "lastName": "Lovelace", "email": "ada@example.com"});
     let with = |name: &str, value: serde_json::Value| {
@@ -26,9 +26,9 @@ fn profiles(own: &str, other: &str) -> Vec<serde_json::Value> {
     business["country"] = json!("us");
     let mut abroad = business.clone();
     abroad["businessName"] = json!("Engines");
-    let mut elsewhere = abroad.clone();
-    elsewhere["country"] = json!("KP");
-    let mut unnamed = elsewhere.clone();
+    let mut unsupported = abroad.clone();
+    unsupported["country"] = json!("KP");
+    let mut unnamed = unsupported.clone();
     unnamed["country"] = json!("GB");
     unnamed["email"] = json!("ada");
     let mut named = unnamed.clone();
@@ -44,7 +44,7 @@ fn profiles(own: &str, other: &str) -> Vec<serde_json::Value> {
         json!({"data": {"firstName": "Ada"}}),
         json!({"data": business}),
         json!({"data": abroad}),
-        json!({"data": elsewhere}),
+        json!({"data": unsupported}),
         json!({"data": unnamed}),
         json!({"data": named}),
         json!({"data": mine}),
@@ -52,26 +52,26 @@ fn profiles(own: &str, other: &str) -> Vec<serde_json::Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, envelope, members, whose it is, account, key; the last mended call makes the profile.
+async fn banking_profile_errors_follow_precedence() {
+    // Checks: token, key, envelope, fields, owner, account, key reuse; the last, valid call creates the profile.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let token = agent.token(&site).await;
     let bad = "k".repeat(256);
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("POST /createBankingProfile", "create-banking-profile");
+    let mut precedence = PrecedenceTable::of("POST /createBankingProfile", "create-banking-profile");
     let mut ask = Request::new("POST", "/createBankingProfile");
     ask.header("idempotency-key", &bad);
     ask.text("[");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "one");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     for body in profiles(&agent.address(), &other.address()) {
         ask.body(&body);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
     let amount = json!({"data": {"amount": 1}});
@@ -80,13 +80,13 @@ async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
     withdraw.header("idempotency-key", "one");
     withdraw.body(&amount["data"]);
     assert_eq!(withdraw.send(&site).await.status, 409);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     snapshot("create-banking-profile.200-again", &ask.send(&site).await);
     ask.header("idempotency-key", "three");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
     ask.header("accept", "application/problem+json");
     ask.header("idempotency-key", "four");
     snapshot("create-banking-profile.409-problem", &ask.send(&site).await);
@@ -97,32 +97,32 @@ async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_profiles_status_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, members, whose it is, account.
+async fn banking_profile_status_errors_follow_precedence() {
+    // Checks: token, fields, owner, account.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Solana), Agent::new(Network::Base));
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("POST /getBankingProfileStatus", "get-banking-profile-status");
+    let mut precedence = PrecedenceTable::of("POST /getBankingProfileStatus", "get-banking-profile-status");
     let mut ask = Request::new("POST", "/getBankingProfileStatus");
     ask.body(&json!({"data": {"userid": other.address()}}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": {"userId": other.address()}}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": {"userId": agent.address().to_lowercase()}}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the four functions of an application from token to state, until it is with the bank; a key that was answered is
-    // answered so again, whatever the application has become.
+async fn banking_application_errors_follow_precedence() {
+    // Checks: the four functions of an application from token to state, until the bank has it. A used key replays its
+    // response in every state of the application.
     let host = quick().with("PURSER_SANDBOX__BANK_DELAY_MS", "60000");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -143,7 +143,7 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
         .check_precedence(path, AccessRule::Keyed, &wrong, &json!({"city": "Springfield"}))
         .await;
     answer.assert_next().await;
-    // A byte more than 10 MB, and no more than a body may have.
+    // One byte more than 10 MB, and no more than the body limit.
     let mut large = String::from("JVBERi0x");
     large.extend(std::iter::repeat_n('A', 13_981_012));
     let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
@@ -176,18 +176,18 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
     answer.assert_replayed().await;
     upload.assert_replayed().await;
     submit.assert_replayed().await;
-    for climb in [&mut answer, &mut upload, &mut submit] {
-        climb.key("3");
-        climb.assert_next().await;
+    for precedence in [&mut answer, &mut upload, &mut submit] {
+        precedence.key("3");
+        precedence.assert_next().await;
     }
-    for climb in [read, answer, upload, submit] {
-        climb.assert_complete();
+    for precedence in [read, answer, upload, submit] {
+        precedence.assert_complete();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: opening from token to the number of accounts, and the list.
+async fn bank_account_errors_follow_precedence() {
+    // Checks: opening an account, from the token to the number of accounts, and the list.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);

@@ -1,4 +1,4 @@
-//! `docs/precedence.md` from top to bottom: banking's callable functions around recipients and money.
+//! Error precedence of banking recipients and money.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn bank() -> Value {
     json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021", "accountNumber": "123456789"})
 }
 
-/// A recipient with one destination: their ids.
+/// A recipient with one destination. Returns their ids.
 async fn recipient(site: &ServiceClient<'_>, token: &str, destination: Value) -> (Value, Value) {
     let data = json!({"name": "Ada Lovelace", "destination": destination});
     let made = result(site, token, "createBankingRecipient", data).await;
@@ -28,32 +28,32 @@ async fn recipient(site: &ServiceClient<'_>, token: &str, destination: Value) ->
     )
 }
 
-/// The list as a route of its own.
+/// The list as a separate route.
 async fn same_by_get(caller: &Caller<'_>) {
     let (site, wallet) = (caller.site, caller.agent.address());
-    let mut ladder = PrecedenceTable::of("GET /bank-recipients", "bank-recipients");
+    let mut precedence = PrecedenceTable::of("GET /bank-recipients", "bank-recipients");
     let mut ask = Request::new("GET", "/bank-recipients")
         .with("limits", "1")
         .with("limit", "0");
     ask.set("starting_after", "dst_1");
     site.freeze(&wallet, Some("Please write to us.")).await;
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.bearer(&caller.token);
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.drop("limits");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.set("limit", "1");
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     site.freeze(&wallet, None).await;
-    ladder.assert_next(&ask.send(site).await);
+    precedence.assert_next(&ask.send(site).await);
     ask.drop("starting_after");
-    ladder.assert_next(&ask.send(site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: saving and adding from token to state.
+async fn banking_recipient_creation_errors_follow_precedence() {
+    // Checks: saving a recipient and adding a destination, from token to state.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
@@ -94,9 +94,9 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: renaming, listing and deleting from token to state; a key that was answered is answered so again when its recipient
-    // is off the list.
+async fn banking_recipient_errors_follow_precedence() {
+    // Checks: renaming, listing and deleting, from token to state. A used key replays its response after its recipient
+    // is deleted.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
@@ -129,7 +129,7 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     delete.data(&json!({"recipientId": whom})).await;
     delete.assert_replayed().await;
     rename.assert_replayed().await;
-    // A page may end with one that is off the list by now.
+    // A page may end with a recipient that has been deleted since.
     result(
         &site,
         &caller.token,
@@ -142,8 +142,9 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: a transfer from token to balance, the last mended call moves it; then what became of it, one by one and as a list.
+async fn bank_transfer_errors_follow_precedence() {
+    // Checks: a transfer from token to balance, where the last, valid call moves the money; then reading transactions,
+    // one by one and as a list.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -197,8 +198,9 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: from token to balance; the last mended call pays it, and its key says so when the destination is off the list.
+async fn balance_payout_errors_follow_precedence() {
+    // Checks: from token to balance. The last, valid call pays, and its key replays the response after the destination
+    // is deleted.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -220,7 +222,7 @@ async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks(
     for destination in [json!("rent"), iban, us.clone()] {
         pay.data(&with(&good, "destinationId", destination)).await;
     }
-    // Two refused cards more.
+    // Two more declined cards.
     for _ in 0..2 {
         let again: &Agent = &caller.agent;
         assert_eq!(again.buy(&site, "/get-card?amount=6.66").await.status, 200);

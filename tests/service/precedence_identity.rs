@@ -1,4 +1,4 @@
-//! `docs/precedence.md` from top to bottom: who is let in, and the sandbox's own routes.
+//! Error precedence of sign-in, identity verification, callbacks and the sandbox routes.
 
 use purser_actors::id::Network;
 use purser_actors::port::Clock as _;
@@ -13,29 +13,29 @@ use super::remote_provider::Provider;
 use super::request::Request;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the parameters, then the proof.
+async fn sign_in_errors_follow_precedence() {
+    // Checks: the parameters, then the proof.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
-    let mut ladder = PrecedenceTable::of("GET /auth", "auth");
+    let mut precedence = PrecedenceTable::of("GET /auth", "auth");
     let mut ask = Request::new("GET", "/auth")
         .with("colour", "red")
         .with("network", "moon");
     ask.header("sign-in-with-x", "bm8=");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("network", "solana");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("sign-in-with-x", &agent.proof(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the new form and the old one, which only announces that it ends.
+async fn token_refresh_errors_follow_precedence() {
+    // Checks: the new route and the old one, which differs only by its deprecation header.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     for (path, name) in [("/auth", "post-auth"), ("/refresh", "post-refresh")] {
@@ -50,31 +50,31 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
         assert_eq!(site.post("/auth", &next).await.status, 200);
         assert_eq!(site.post("/auth", &again).await.status, 401);
 
-        let mut ladder = PrecedenceTable::of("POST /auth", name);
+        let mut precedence = PrecedenceTable::of("POST /auth", name);
         let mut ask = Request::new("POST", path);
         ask.text("[");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({}));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "password"}));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token"}));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token", "refresh_token": 5}));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token", "refresh_token": "rt_5"}));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&again);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token", "refresh_token": good}));
-        ladder.assert_next(&ask.send(&site).await);
-        ladder.assert_complete();
+        precedence.assert_next(&ask.send(&site).await);
+        precedence.assert_complete();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the cookie, then whether the account is frozen.
+async fn account_page_errors_follow_precedence() {
+    // Checks: the cookie, then whether the account is frozen.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -88,42 +88,43 @@ async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
     super::precedence_table::snapshot("post-login.303", &super::request::recorded(&opened));
     site.freeze(&agent.address(), Some("Please write to us.")).await;
 
-    let mut ladder = PrecedenceTable::of("GET /account", "account");
+    let mut precedence = PrecedenceTable::of("GET /account", "account");
     let mut ask = Request::new("GET", "/account");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("cookie", cookie);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sandbox_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the body's form, then its fields.
+async fn sandbox_errors_follow_precedence() {
+    // Checks: the format of the body, then its fields.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
-    let mut ladder = PrecedenceTable::of("POST /sandbox/faucet", "sandbox-faucet");
+    let mut precedence = PrecedenceTable::of("POST /sandbox/faucet", "sandbox-faucet");
     let mut ask = Request::new("POST", "/sandbox/faucet");
     ask.text("[");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"colour": "red"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"wallet": "me", "amount": "much"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let wallet = Agent::seeded(Network::Base, 1, 1).address();
     ask.body(&json!({"wallet": wallet, "amount": "much"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"wallet": wallet, "amount": "5"}));
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: status and link: the token, the parameters, whether the account is frozen, and what the token was born of.
+async fn identity_verification_errors_follow_precedence() {
+    // Checks: status and link: the token, the parameters, whether the account is frozen, and whether the token was
+    // issued for a payment.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -135,26 +136,26 @@ async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
         ("/get-kyc-link", "GET /get-kyc-link", "get-kyc-link"),
     ] {
         site.freeze(&agent.address(), Some("Please write to us.")).await;
-        let mut ladder = PrecedenceTable::of(heading, name);
+        let mut precedence = PrecedenceTable::of(heading, name);
         let mut ask = Request::new("GET", path).with("colour", "red");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.bearer(born_of_payment);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.drop("colour");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         site.freeze(&agent.address(), None).await;
         if name == "get-kyc-link" {
-            ladder.assert_next(&ask.send(&site).await);
+            precedence.assert_next(&ask.send(&site).await);
             ask.bearer(&token);
         }
-        ladder.assert_next(&ask.send(&site).await);
-        ladder.assert_complete();
+        precedence.assert_next(&ask.send(&site).await);
+        precedence.assert_complete();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the size, the signature, the body, the check, and what it came to before.
+async fn identity_callback_errors_follow_precedence() {
+    // Checks: the size, the signature, the body, the verification, and its earlier outcome.
     let service = Host::new()
         .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
         .start();
@@ -162,14 +163,14 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
-    let desk = site.post("/sandbox/identity", &json!({"fault": "clear"})).await;
-    let reference = desk.str("last_reference").unwrap();
-    let mut ladder = PrecedenceTable::of("POST /identity-callback", "identity-callback");
+    let operator = site.post("/sandbox/identity", &json!({"fault": "clear"})).await;
+    let reference = operator.str("last_reference").unwrap();
+    let mut precedence = PrecedenceTable::of("POST /identity-callback", "identity-callback");
     let mut ask = Request::new("POST", "/identity-callback");
     ask.text(&"x".repeat(16 * 1024 + 1));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.text("[");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let key = purser::sandbox::keys::identity_callback();
     for body in [
         "[".to_owned(),
@@ -183,45 +184,45 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
         ask.header("webhook-timestamp", &at);
         ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
         ask.text(&body);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
     }
-    ladder.assert_complete();
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: of the payout rails, the card issuer and the bank: the size, the signature, the body, what it says.
+async fn provider_callback_errors_follow_precedence() {
+    // Checks: callbacks of payout rails, card issuer and bank: the size, the signature, the body, its event type.
     let provider = Provider::start();
     let service = provider.host(&provider.url).start();
     let site = ServiceClient::of(&service);
     let key = provider.callback_key();
-    for (heading, told) in [
+    for (heading, event) in [
         ("POST /payout-callback", "{\"type\":\"payouts.updated\"}"),
         ("POST /card-callback", "{\"type\":\"cards.updated\"}"),
         ("POST /bank-callback", "{\"type\":\"deposits.updated\"}"),
     ] {
         let route = &heading["POST ".len()..];
-        let mut ladder = PrecedenceTable::of(heading, &route[1..]);
+        let mut precedence = PrecedenceTable::of(heading, &route[1..]);
         let mut ask = Request::new("POST", route);
         ask.text(&"x".repeat(16 * 1024 + 1));
-        ladder.assert_next(&ask.send(&site).await);
-        ask.text(told);
-        ladder.assert_next(&ask.send(&site).await);
-        for body in ["[", "{\"type\":\"nothing.updated\"}", told] {
+        precedence.assert_next(&ask.send(&site).await);
+        ask.text(event);
+        precedence.assert_next(&ask.send(&site).await);
+        for body in ["[", "{\"type\":\"nothing.updated\"}", event] {
             let at = purser::system::SystemClock.now().seconds().to_string();
             ask.header("webhook-id", "msg_1");
             ask.header("webhook-timestamp", &at);
             ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
             ask.text(body);
-            ladder.assert_next(&ask.send(&site).await);
+            precedence.assert_next(&ask.send(&site).await);
         }
-        ladder.assert_complete();
+        precedence.assert_complete();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owners_form_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the page it comes from, the cookie, the account, what the session goes back to, the fields.
+async fn account_page_form_errors_follow_precedence() {
+    // Checks: the origin, the cookie, the account, whether the session comes from a sign-in, the fields.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -229,21 +230,21 @@ async fn an_owners_form_is_refused_for_the_first_rule_that_it_breaks() {
     let relayed = Owner::by_token(&site, bought.body["auth"]["id_token"].as_str().unwrap()).await;
     let owner = Owner::of(&site, &agent).await;
     site.freeze(&agent.address(), Some("Please write to us.")).await;
-    let mut ladder = PrecedenceTable::of("POST /account/caps", "account-caps");
+    let mut precedence = PrecedenceTable::of("POST /account/caps", "account-caps");
     let mut ask = Request::new("POST", "/account/caps");
     ask.text("colour=red&gift_card_count=many");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("origin", &service.url);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("cookie", relayed.cookie());
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("cookie", owner.cookie());
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.text("gift_card_count=many");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.text("gift_card_count=1");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }

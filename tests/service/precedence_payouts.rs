@@ -1,4 +1,4 @@
-//! `docs/precedence.md` from top to bottom: payouts.
+//! Error precedence of payouts.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -14,43 +14,43 @@ use super::request::Request;
 const WHY: &str = "Please write to us.";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_to_card_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: parameters, then payer, then chain; the last mended request is sold.
+async fn push_to_card_errors_follow_precedence() {
+    // Checks: parameters, then payer, then chain; the last, valid request buys the payout.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /get-push-to-card", "get-push-to-card");
+    let mut precedence = PrecedenceTable::of("GET /get-push-to-card", "get-push-to-card");
     let mut ask = Request::new("GET", "/get-push-to-card").with("colour", "red");
     ask.bearer(&other);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("amount", "9.99");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("amount", "25");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("currency", "usd");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("currency", "GBP");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: parameters, then payer, then the destination, before anything is charged.
+async fn bank_payment_errors_follow_precedence() {
+    // Checks: parameters, then payer, then the destination, before any charge.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
@@ -59,38 +59,38 @@ async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let other = stranger.token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /send-bank-payment", "send-bank-payment");
+    let mut precedence = PrecedenceTable::of("GET /send-bank-payment", "send-bank-payment");
     let mut ask = Request::new("GET", "/send-bank-payment")
         .with("color", "red")
         .with("amount", "1e3");
     ask.bearer(&other);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("color");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("amount", "2000");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("destination_id", "rent");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("destination_id", &theirs);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     ask.set("destination_id", &mine);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payouts_status_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, parameters, account, payout, owner.
+async fn payout_status_errors_follow_precedence() {
+    // Checks: token, parameters, account, payout, owner.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
@@ -101,29 +101,29 @@ async fn a_payouts_status_is_refused_for_the_first_rule_that_it_breaks() {
     }
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /get-payment-status", "get-payment-status");
+    let mut precedence = PrecedenceTable::of("GET /get-payment-status", "get-payment-status");
     let mut ask = Request::new("GET", "/get-payment-status")
         .with("id", "5")
         .with("payout_id", "po_5");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("id");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("payout_id", &payouts[1]);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("payout_id", &payouts[0]);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
-/// A payment of five dollars through an app.
+/// An app payment of five dollars.
 const APP: &str = "/send-payment?amount=5&platform=paypal&recipient_id=ada&recipient_first_name=Ada\
                    &recipient_last_name=Lovelace&recipient_email=ada@example.com";
 
-/// Two verified people with a saved recipient each, of which the first is frozen: agent, token, recipients.
+/// Two verified accounts with a saved recipient each, the first of them frozen. Returns agent, token and recipients.
 async fn two_payers(site: &ServiceClient<'_>) -> (Agent, String, Vec<String>) {
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let mut saved = Vec::new();
@@ -147,8 +147,8 @@ async fn two_payers(site: &ServiceClient<'_>) -> (Agent, String, Vec<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: parameters, payer, identity, recipient, chain; nothing settles before the last rungs.
+async fn app_payment_errors_follow_precedence() {
+    // Checks: parameters, payer, identity, recipient, chain; nothing settles before the last rules.
     let service = Host::new()
         .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
         .start();
@@ -157,89 +157,89 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let other = Agent::new(Network::Solana).token(&site).await;
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /send-payment", "send-payment");
+    let mut precedence = PrecedenceTable::of("GET /send-payment", "send-payment");
     let mut ask = Request::new("GET", "/send-payment")
         .with("note", "rent")
         .with("amount", "4.99");
     ask.bearer(&other);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("note");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("amount", "5");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("platform", "cash");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("platform", "paypal");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("recipient_id", "rcp_00000000000000000000000000000001");
     ask.set("recipient_first_name", "Ada");
     ask.set("recipient_last_name", "Lovelace");
     ask.set("recipient_email", "ada@example");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("recipient_email", "ada@example.com");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     let bob = "/send-payment?amount=5&platform=paypal&recipient_id=bob&recipient_first_name=Bob&recipient_last_name=Noyce\
                &recipient_email=bob@example.com";
     let saved = agent.buy(&site, bob).await;
     ask.set("recipient_id", saved.body["payment"]["recipient_id"].as_str().unwrap());
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("recipient_id", "ada");
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, body, its members, account, the key's past, recipient, owner.
+async fn recipient_update_errors_follow_precedence() {
+    // Checks: token, key, body, its fields, account, key reuse, recipient, owner.
     let service = Host::new()
         .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
         .start();
     let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
-    let mut ladder = PrecedenceTable::of("POST /payment-recipients", "post-payment-recipients");
+    let mut precedence = PrecedenceTable::of("POST /payment-recipients", "post-payment-recipients");
     let mut ask = Request::new("POST", "/payment-recipients");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": 5, "archived": null}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": null}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal"}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     let mut used = ask.clone();
     used.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
     assert_eq!(used.send_and_check(&site).await.status, 200);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": saved[1], "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
     used.body(&json!({"display_name": "Ada", "platform": "paypal", "recipient_id": saved[0]}));
     snapshot("post-payment-recipients.200-replayed", &used.send(&site).await);
     let now = site.get_as(&token, "/payment-recipients").await;
@@ -247,46 +247,46 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, parameters, account, the token's birth, the key's past, recipient, owner; a retry is answered as the first
-    // time, though the recipient is gone.
+async fn recipient_deletion_errors_follow_precedence() {
+    // Checks: token, key, parameters, account, kind of token, key reuse, recipient, owner. A retry replays the first
+    // response after the recipient is deleted.
     let service = Host::new()
         .with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10")
         .start();
     let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
-    let mut ladder = PrecedenceTable::of("DELETE /payment-recipients", "delete-payment-recipients");
+    let mut precedence = PrecedenceTable::of("DELETE /payment-recipients", "delete-payment-recipients");
     let mut ask = Request::new("DELETE", "/payment-recipients").with("all", "true");
     ask.header("idempotency-key", &"x".repeat(256));
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("all");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("platform", "venmo");
     ask.set("recipient_id", &saved[0]);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     ask.bearer(bought.body["auth"]["id_token"].as_str().unwrap());
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
     let mut other = Request::new("POST", "/payment-recipients");
     other.bearer(&token);
     other.header("idempotency-key", "used");
     other.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
     assert_eq!(other.send_and_check(&site).await.status, 200);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("platform", "paypal");
     ask.set("recipient_id", &saved[1]);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("recipient_id", &saved[0]);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
     for (ask, replayed) in [(&ask, "deleted"), (&other, "display_name")] {
         let again = ask.send_and_check(&site).await;
         assert_eq!(

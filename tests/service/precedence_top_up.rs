@@ -1,4 +1,4 @@
-//! `docs/precedence.md` where the balance at the card issuer is loaded and read.
+//! Error precedence of routes that load and read the card balance.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -12,42 +12,42 @@ use super::top_up::{id_of, link, start, wait_for_top_up};
 const WHY: &str = "Please write to us.";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: `docs/precedence.md` from top to bottom; nothing settles before the last rung.
+async fn top_up_errors_follow_precedence() {
+    // Checks: the errors follow `docs/precedence.md`; nothing settles before the last rule.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
     let agent = Agent::seeded(Network::Base, 8, 1);
     let other = Agent::new(Network::Solana).token(&site).await;
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /fund-card-balance", "fund-card-balance");
+    let mut precedence = PrecedenceTable::of("GET /fund-card-balance", "fund-card-balance");
     let mut ask = Request::new("GET", "/fund-card-balance").with("colour", "red");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     for amount in ["five", "1000.01"] {
         ask.set("amount", amount);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
     }
     ask.set("amount", "5");
     let challenge = ask.send_and_check(&site).await;
-    ladder.assert_next(&recorded(&challenge));
+    precedence.assert_next(&recorded(&challenge));
     ask.header("payment-signature", "bm8=");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.sign(&required(&challenge)));
     ask.bearer(&other);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     link(&site, &agent, true).await;
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let bought = ask.send_and_check(&site).await;
-    ladder.assert_next(&recorded(&bought));
-    ladder.assert_complete();
+    precedence.assert_next(&recorded(&bought));
+    precedence.assert_complete();
     wait_for_top_up(&site, &token, &id_of(&bought), "credited").await;
 
     let mut read = Request::new("GET", "/list-card-transactions");
@@ -56,58 +56,58 @@ async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the list, and the deposit address.
+async fn card_balance_read_errors_follow_precedence() {
+    // Checks: the list, and the deposit address.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
     let [agent, another] = [1, 2].map(|n| Agent::seeded(Network::Base, 9, n));
     let token = agent.token(&site).await;
     link(&site, &another, true).await;
     let theirs = id_of(&another.buy(&site, "/fund-card-balance?amount=5").await);
-    // Whoever waits for that credit asks the issuer, and would meet the fault that is for this reader.
+    // Waiting for that credit polls the issuer, and would use up the fault meant for this request.
     let their_token = another.token(&site).await;
     wait_for_top_up(&site, &their_token, &theirs, "credited").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = PrecedenceTable::of("GET /list-card-transactions", "list-card-transactions");
+    let mut precedence = PrecedenceTable::of("GET /list-card-transactions", "list-card-transactions");
     let mut ask = Request::new("GET", "/list-card-transactions")
         .with("colour", "red")
         .with("limit", "0")
         .with("status", "lost")
         .with("card_id", "none")
         .with("starting_after", "none");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "5");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("status", "paid");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("card_id");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &theirs);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /get-card-deposit-address", "get-card-deposit-address");
+    let mut precedence = PrecedenceTable::of("GET /get-card-deposit-address", "get-card-deposit-address");
     let mut ask = Request::new("GET", "/get-card-deposit-address").with("colour", "red");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     link(&site, &agent, true).await;
     site.post("/sandbox/card-balances", &json!({"unreachable": 1})).await;
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }

@@ -1,4 +1,4 @@
-//! `docs/precedence.md` where events are posted to endpoints.
+//! Error precedence of webhook routes.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use super::precedence_table::{PrecedenceTable, snapshot};
 use super::request::Request;
 
 const WHY: &str = "Please write to us.";
-/// Nobody has this name.
-const URL: &str = "https://hooks.nobody.example/a";
+/// An unregistered host name.
+const URL: &str = "https://hooks.unknown.example/a";
 
 async fn registered(site: &ServiceClient<'_>, token: &str, url: &str, key: Option<&str>) -> String {
     let mut ask = Request::new("POST", "/register-webhook");
@@ -47,66 +47,66 @@ async fn relayed(site: &ServiceClient<'_>, agent: &Agent) -> String {
     bought.body["auth"]["id_token"].as_str().unwrap().to_owned()
 }
 
-/// A request that is mended body by body.
-async fn check_bodies(site: &ServiceClient<'_>, ladder: &mut PrecedenceTable, ask: &mut Request, bodies: &[Value]) {
+/// A request that is fixed body by body.
+async fn check_bodies(site: &ServiceClient<'_>, precedence: &mut PrecedenceTable, ask: &mut Request, bodies: &[Value]) {
     for body in bodies {
         ask.body(body);
-        ladder.assert_next(&ask.send(site).await);
+        precedence.assert_next(&ask.send(site).await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, body, URL, types, account, the key's past, whose the URL is, room; the last mended request makes an endpoint, and sent
-    // again shows the same secret.
+async fn webhook_registration_errors_follow_precedence() {
+    // Checks: token, key, body, URL, types, account, key reuse, owner of the URL, limit. The last, valid request
+    // creates an endpoint, and its replay shows the same secret.
     let host = Host::new().with("PURSER_WEBHOOKS__MAX_PER_ACCOUNT", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let other = "https://other.nobody.example/";
+    let other = "https://other.unknown.example/";
     let first = registered(&site, &token, other, Some("used")).await;
     let relayed = relayed(&site, &agent).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = PrecedenceTable::of("POST /register-webhook", "register-webhook");
+    let mut precedence = PrecedenceTable::of("POST /register-webhook", "register-webhook");
     let mut ask = Request::new("POST", "/register-webhook");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     let bodies = [
         json!({}),
         json!({"url": "http://127.0.0.1/", "types": ["card ready"]}),
         json!({"url": URL, "types": ["card.redy"]}),
         json!({"url": URL, "types": ["card.ready"]}),
     ];
-    check_bodies(&site, &mut ladder, &mut ask, &bodies).await;
+    check_bodies(&site, &mut precedence, &mut ask, &bodies).await;
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "relayed");
     ask.body(&json!({"url": other}));
     ask.bearer(&relayed);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
     ask.body(&json!({"url": URL, "types": ["card.ready"]}));
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     deleted(&site, &token, &first, None).await;
     let made = ask.send_and_check(&site).await;
-    ladder.assert_next(&super::request::recorded(&made));
-    ladder.assert_complete();
+    precedence.assert_next(&super::request::recorded(&made));
+    precedence.assert_complete();
     let again = ask.send_and_check(&site).await;
     assert_eq!(again.text, made.text, "the secret too");
     snapshot("register-webhook.200-replayed", &super::request::recorded(&again));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: one endpoint, and a page of deliveries with everything that can be asked of it.
+async fn webhook_read_errors_follow_precedence() {
+    // Checks: one endpoint, and a page of deliveries with all its filters.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -117,25 +117,25 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     let (sent, not_sent) = (delivery(&site, &token).await, delivery(&site, &theirs).await);
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = PrecedenceTable::of("GET /get-webhook with `webhook_id`", "get-webhook-one");
+    let mut precedence = PrecedenceTable::of("GET /get-webhook with `webhook_id`", "get-webhook-one");
     let mut ask = Request::new("GET", "/get-webhook")
         .with("colour", "red")
         .with("webhook_id", "none");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &not_own);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &own);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = PrecedenceTable::of("GET /webhook-deliveries", "webhook-deliveries");
+    let mut precedence = PrecedenceTable::of("GET /webhook-deliveries", "webhook-deliveries");
     let mut ask = Request::new("GET", "/webhook-deliveries")
         .with("colour", "red")
         .with("limit", "0")
@@ -143,40 +143,40 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
         .with("delivery_id", "none")
         .with("webhook_id", "none")
         .with("starting_after", "none");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("limit", "5");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("status", "dropped");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("delivery_id", &not_sent);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.drop("delivery_id");
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &not_own);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &own);
-    ladder.assert_next(&ask.send(&site).await);
+    precedence.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &sent);
-    ladder.assert_next(&ask.send(&site).await);
-    ladder.assert_complete();
+    precedence.assert_next(&ask.send(&site).await);
+    precedence.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_break() {
-    // Aim: token, key, body, account, the key's past, the id, whose it is, whose session's, the endpoint's state.
+async fn webhook_redelivery_and_deletion_errors_follow_precedence() {
+    // Checks: token, key, body, account, key reuse, the id, its owner, its session, the endpoint state.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let (token, theirs) = (agent.token(&site).await, other.token(&site).await);
     let own = registered(&site, &token, URL, None).await;
-    let gone = registered(&site, &token, "https://gone.nobody.example/", None).await;
+    let gone = registered(&site, &token, "https://gone.unknown.example/", None).await;
     let not_own = registered(&site, &theirs, URL, None).await;
     deleted(&site, &token, &gone, Some("used")).await;
     let relayed = relayed(&site, &agent).await;
@@ -185,7 +185,7 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
     for (heading, with) in [("POST /redeliver-webhook", true), ("POST /delete-webhook", false)] {
         let path = &heading["POST ".len()..];
         site.freeze(&agent.address(), Some(WHY)).await;
-        let mut ladder = PrecedenceTable::of(heading, path.trim_start_matches('/'));
+        let mut precedence = PrecedenceTable::of(heading, path.trim_start_matches('/'));
         let mut ask = Request::new("POST", path);
         let named = |id: &str| match with {
             true => json!({"webhook_id": id, "since": since}),
@@ -193,36 +193,36 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
         };
         ask.header("idempotency-key", &"x".repeat(256));
         ask.text("[");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.bearer(&token);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.header("idempotency-key", "used");
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&json!({}));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         if with {
             let bodies = [
                 json!({"webhook_id": "none"}),
                 json!({"webhook_id": "none", "since": "today"}),
             ];
-            check_bodies(&site, &mut ladder, &mut ask, &bodies).await;
+            check_bodies(&site, &mut precedence, &mut ask, &bodies).await;
         }
         ask.body(&named("none"));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         site.freeze(&agent.address(), None).await;
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.header("idempotency-key", &format!("new {path}"));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&named(&not_own));
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.body(&named(&gone));
         ask.bearer(&relayed);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.bearer(&token);
-        ladder.assert_next(&ask.send(&site).await);
+        precedence.assert_next(&ask.send(&site).await);
         ask.header("idempotency-key", &format!("newer {path}"));
         ask.body(&named(&own));
-        ladder.assert_next(&ask.send(&site).await);
-        ladder.assert_complete();
+        precedence.assert_next(&ask.send(&site).await);
+        precedence.assert_complete();
     }
 }

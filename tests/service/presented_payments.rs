@@ -1,5 +1,5 @@
-//! Payments whose transfers are on a chain before anybody presents them here: what they buy, and what stays of them on the
-//! operators' list.
+//! Payments whose transfers are on a chain before they are presented: what they buy, and how the operator list shows
+//! them.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -14,15 +14,15 @@ use super::restore::{backup, restore};
 use super::top_up::{id_of, linked, wait_for_top_up};
 use super::withdraw::balance;
 
-/// A route that costs as much as another.
+/// A route with the same price as another.
 async fn card_for_the_price_of(site: &ServiceClient<'_>, path: &str) -> String {
     let price = async |path: &str| {
         let challenge = Agent::challenge(site, path).await;
         challenge.choose(Some(Network::Base)).unwrap().amount
     };
-    let asked = price(path).await;
-    let card = format!("/get-card?amount={}", asked.decimal());
-    assert_eq!(price(&card).await, asked, "{card}");
+    let amount = price(path).await;
+    let card = format!("/get-card?amount={}", amount.decimal());
+    assert_eq!(price(&card).await, amount, "{card}");
     card
 }
 
@@ -35,9 +35,9 @@ fn not_sold(answer: &Response) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_of_the_lost_time_buys_nothing_else() {
-    // Aim: a top-up and a bank payment of the lost history: right after the restore, and when each waits for an operator, its payment
-    // buys no card of the same price; for its own route it is what it was.
+async fn payment_of_lost_history_buys_nothing_else() {
+    // Checks: a payment of a lost top-up or bank payment buys no card of the same price, right after the restore and
+    // while it waits for an operator. On its own route it buys what it bought before.
     let host = incoming_transfers::host()
         .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
         .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
@@ -67,12 +67,12 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     for (_, payment, card) in &paid {
         not_sold(&Agent::pay(&site, card, payment).await);
     }
     until("both wait", async || {
-        let all = listed(&desk).await;
+        let all = listed(&operator).await;
         (all.iter().filter(|one| one["status"] == "waiting").count() == 2).then_some(())
     })
     .await;
@@ -87,7 +87,10 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
         assert_eq!(again.status, 200, "{}", again.text);
         assert_error(&Agent::pay(&site, card, payment).await, 409, "payment_already_used");
     }
-    until("nothing waits", async || listed(&desk).await.is_empty().then_some(())).await;
+    until("nothing waits", async || {
+        listed(&operator).await.is_empty().then_some(())
+    })
+    .await;
     let all = site.get_as(&agent.token(&site).await, "/list-payments").await;
     assert_eq!(all.body["payments"].as_array().unwrap().len(), 2, "{}", all.text);
     service.stop();
@@ -95,25 +98,25 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_is_released_leaves_its_transfer_to_an_operator() {
-    // Aim: a client brings its payment to the chain itself and presents it while the chain cannot be reached: nothing is sold, the
-    // transfer stays on the list, and an operator can credit it.
+async fn released_payment_leaves_its_transfer_to_an_operator() {
+    // Checks: a client submits its payment to the chain itself and presents it while the chain is unreachable. Nothing
+    // is sold, the transfer stays on the list, and an operator can credit it.
     let host = incoming_transfers::host();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, "/get-card?amount=5").await;
     submit_on_base(&site, &payment).await;
-    let waits = waiting(&desk, &agent).await;
+    let waits = waiting(&operator, &agent).await;
     let fault = |fault: &str| json!({"fault": fault, "times": 40, "network": "base"});
     site.post("/sandbox/chain", &fault("unreachable")).await;
     let answer = Agent::pay(&site, "/get-card?amount=5", &payment).await;
     assert_eq!(answer.status, 503, "{}", answer.text);
     site.post("/sandbox/chain", &fault("clear")).await;
-    let still = waiting(&desk, &agent).await;
+    let still = waiting(&operator, &agent).await;
     assert_eq!(still["deposit_id"], waits["deposit_id"]);
     let credit = json!({"deposit_id": waits["deposit_id"], "evidence": "its card was never made"});
-    desk.done("/admin/incoming-transfers/credit", credit).await;
+    operator.done("/admin/incoming-transfers/credit", credit).await;
     balance(&site, &agent.token(&site).await, [5.0, 5.0, 0.0]).await;
     service.stop();
     host.assert_verified();

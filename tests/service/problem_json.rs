@@ -1,4 +1,4 @@
-//! `application/problem+json` (RFC 9457) to whoever asks for it by name.
+//! `application/problem+json` (RFC 9457) for clients that accept it explicitly.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,29 @@ use super::http::{Response, ServiceClient, send};
 const PROBLEM: &str = "application/problem+json";
 const CARD: &str = "/get-card?amount=5";
 
-/// A refusal with the members of RFC 9457 beside our own.
-fn assert_problem(answer: &Response, asked: &str) {
-    assert_eq!(answer.header("content-type"), Some(PROBLEM), "{asked}: {}", answer.text);
+/// An error with the members of RFC 9457 beside ours.
+fn assert_problem(answer: &Response, called: &str) {
+    assert_eq!(
+        answer.header("content-type"),
+        Some(PROBLEM),
+        "{called}: {}",
+        answer.text
+    );
     let (body, status) = (&answer.body, http::StatusCode::from_u16(answer.status).unwrap());
-    assert_eq!(body["status"], answer.status, "{asked}");
-    assert_eq!(body["title"].as_str(), status.canonical_reason(), "{asked}");
+    assert_eq!(body["status"], answer.status, "{called}");
+    assert_eq!(body["title"].as_str(), status.canonical_reason(), "{called}");
     assert_eq!(
         (body["type"].as_str(), &body["detail"]),
         (Some("about:blank"), &body["error"]),
-        "{asked}"
+        "{called}"
     );
-    assert_eq!(body["request_id"].as_str(), answer.header("request-id"), "{asked}");
+    assert_eq!(body["request_id"].as_str(), answer.header("request-id"), "{called}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_of_every_route_is_a_problem_on_request() {
-    // Aim: each operation, asked for nothing good, with a token and without, and by a method it does not take: whatever its
-    // status, the refusal is a problem document that the service's own document describes.
+async fn every_error_is_a_problem_document_on_request() {
+    // Checks: each operation, called with nothing valid, with and without a token and with an unsupported method,
+    // responds with a problem document that the OpenAPI document describes.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
@@ -44,7 +49,7 @@ async fn every_refusal_of_every_route_is_a_problem_on_request() {
                     Some(token) => request.bearer_auth(token).header("idempotency-key", ""),
                     None => request,
                 };
-                // A key that is none and a body that is none: nothing that takes either is done.
+                // An invalid key and an invalid body, so that no route executes anything.
                 let answer = send(request.body("nonsense")).await.unwrap();
                 let is_page = answer
                     .header("content-type")
@@ -52,10 +57,10 @@ async fn every_refusal_of_every_route_is_a_problem_on_request() {
                 if answer.status < 400 || is_page {
                     continue;
                 }
-                let asked = format!("{method} {path}");
+                let called = format!("{method} {path}");
                 match answer.status {
-                    402 => assert_eq!(answer.header("content-type"), Some(PROBLEM), "{asked}"),
-                    _ => assert_problem(&answer, &asked),
+                    402 => assert_eq!(answer.header("content-type"), Some(PROBLEM), "{called}"),
+                    _ => assert_problem(&answer, &called),
                 }
                 statuses.insert(answer.status);
                 met += 1;
@@ -75,10 +80,9 @@ async fn every_refusal_of_every_route_is_a_problem_on_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_402_keeps_its_own_members() {
-    // Aim: challenge, failed settlement and sign-in say what they always say, under the name that was asked for; who does
-    // not ask is told in plain JSON, which stock clients want. What was remembered under a key is written as the caller who
-    // comes again wants it.
+async fn problem_json_402_keeps_challenge_members() {
+    // Checks: challenge, failed settlement and sign-in keep their members under the requested media type. Other clients
+    // get plain JSON, which stock clients need. A replay uses the media type of the current request.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);

@@ -1,4 +1,4 @@
-//! A payment and its product: each has a state of its own, and whoever reads the one is told the other.
+//! A payment and its product each have a status, and reading the payment shows both.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -10,15 +10,16 @@ use super::reloadable_cards::post_with_key;
 use super::top_up::{link, start};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_says_what_became_of_its_product() {
-    // Aim: a payment stays `fulfilled`; beside it both routes say that the card was declined and credited, the order is queued and then
-    // cancelled and credited, and the top-up has arrived. Without the payer's token nothing of it is told.
+async fn payment_shows_status_of_its_product() {
+    // Checks: a payment stays `fulfilled`. Beside it both routes show the card as declined and credited, the order as
+    // queued, then cancelled and credited, and the top-up as credited. Without the token of the payer none of it is
+    // shown.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     link(&site, &agent, true).await;
     let token = agent.token(&site).await;
-    let stands = async |payment: &str, status: &str, credited: Option<&str>| {
+    let assert_product_status = async |payment: &str, status: &str, credited: Option<&str>| {
         let path = format!("/get-payment?payment_id={payment}");
         until(&format!("a product that is {status}"), async || {
             let one = site.get_as(&token, &path).await.body;
@@ -27,17 +28,17 @@ async fn a_payment_says_what_became_of_its_product() {
             let listed = listed.iter().find(|listed| listed["payment_id"] == payment)?.clone();
             [one, listed]
                 .iter()
-                .all(|told| told["product_status"] == status)
+                .all(|shown| shown["product_status"] == status)
                 .then_some(())
         })
         .await;
         let list = payments(&site, &token, "").await.body;
         let listed = list["payments"].as_array().unwrap();
         let listed = listed.iter().find(|listed| listed["payment_id"] == payment).unwrap();
-        for told in [&site.get_as(&token, &path).await.body, listed] {
-            assert_eq!(told["status"], "fulfilled", "{told}");
-            let amount = told.get("credited_usd_amount").map(ToString::to_string);
-            assert_eq!(amount.as_deref(), credited, "{told}");
+        for shown in [&site.get_as(&token, &path).await.body, listed] {
+            assert_eq!(shown["status"], "fulfilled", "{shown}");
+            let amount = shown.get("credited_usd_amount").map(ToString::to_string);
+            assert_eq!(amount.as_deref(), credited, "{shown}");
         }
         let anybody = site.get(&path, &[]).await;
         assert!(!anybody.text.contains("product_status"), "{}", anybody.text);
@@ -48,10 +49,10 @@ async fn a_payment_says_what_became_of_its_product() {
         bought
     };
     let declined = bought("/get-card?amount=6.66").await;
-    stands(declined.str("payment_id").unwrap(), "failed", Some("6.66")).await;
+    assert_product_status(declined.str("payment_id").unwrap(), "failed", Some("6.66")).await;
     let order = bought("/order-intl-card?amount=100").await;
     let payment = order.str("payment_id").unwrap();
-    stands(payment, "queued", None).await;
+    assert_product_status(payment, "queued", None).await;
     let cancel = json!({"card_id": order.body["intl_card_order"]["card_id"]});
     assert_eq!(
         post_with_key(&site, &token, "/cancel-intl-order", None, &cancel)
@@ -59,9 +60,9 @@ async fn a_payment_says_what_became_of_its_product() {
             .status,
         200
     );
-    stands(payment, "cancelled", Some("103.8")).await;
+    assert_product_status(payment, "cancelled", Some("103.8")).await;
     let top_up = bought("/fund-card-balance?amount=5").await;
-    stands(top_up.str("payment_id").unwrap(), "credited", None).await;
+    assert_product_status(top_up.str("payment_id").unwrap(), "credited", None).await;
     service.stop();
     host.assert_verified();
 }

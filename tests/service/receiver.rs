@@ -1,4 +1,4 @@
-//! A receiver of events on a port of its own, which answers as its path says, and keeps what it got.
+//! A webhook receiver on its own port. The path decides its response, and it records every request.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What arrived.
+/// A request that the receiver recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedMessage {
     pub(crate) path: String,
@@ -19,7 +19,7 @@ pub(crate) struct ReceivedMessage {
 }
 
 impl ReceivedMessage {
-    /// The envelope.
+    /// Parses the event envelope.
     pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
@@ -40,10 +40,10 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let authority = listener.local_addr().unwrap().to_string();
         let (got, well) = (Arc::default(), Arc::new(AtomicBool::new(false)));
-        let (kept, is_well): (Arc<Mutex<Vec<ReceivedMessage>>>, _) = (Arc::clone(&got), well.clone());
+        let (messages, is_well): (Arc<Mutex<Vec<ReceivedMessage>>>, _) = (Arc::clone(&got), well.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, kept.clone(), is_well.clone()));
+                tokio::spawn(serve(stream, messages.clone(), is_well.clone()));
             }
         });
         Self {
@@ -53,18 +53,18 @@ impl Receiver {
         }
     }
 
-    /// Whether `/moody` is well from now on; it is not at first.
+    /// Whether `/moody` responds with success; false at first.
     pub(crate) fn set_healthy(&self, well: bool) {
         self.is_healthy.store(well, Ordering::Relaxed);
     }
 
-    /// A URL at which it answers: `/ok`, or `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`, `/drip-ok`,
-    /// `/moody`.
+    /// A URL of the receiver; the path is `/ok`, `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`,
+    /// `/drip-ok` or `/moody`.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.authority)
     }
 
-    /// Everything that came to a path.
+    /// All requests to a path.
     pub(crate) fn at(&self, path: &str) -> Vec<ReceivedMessage> {
         let got = self.got.lock().unwrap();
         got.iter().filter(|got| got.path == path).cloned().collect()
@@ -100,11 +100,11 @@ async fn read(stream: &mut TcpStream) -> Option<ReceivedMessage> {
     }
 }
 
-async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<ReceivedMessage>>>, well: Arc<AtomicBool>) {
+async fn serve(mut stream: TcpStream, messages: Arc<Mutex<Vec<ReceivedMessage>>>, well: Arc<AtomicBool>) {
     let Some(got) = read(&mut stream).await else { return };
     let path = got.path.clone();
-    kept.lock().unwrap().push(got);
-    let head = |status: &str, more: &str| format!("HTTP/1.1 {status} Told\r\n{more}content-length: 2\r\n\r\nno");
+    messages.lock().unwrap().push(got);
+    let head = |status: &str, more: &str| format!("HTTP/1.1 {status} Status\r\n{more}content-length: 2\r\n\r\nno");
     let answer = match path.split('?').next().unwrap_or_default() {
         "/302" => head("302", "location: /inside\r\n"),
         "/410" => head("410", ""),
@@ -125,7 +125,7 @@ async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<ReceivedMessage>>>, we
     drop(stream.shutdown().await);
 }
 
-/// A byte now and then, for as long as somebody reads.
+/// Sends a byte now and then, until the client stops reading.
 async fn drip(mut stream: TcpStream, head: &str) {
     drop(stream.write_all(head.as_bytes()).await);
     while stream.write_all(b"x").await.is_ok() {
@@ -133,7 +133,7 @@ async fn drip(mut stream: TcpStream, head: &str) {
     }
 }
 
-/// A gigabyte, for as long as somebody reads.
+/// Sends a gigabyte, until the client stops reading.
 async fn flood(mut stream: TcpStream) {
     const CHUNK: usize = 64 * 1024;
     let all = 1_usize << 30;

@@ -1,15 +1,15 @@
-//! Whoever is paid: the recipient in front of the form, bank accounts, and a payout as its payer sees it.
+//! Payees: recipients of the form, bank accounts, and a payout as its payer sees it.
 
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::http::{Response, ServiceClient, send, until};
 
-/// A U.S. account whose checksum is right.
+/// A U.S. account with a valid checksum.
 pub(crate) const ROUTING: &str = "021000021";
 pub(crate) const ACCOUNT: &str = "000123456789";
 
-/// A debit card of the sandbox in a country (ISO 3166-1 numeric), with its check digit.
+/// A sandbox debit card of a country (ISO 3166-1 numeric), with its check digit.
 pub(crate) fn debit_card(country: &str) -> String {
     let body = format!("400000{country}000001");
     let luhn = |number: &str| -> u32 {
@@ -50,27 +50,32 @@ pub(crate) async fn enter(site: &ServiceClient<'_>, link: &str, number: &str, ex
     send(request.body(form)).await.unwrap()
 }
 
-/// How a payout stands.
+/// The status of a payout.
 pub(crate) async fn status(site: &ServiceClient<'_>, token: &str, payout: &str) -> Response {
     let path = format!("/get-payment-status?payout_id={payout}");
     site.get_as(token, &path).await
 }
 
-/// Waits until a payout stands so.
-pub(crate) async fn wait_for_payout_status(site: &ServiceClient<'_>, token: &str, payout: &str, wanted: &str) -> Value {
-    until(wanted, async || {
+/// Waits until a payout has this status.
+pub(crate) async fn wait_for_payout_status(
+    site: &ServiceClient<'_>,
+    token: &str,
+    payout: &str,
+    expected: &str,
+) -> Value {
+    until(expected, async || {
         let answer = status(site, token, payout).await;
-        (answer.str("status") == Some(wanted)).then_some(answer.body)
+        (answer.str("status") == Some(expected)).then_some(answer.body)
     })
     .await
 }
 
-/// Waits until the balance is this, in its exact text.
-pub(crate) async fn balance_is(site: &ServiceClient<'_>, token: &str, wanted: &str) {
+/// Waits until the balance has this exact text.
+pub(crate) async fn balance_is(site: &ServiceClient<'_>, token: &str, expected: &str) {
     until("the balance", async || {
         let answer = site.get_as(token, "/get-account-balance").await;
         let shown = answer.body["balance"].to_string();
-        (shown == wanted).then_some(())
+        (shown == expected).then_some(())
     })
     .await;
 }

@@ -1,4 +1,5 @@
-//! The books against the chains' and the providers' own lists: whatever differs is told, listed and counted.
+//! Reconciliation of the ledger with the lists of chains and providers: each discrepancy is reported, listed and
+//! counted.
 
 use std::collections::BTreeMap;
 
@@ -21,64 +22,64 @@ const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&c
 const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
      &recipient_last_name=Lovelace&recipient_email=ada@example.com";
 
-/// Walks without rest, and a second for both sides to agree.
+/// Reconciles without pauses, with a grace period of one second for both sides to agree.
 pub(super) fn fast_host(host: Host) -> Host {
     host.with("PURSER_RECONCILIATION__STEP_INTERVAL_MS", "10")
         .with("PURSER_RECONCILIATION__RUN_INTERVAL_MS", "50")
         .with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "1000")
 }
 
-async fn reconciliation_status(desk: &OperatorClient<'_>) -> Value {
-    let answer = desk.get("/admin/reconciliation").await;
+async fn reconciliation_status(operator: &OperatorClient<'_>) -> Value {
+    let answer = operator.get("/admin/reconciliation").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body
 }
 
-/// Kind and subject of what is open, by kind.
-fn open(stands: &Value) -> Vec<(String, String)> {
-    let all = stands["discrepancies"].as_array().unwrap().iter();
-    let word = |one: &Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
-    let mut all: Vec<_> = all.map(|one| (word(one, "kind"), word(one, "subject"))).collect();
+/// Kind and subject of the open discrepancies, sorted.
+fn open(status: &Value) -> Vec<(String, String)> {
+    let all = status["discrepancies"].as_array().unwrap().iter();
+    let text_of = |one: &Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
+    let mut all: Vec<_> = all.map(|one| (text_of(one, "kind"), text_of(one, "subject"))).collect();
     all.sort();
     all
 }
 
-async fn assert_open_discrepancies(desk: &OperatorClient<'_>, mut expected: Vec<(&str, &str)>) -> Value {
+async fn assert_open_discrepancies(operator: &OperatorClient<'_>, mut expected: Vec<(&str, &str)>) -> Value {
     expected.sort_unstable();
     let what = format!("{expected:?} is open");
     until(&what, async || {
-        let stands = reconciliation_status(desk).await;
-        let found = open(&stands);
+        let status = reconciliation_status(operator).await;
+        let found = open(&status);
         let found: Vec<_> = found.iter().map(|(kind, of)| (kind.as_str(), of.as_str())).collect();
-        (found == expected).then_some(stands)
+        (found == expected).then_some(status)
     })
     .await
 }
 
-/// Two walks end after this.
-async fn wait_for_two_runs(desk: &OperatorClient<'_>) {
+/// Waits until two more runs have completed.
+async fn wait_for_two_runs(operator: &OperatorClient<'_>) {
     for _ in 0..2 {
-        let last = reconciliation_status(desk).await["run"]["last_completed_at"].clone();
-        until("a whole walk", async || {
-            (reconciliation_status(desk).await["run"]["last_completed_at"] != last).then_some(())
+        let last = reconciliation_status(operator).await["run"]["last_completed_at"].clone();
+        until("a whole run", async || {
+            (reconciliation_status(operator).await["run"]["last_completed_at"] != last).then_some(())
         })
         .await;
     }
 }
 
-/// How often each difference was told to open and to be gone.
-async fn discrepancy_events(desk: &OperatorClient<'_>) -> BTreeMap<String, u32> {
-    let answer = desk.get("/admin/events").await;
+/// Number of events per type and kind of discrepancy.
+async fn discrepancy_events(operator: &OperatorClient<'_>) -> BTreeMap<String, u32> {
+    let answer = operator.get("/admin/events").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
-    let mut told = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     let of = |event: &&Value| event["type"].as_str().unwrap().starts_with("discrepancy.");
     for event in answer.body["events"].as_array().unwrap().iter().filter(of) {
         let kind = event["data"]["object"]["kind"].as_str().unwrap();
-        *told
+        *counts
             .entry(format!("{} {kind}", event["type"].as_str().unwrap()))
             .or_default() += 1;
     }
-    told
+    counts
 }
 
 async fn counted(service: &Service, kind: &str) -> Decimal {
@@ -86,7 +87,7 @@ async fn counted(service: &Service, kind: &str) -> Decimal {
     page.value(&format!("purser_reconciliation_discrepancies{{kind=\"{kind}\"}}"))
 }
 
-/// `purser reconcile --json` on a host without a service: its exit status and what it names.
+/// Runs `purser reconcile --json` on a host without a service. Returns its exit status and the discrepancies.
 pub(super) fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
     let output = host.run(&["reconcile", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
@@ -99,19 +100,19 @@ fn key_of(card: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill() {
-    // Aim: a reorganisation takes a settled payment from the chain, and somebody sends money to the treasury that pays for
-    // nothing: each is an event, a figure and a line of the list, once, over kill -9; the command line names them too, and
-    // no holder is told.
+async fn case_34_missing_and_surplus_deposits_are_reported_across_a_kill() {
+    // Checks: a reorg removes a settled payment from the chain, and another transfer to the treasury pays for nothing.
+    // Each is one event, one metric and one line of the list, across kill -9. The command line lists them too, and no
+    // account owner is notified.
     let host = fast_host(Host::new());
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
     agent.buy(&site, CARD).await.card();
-    wait_for_two_runs(&desk).await;
-    assert_eq!(open(&reconciliation_status(&desk).await), []);
+    wait_for_two_runs(&operator).await;
+    assert_eq!(open(&reconciliation_status(&operator).await), []);
 
     let other = Agent::new(Network::Base);
     site.chain_fault(
@@ -120,14 +121,14 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     .await;
     let bought = other.buy(&site, CARD).await;
     let missing = bought.body["payment_id"].as_str().unwrap().to_owned();
-    // Signed for a card, and given to the chain by somebody else.
+    // Signed for a card, but submitted to the chain by another party.
     let stray = other.payment(&site, CARD).await;
     let sent = site.post("/sandbox/base", &json!({"payment": stray})).await;
     assert_eq!(sent.body["success"], true, "{}", sent.text);
     let both = [("missing_deposit", missing.as_str()), ("unmatched_deposit", "-")];
-    let stands = assert_open_discrepancies(&desk, both.to_vec()).await;
-    assert_eq!(stands["open"]["missing_deposit"], 1);
-    let surplus = &stands["discrepancies"].as_array().unwrap();
+    let status = assert_open_discrepancies(&operator, both.to_vec()).await;
+    assert_eq!(status["open"]["missing_deposit"], 1);
+    let surplus = &status["discrepancies"].as_array().unwrap();
     let surplus = surplus.iter().find(|one| one["subject"].is_null()).unwrap();
     assert_eq!(
         (&surplus["external"], &surplus["internal"]),
@@ -139,28 +140,28 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     let (status, named) = reconcile(&host);
     assert_eq!((status, named.len()), (Some(1), 2));
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
-    wait_for_two_runs(&desk).await;
-    assert_open_discrepancies(&desk, both.to_vec()).await;
+    let operator = OperatorClient::first(&host, &service);
+    wait_for_two_runs(&operator).await;
+    assert_open_discrepancies(&operator, both.to_vec()).await;
     let once = [
         "discrepancy.opened missing_deposit",
         "discrepancy.opened unmatched_deposit",
     ];
     assert_eq!(
-        discrepancy_events(&desk).await,
+        discrepancy_events(&operator).await,
         once.map(|what| (what.to_owned(), 1)).into()
     );
-    let heard = ServiceClient::of(&service).events(&token, 0).await;
+    let owner_events = ServiceClient::of(&service).events(&token, 0).await;
     assert!(
-        !heard.is_empty()
-            && heard
+        !owner_events.is_empty()
+            && owner_events
                 .iter()
                 .all(|event| !event["type"].as_str().unwrap().starts_with("discrepancy"))
     );
     service.stop();
 }
 
-/// A list as it says it, but for one card that is not there and one that has another amount.
+/// Changes a list: removes one card and changes the amount of another.
 fn falsify_page(page: &mut Value, hidden: &str, dearer: &str) {
     let Some(entries) = page["entries"].as_array_mut() else {
         return;
@@ -177,17 +178,17 @@ fn falsify_page(page: &mut Value, hidden: &str, dearer: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
-    // Aim: an issuer elsewhere has a card that we never ordered, has lost one of ours, and has one with another amount: each
-    // under its name, over a kill of the service; mended ones are gone, told once, and open again if they differ again; the
-    // stranger's card stays. Cards, gift cards and payouts that are right are no difference.
+async fn issuer_list_discrepancies_are_reported_until_resolved() {
+    // Checks: a remote issuer has an unknown card, lacks an expected one and has one with another amount. Each is
+    // reported under its kind, across a kill of the service. Resolved ones are reported once and reopen when they
+    // recur; the unknown card stays. Correct cards, gift cards and payouts are no discrepancy.
     let mut provider = Provider::start();
     let (way, url) = ProviderProxy::to(&provider.url).await;
     let host = fast_host(provider.host(&url));
     let service = host.start();
     provider.restart(Some(&service.url));
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -196,8 +197,8 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     for path in [GIFT, APP] {
         assert_eq!(agent.buy(&site, path).await.status, 200);
     }
-    wait_for_two_runs(&desk).await;
-    assert_eq!(open(&reconciliation_status(&desk).await), []);
+    wait_for_two_runs(&operator).await;
+    assert_eq!(open(&reconciliation_status(&operator).await), []);
 
     let stranger = json!({"card_id": format!("card_{:032x}", 4_711), "amount": "7"});
     provider
@@ -213,37 +214,37 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
         ("unexpected_at_provider", "-"),
         ("missing_at_provider", lost.as_str()),
     ];
-    assert_open_discrepancies(&desk, all.to_vec()).await;
+    assert_open_discrepancies(&operator, all.to_vec()).await;
     service.kill();
     let (status, named) = reconcile(&host);
     assert_eq!((status, named.len()), (Some(1), 3));
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
-    wait_for_two_runs(&desk).await;
-    assert_open_discrepancies(&desk, all.to_vec()).await;
+    let operator = OperatorClient::first(&host, &service);
+    wait_for_two_runs(&operator).await;
+    assert_open_discrepancies(&operator, all.to_vec()).await;
     way.edit(None);
-    assert_open_discrepancies(&desk, vec![("unexpected_at_provider", "-")]).await;
+    assert_open_discrepancies(&operator, vec![("unexpected_at_provider", "-")]).await;
     let mut expected: BTreeMap<String, u32> = all.map(|(kind, _)| (format!("discrepancy.opened {kind}"), 1)).into();
     for kind in ["amount_mismatch", "missing_at_provider"] {
         expected.insert(format!("discrepancy.resolved {kind}"), 1);
         assert_eq!(counted(&service, kind).await, Decimal::ZERO);
     }
-    assert_eq!(discrepancy_events(&desk).await, expected);
-    // What differs again is open again.
+    assert_eq!(discrepancy_events(&operator).await, expected);
+    // A discrepancy that recurs is open again.
     lie();
-    assert_open_discrepancies(&desk, all.to_vec()).await;
+    assert_open_discrepancies(&operator, all.to_vec()).await;
     for kind in ["amount_mismatch", "missing_at_provider"] {
         expected.insert(format!("discrepancy.opened {kind}"), 2);
     }
-    assert_eq!(discrepancy_events(&desk).await, expected);
+    assert_eq!(discrepancy_events(&operator).await, expected);
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reconcile_says_when_books_and_lists_agree() {
-    // Aim: after purchases on both chains and of each kind there is nothing to name, and the exit status says so; a list
-    // that cannot be read proves nothing.
+async fn reconcile_reports_agreement_and_unreadable_lists() {
+    // Checks: after purchases of each kind on both chains there is no discrepancy, and the exit status is 0. An
+    // unreadable list gives another exit status.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -257,26 +258,26 @@ async fn reconcile_says_when_books_and_lists_agree() {
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("No discrepancies."), "{}", text(&output));
     let token = host.sibling_path("token");
-    std::fs::write(&token, "a-secret-of-nobody-at-all").unwrap();
-    let nobody = host
+    std::fs::write(&token, "a-secret-of-no-operator-at-all").unwrap();
+    let unauthorized = host
         .with("PURSER_PROVIDERS__GIFT_CARDS__URL", "http://127.0.0.1:1")
         .with("PURSER_PROVIDERS__GIFT_CARDS__TOKEN_FILE", token.to_str().unwrap());
-    let output = nobody.run(&["reconcile"]);
+    let output = unauthorized.run(&["reconcile"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("SKIPPED"), "{}", text(&output));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_account_and_is_a_loss() {
-    // Aim: the chain drops a settled payment, which can be sent again for fifteen seconds more: then it is reversed, its payer
-    // reads nothing of the card and buys nothing, over kill -9 the books hold with the loss in them, nothing differs any
-    // more, and another's card is as it was.
+async fn case_8_reversed_payment_freezes_its_account_and_is_a_loss() {
+    // Checks: the chain drops a settled payment that can still settle for fifteen seconds. Then it is reversed: its
+    // payer cannot read the card or buy. Across kill -9 the ledger balances with the loss in it, no discrepancy
+    // remains, and the card of another payer is unchanged.
     let host = fast_host(Host::new()).with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let (token, of_other) = (agent.token(&site).await, other.token(&site).await);
-    let kept = other.buy(&site, CARD).await.card().to_owned();
+    let other_card = other.buy(&site, CARD).await.card().to_owned();
     let address = agent.address();
     reorg_payment(&site, &agent).await;
     let bought = agent.buy(&site, CARD).await;
@@ -289,14 +290,18 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     .await;
     service.kill();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     reversed(&site, &payment).await;
     let data = format!("/get-card-data?card_id={card}");
     let refused = site.get_as(&token, &data).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
-    assert!(refused.text.contains("taken back by its chain"), "{}", refused.text);
+    assert!(
+        refused.text.contains("The blockchain reversed payment"),
+        "{}",
+        refused.text
+    );
     assert_eq!(agent.buy(&site, CARD).await.status, 403);
-    let audit = desk.get("/admin/audit").await;
+    let audit = operator.get("/admin/audit").await;
     let frozen = audit.body["entries"].as_array().unwrap().iter();
     let frozen: Vec<_> = frozen.filter(|entry| entry["operator"] == "reconciliation").collect();
     assert!(
@@ -304,10 +309,12 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
         "{}",
         audit.text
     );
-    let read = site.get_as(&of_other, &format!("/get-card-data?card_id={kept}")).await;
+    let read = site
+        .get_as(&of_other, &format!("/get-card-data?card_id={other_card}"))
+        .await;
     assert_eq!(read.status, 200, "{}", read.text);
-    assert_open_discrepancies(&desk, vec![]).await;
-    // Thawed, it hears what had happened.
+    assert_open_discrepancies(&operator, vec![]).await;
+    // After the account is unfrozen, it receives the earlier events.
     site.freeze(&address, None).await;
     site.wait_for_events(&token, &["payment.reversed fulfilled"]).await;
     service.kill();
@@ -316,13 +323,13 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     assert_eq!(report["balances"]["losses"], 5_000_000, "{report:#}");
 }
 
-/// Has the chain take back what an agent on Base pays, once it has settled.
+/// Makes the chain reorg the payment of an agent on Base after it has settled.
 pub(super) async fn reorg_payment(site: &ServiceClient<'_>, agent: &Agent) {
     site.chain_fault(json!({"network": "base", "wallet": agent.address(), "fault": "reorg", "delay_ms": 1}))
         .await;
 }
 
-/// Waits until a payment is gone from its chain for good.
+/// Waits until a payment is reversed.
 pub(super) async fn reversed(site: &ServiceClient<'_>, payment: &str) {
     let status = format!("/get-payment?payment_id={payment}");
     until("it is reversed", async || {
@@ -331,35 +338,35 @@ pub(super) async fn reversed(site: &ServiceClient<'_>, payment: &str) {
     .await;
 }
 
-/// An international card's order that an operator rejects after its chain has taken the payment back: its credit is withheld. The
-/// payment's id.
-pub(super) async fn rejected_order(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, agent: &Agent) -> String {
+/// Orders an international card whose payment is reversed and which an operator rejects, so that its credit is
+/// withheld. Returns the payment id.
+pub(super) async fn rejected_order(site: &ServiceClient<'_>, operator: &OperatorClient<'_>, agent: &Agent) -> String {
     reorg_payment(site, agent).await;
     let bought = agent.buy(site, "/order-intl-card?amount=100").await;
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
     reversed(site, &payment).await;
-    let rejected = json!({"card_id": bought.body["intl_card_order"]["card_id"], "reason": "Taken back."});
-    desk.done("/admin/intl-orders/reject", rejected).await;
+    let rejected = json!({"card_id": bought.body["intl_card_order"]["card_id"], "reason": "Reversed."});
+    operator.done("/admin/intl-orders/reject", rejected).await;
     payment
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_give_it() {
-    // Aim: an order whose payment its chain took back for good is refused: its credit waits by name over a kill, tried again it
-    // waits again, and nobody can say what came of it; an operator gives it with evidence, once and in the audit log; the loss
-    // stays what it was and the books hold.
+async fn case_8_credit_of_reversed_payment_waits_for_an_operator() {
+    // Checks: a reversed order is rejected and its credit becomes a dead letter, across a kill. A retry dead-letters it
+    // again, and it cannot be resolved. An operator credits it with evidence, once and in the audit log; the loss is
+    // unchanged and the ledger balances.
     let host = fast_host(Host::new()).with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let (address, desk) = (agent.address(), OperatorClient::first(&host, &service));
-    let payment = rejected_order(&site, &desk, &agent).await;
-    wait_for_dead_letter(&desk, "credit").await;
+    let (address, operator) = (agent.address(), OperatorClient::first(&host, &service));
+    let payment = rejected_order(&site, &operator, &agent).await;
+    wait_for_dead_letter(&operator, "credit_account").await;
     service.kill();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let waits = wait_for_dead_letter(&desk, "credit").await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let waits = wait_for_dead_letter(&operator, "credit_account").await;
     assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
     assert_eq!(
         (waits["amount"].to_string().as_str(), &waits["currency"]),
@@ -367,30 +374,32 @@ async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_gi
     );
     let why = waits["last_error"].as_str().unwrap();
     assert!(
-        why.contains(&format!("{payment}, which paid for it, was taken back")),
+        why.contains(&format!("payment {payment} was reversed by the chain")),
         "{why}"
     );
-    desk.done("/admin/jobs/retry", json!({"job_id": waits["job_id"]})).await;
+    operator
+        .done("/admin/jobs/retry", json!({"job_id": waits["job_id"]}))
+        .await;
     let waits = until("it waits again", async || {
-        let again = wait_for_dead_letter(&desk, "credit").await;
+        let again = wait_for_dead_letter(&operator, "credit_account").await;
         (again["attempts"].as_u64() > waits["attempts"].as_u64()).then_some(again)
     })
     .await;
     let (id, evidence) = (&waits["job_id"], "Paid again by wire, ticket 8.");
-    let word = json!({"job_id": id, "outcome": "not_completed", "reference": "r", "evidence": evidence});
-    let nobodys = desk.post("/admin/jobs/resolve", word).await;
-    assert_eq!(status_and_code(&nobodys), (409, "job_not_resolvable"));
+    let resolution = json!({"job_id": id, "outcome": "not_completed", "reference": "r", "evidence": evidence});
+    let rejected = operator.post("/admin/jobs/resolve", resolution).await;
+    assert_eq!(status_and_code(&rejected), (409, "job_not_resolvable"));
     let gives = json!({"job_id": id, "evidence": evidence});
-    desk.done("/admin/jobs/credit", gives.clone()).await;
+    operator.done("/admin/jobs/credit", gives.clone()).await;
     assert_eq!(
-        status_and_code(&desk.post("/admin/jobs/credit", gives).await),
+        status_and_code(&operator.post("/admin/jobs/credit", gives).await),
         (404, "job_not_found")
     );
-    assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
-    let audit = desk.get("/admin/audit").await;
-    assert_eq!(audit.text.matches("effect.credit_back").count(), 1, "{}", audit.text);
+    assert_eq!(operator.get("/admin/dead-letters").await.body["jobs"], json!([]));
+    let audit = operator.get("/admin/audit").await;
+    assert_eq!(audit.text.matches("job.credit").count(), 1, "{}", audit.text);
     assert!(audit.text.contains(evidence), "{}", audit.text);
-    // The account is frozen until somebody lets it go.
+    // The account stays frozen until an operator unfreezes it.
     assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 403);
     site.freeze(&address, None).await;
     balance_is(&site, &token, "103.8").await;

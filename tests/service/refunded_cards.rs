@@ -1,4 +1,4 @@
-//! What goes back of a card's price, by refunds and by what is left when it ends: never more than was charged.
+//! Refunds of cards and the balance left on them: together never more than was charged.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
 use super::reconciliation::{fast_host, rejected_order};
 
-/// Of cards that their holders can still use: the operator says that they may.
+/// A refund of a card that its owner can still use, with the operator's consent.
 fn refund(payment: &Value, amount: u32) -> Value {
     let reason = "The shop never sent it.";
     json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
@@ -28,23 +28,23 @@ async fn payment_of(site: &ServiceClient<'_>, token: &str, card: &str) -> Value 
 }
 
 async fn closes(site: &ServiceClient<'_>, token: &str, card: &str) {
-    let asked = request_card_action(site, token, "close", card).await;
-    assert_eq!(asked.status, 202, "{}", asked.text);
+    let requested = request_card_action(site, token, "close", card).await;
+    assert_eq!(requested.status, 202, "{}", requested.text);
     wait_for_card_status(site, token, card, "closed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_that_is_closed_after_a_refund_credits_what_the_refund_left() {
-    // Aim: 41 charged and 41 left: after a refund of 41 nothing is credited, after one of 10 31 are; the card and its event say
-    // so, nothing waits for an operator, over a kill too, and each refund cost the house nothing.
+async fn closed_card_credits_balance_minus_refund() {
+    // Checks: with 41 charged and 41 left, nothing is credited after a refund of 41, and 31 after one of 10. The card
+    // and its event say so, there is no dead letter, across a kill too, and no refund costs us money.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     for (back, left) in [(41, 0), (10, 31)] {
         let (_, token, card) = usa_card(&site, Network::Base, 41).await;
         let payment = payment_of(&site, &token, &card).await;
-        desk.done("/admin/refunds", refund(&payment, back)).await;
+        operator.done("/admin/refunds", refund(&payment, back)).await;
         balance_is(&site, &token, &back.to_string()).await;
         closes(&site, &token, &card).await;
         let closed = wait_for_card(&site, &token, &card, |seen| seen["status"] == "closed").await;
@@ -52,12 +52,14 @@ async fn a_card_that_is_closed_after_a_refund_credits_what_the_refund_left() {
         assert_eq!(closed["available_usd_amount"], json!(0), "{closed}");
         balance_is(&site, &token, "41").await;
         let events = site.events(&token, 0).await;
-        let told = events.iter().find(|event| event["type"] == "card.closed").unwrap();
+        let closed_event = events.iter().find(|event| event["type"] == "card.closed").unwrap();
         assert!(
-            told.to_string().contains(&format!("\"credited_usd_amount\":{left}")),
-            "{told}"
+            closed_event
+                .to_string()
+                .contains(&format!("\"credited_usd_amount\":{left}")),
+            "{closed_event}"
         );
-        assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
+        assert_eq!(operator.get("/admin/dead-letters").await.body["jobs"], json!([]));
     }
     service.kill();
     let report = host.assert_verified();
@@ -67,22 +69,22 @@ async fn a_card_that_is_closed_after_a_refund_credits_what_the_refund_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_closed_card_has_credited_is_not_refunded_nor_approved() {
-    // Aim: closed and credited in full, a refund of a cent is refused; one that waited for a second operator since before is not
-    // approved any more.
+async fn credited_balance_of_closed_card_cannot_be_refunded() {
+    // Checks: after a card is closed and credited in full, a refund of a cent is rejected. An earlier refund that waits
+    // for a second operator cannot be approved any more.
     let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let (_, token, card) = usa_card(&site, Network::Base, 100).await;
     let payment = payment_of(&site, &token, &card).await;
-    let ana = desk.add_operator("ana", "operator").await;
-    let asked = ana.done("/admin/refunds", refund(&payment, 80)).await;
-    assert_eq!(asked["status"], "requested");
+    let ana = operator.add_operator("ana", "operator").await;
+    let requested = ana.done("/admin/refunds", refund(&payment, 80)).await;
+    assert_eq!(requested["status"], "requested");
     closes(&site, &token, &card).await;
     balance_is(&site, &token, "100").await;
-    let approve = json!({"refund_id": asked["refund_id"], "amount": 80});
-    let late = desk.post("/admin/refunds/approve", approve).await;
+    let approve = json!({"refund_id": requested["refund_id"], "amount": 80});
+    let late = operator.post("/admin/refunds/approve", approve).await;
     assert_eq!(
         status_and_code(&late),
         (409, "refund_amount_too_large"),
@@ -93,7 +95,7 @@ async fn what_a_closed_card_has_credited_is_not_refunded_nor_approved() {
     let payment = payment_of(&site, &other, &card).await;
     closes(&site, &other, &card).await;
     balance_is(&site, &other, "5").await;
-    let late = desk.post("/admin/refunds", refund(&payment, 1)).await;
+    let late = operator.post("/admin/refunds", refund(&payment, 1)).await;
     assert_eq!(
         status_and_code(&late),
         (409, "refund_amount_too_large"),
@@ -106,33 +108,34 @@ async fn what_a_closed_card_has_credited_is_not_refunded_nor_approved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_international_card_that_ends_after_a_refund_credits_the_rest_and_stays_closed() {
-    // Aim: 50 of 103.8 refunded, 100 reported as given back: 53.8 are credited. Whatever is said to be left on a card that is
-    // closed, nothing is; and it is not said to be ready again.
+async fn closed_intl_card_credits_charge_minus_refund() {
+    // Checks: with 50 of 103.8 refunded and 100 reported as released, 53.8 are credited. A closed card has no balance
+    // under any report, and cannot be reported ready again.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
     let card = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
-    let lease = desk.claim(card).await;
-    assert_eq!(desk.fulfil(card, lease).await.status, 200);
+    let lease = operator.claim(card).await;
+    assert_eq!(operator.fulfil(card, lease).await.status, 200);
     let token = agent.token(&site).await;
-    desk.done("/admin/refunds", refund(&bought.body["payment_id"], 50))
+    operator
+        .done("/admin/refunds", refund(&bought.body["payment_id"], 50))
         .await;
     balance_is(&site, &token, "50").await;
     let closed = json!({"card_id": card, "status": "closed", "available_usd_amount": 20, "released_usd_amount": 100});
-    let told = desk.done("/admin/intl-cards/report", closed).await;
+    let reported = operator.done("/admin/intl-cards/report", closed).await;
     let expected = (&json!(53.8), &json!(0));
     assert_eq!(
-        (&told["credited_usd_amount"], &told["available_usd_amount"]),
+        (&reported["credited_usd_amount"], &reported["available_usd_amount"]),
         expected,
-        "{told}"
+        "{reported}"
     );
     balance_is(&site, &token, "103.8").await;
     for status in ["ready", "paused"] {
         let again = json!({"card_id": card, "status": status, "available_usd_amount": 20});
-        let again = desk.post("/admin/intl-cards/report", again).await;
+        let again = operator.post("/admin/intl-cards/report", again).await;
         assert_eq!(status_and_code(&again), (409, "order_not_open"), "{}", again.text);
     }
     let seen = wait_for_card_status(&site, &token, card, "closed").await;
@@ -146,8 +149,8 @@ async fn an_international_card_that_ends_after_a_refund_credits_the_rest_and_sta
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_that_failed_says_that_its_whole_charge_was_credited() {
-    // Aim: found by its id, it says so, and so does the event.
+async fn failed_card_reports_its_full_credit() {
+    // Checks: the failed card, read by its id, shows the credit, and so does the event.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -158,17 +161,17 @@ async fn a_card_that_failed_says_that_its_whole_charge_was_credited() {
     assert_eq!(failed["credited_usd_amount"], json!(6.66), "{failed}");
     balance_is(&site, &token, "6.66").await;
     let events = site.events(&token, 0).await;
-    let told = events.iter().find(|event| event["type"] == "card.failed").unwrap();
-    assert!(told.to_string().contains("\"credited_usd_amount\":6.66"), "{told}");
+    let event = events.iter().find(|event| event["type"] == "card.failed").unwrap();
+    assert!(event.to_string().contains("\"credited_usd_amount\":6.66"), "{event}");
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_so() {
-    // Aim: an order whose payment its chain took back is refused, and its credit withheld: an operator ends it without giving it,
-    // with evidence, once and in the audit log; the balance stays empty, the house has the money, and the
-    // books hold.
+async fn case_8_credit_of_reversed_payment_is_kept_by_operator_decision() {
+    // Checks: the order of a reversed payment is rejected and its credit withheld. An operator closes it without
+    // crediting, with evidence, once and in the audit log. The balance stays empty, the service retains the money, and
+    // the ledger balances.
     let host = fast_host(Host::new())
         .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15")
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "120");
@@ -176,18 +179,18 @@ async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_s
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let (address, desk) = (agent.address(), OperatorClient::first(&host, &service));
-    rejected_order(&site, &desk, &agent).await;
-    let waits = wait_for_dead_letter(&desk, "credit").await;
+    let (address, operator) = (agent.address(), OperatorClient::first(&host, &service));
+    rejected_order(&site, &operator, &agent).await;
+    let waits = wait_for_dead_letter(&operator, "credit_account").await;
     assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
-    let (id, evidence) = (&waits["job_id"], "Taken back by its chain, ticket 9.");
+    let (id, evidence) = (&waits["job_id"], "Reversed by a reorg, ticket 9.");
     let keep = json!({"job_id": id, "evidence": evidence});
-    let kept = desk.done("/admin/jobs/keep", keep.clone()).await;
-    assert_eq!((&kept["job_id"], &kept["kept"]), (id, &json!(true)));
-    let again = desk.post("/admin/jobs/keep", keep).await;
+    let closed_credit = operator.done("/admin/jobs/keep", keep.clone()).await;
+    assert_eq!((&closed_credit["job_id"], &closed_credit["kept"]), (id, &json!(true)));
+    let again = operator.post("/admin/jobs/keep", keep).await;
     assert_eq!(status_and_code(&again), (404, "job_not_found"));
-    assert_eq!(desk.get("/admin/dead-letters").await.body["jobs"], json!([]));
-    let audit = desk.get("/admin/audit").await;
+    assert_eq!(operator.get("/admin/dead-letters").await.body["jobs"], json!([]));
+    let audit = operator.get("/admin/audit").await;
     assert_eq!(audit.text.matches("effect.keep").count(), 1, "{}", audit.text);
     assert!(audit.text.contains(evidence), "{}", audit.text);
     site.freeze(&address, None).await;

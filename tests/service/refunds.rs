@@ -1,4 +1,4 @@
-//! Refunds: once a payment, never more than was charged, by two people above a limit.
+//! Refunds: once per payment, never more than was charged, with two operators above a limit.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
 
-/// Above 50 dollars it takes two.
+/// Above 50 dollars a refund needs two operators.
 fn host_with_limits() -> Host {
     Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50")
 }
@@ -19,7 +19,7 @@ fn status_and_code(answer: &Response) -> (u16, &str) {
     (answer.status, answer.code())
 }
 
-/// A card that is ready, and the payment that bought it.
+/// A ready card, and the payment that bought it.
 async fn card(site: &ServiceClient<'_>, agent: &Agent, amount: &str) -> String {
     let bought = agent.buy(site, &format!("/get-card?amount={amount}")).await;
     let token = agent.token(site).await;
@@ -38,32 +38,32 @@ fn refund_request(payment: &str, amount: f64) -> Value {
     json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
 }
 
-async fn open(desk: &OperatorClient<'_>) -> usize {
-    let listed = desk.get("/admin/refunds").await;
+async fn open(operator: &OperatorClient<'_>) -> usize {
+    let listed = operator.get("/admin/refunds").await;
     listed.body["refunds"].as_array().unwrap().len()
 }
 
-/// How the refund of a payment stands.
-async fn refund_of(desk: &OperatorClient<'_>, payment: &str) -> Value {
-    desk.get(&format!("/admin/refunds?payment_id={payment}")).await.body
+/// Status of the refund of a payment.
+async fn refund_of(operator: &OperatorClient<'_>, payment: &str) -> Value {
+    operator.get(&format!("/admin/refunds?payment_id={payment}")).await.body
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_small_refund_takes_effect_at_once_and_once() {
-    // Aim: up to the limit nobody else is needed; the same again is the same; another amount, and more than was charged, are
-    // refused; the holder hears of it without what operators wrote.
+async fn small_refund_is_credited_immediately_and_once() {
+    // Checks: up to the limit one operator suffices. A repeated request is idempotent; another amount, and more than
+    // was charged, are rejected. The account owner gets the events without the operator's notes.
     let host = host_with_limits();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let payment = card(&site, &agent, "5").await;
     let token = agent.token(&site).await;
-    let more = desk.post("/admin/refunds", refund_request(&payment, 5.01)).await;
+    let more = operator.post("/admin/refunds", refund_request(&payment, 5.01)).await;
     assert_eq!(status_and_code(&more), (409, "refund_amount_too_large"));
     assert!(more.str("error").unwrap().contains("At most 5"), "{}", more.text);
     for _ in 0..3 {
-        let made = desk.done("/admin/refunds", refund_request(&payment, 4.99)).await;
+        let made = operator.done("/admin/refunds", refund_request(&payment, 4.99)).await;
         assert_eq!(
             (made["payment_id"].as_str(), made["wallet"].as_str()),
             (Some(&*payment), Some(&*agent.address().to_ascii_lowercase()))
@@ -73,26 +73,26 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
         assert_eq!(made["holder_keeps_product"], true, "{made}");
     }
     balance_is(&site, &token, "4.99").await;
-    let other = desk.post("/admin/refunds", refund_request(&payment, 0.01)).await;
+    let other = operator.post("/admin/refunds", refund_request(&payment, 0.01)).await;
     assert_eq!(status_and_code(&other), (409, "refund_not_pending"));
     until("it is credited", async || {
-        (refund_of(&desk, &payment).await["status"] == "credited").then_some(())
+        (refund_of(&operator, &payment).await["status"] == "credited").then_some(())
     })
     .await;
     balance_is(&site, &token, "4.99").await;
-    assert_eq!(open(&desk).await, 0);
+    assert_eq!(open(&operator).await, 0);
     let events = site.events(&token, 0).await;
-    let told: Vec<_> = events
+    let changes: Vec<_> = events
         .iter()
         .filter_map(|event| event["type"].as_str()?.strip_prefix("refund."))
         .collect();
-    assert_eq!(told, ["approved", "credited"]);
+    assert_eq!(changes, ["approved", "credited"]);
     assert!(!json!(events).to_string().contains("shop never"));
     service.stop();
     assert_eq!(host.assert_verified()["entities"]["refunds"], 1);
 }
 
-/// A refund of 80.00 that `ana` has asked for.
+/// A refund of 80.00 that `ana` has requested.
 async fn refund_requested_by_ana<'a>(
     service: &'a Service,
     first: &OperatorClient<'a>,
@@ -112,9 +112,9 @@ async fn refund_requested_by_ana<'a>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
-    // Aim: whoever asked cannot approve, whatever their role; another amount is not approved; over a kill it still waits; approved
-    // twice it is credited once, and all of it is in the audit log; over the command line too.
+async fn case_50_large_refund_needs_second_operator_and_survives_a_kill() {
+    // Checks: the requester cannot approve in any role, and another amount is not approved. The refund survives a kill,
+    // is credited once after two approvals, and is fully in the audit log; the command line works too.
     let host = host_with_limits();
     let service = host.start();
     let agent = Agent::new(Network::Solana);
@@ -157,7 +157,7 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
     assert_eq!(run(&["refunds", "list"]).unwrap()["refunds"][0]["refund_id"], *id);
     run(&["refunds", "approve", &id, "--amount", "80"]).unwrap();
-    // It waits no more; among all of them it is still found, once, behind no page.
+    // It is no longer open. The full list still has it once, on the first page.
     assert_eq!(run(&["refunds", "list"]).unwrap()["refunds"], json!([]));
     let all = run(&["refunds", "list", "--all"]).unwrap();
     assert_eq!(
@@ -191,9 +191,9 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_again() {
-    // Aim: rejected by another or taken back, nothing moves; asked for again it is open again; one that nobody approves in time is
-    // over, and its approval comes too late.
+async fn rejected_or_expired_refund_can_be_requested_again() {
+    // Checks: a refund that is rejected or withdrawn moves nothing and can be requested again. An unapproved refund
+    // expires, and a later approval is rejected.
     let host = host_with_limits();
     let service = host.start();
     let agent = Agent::new(Network::Base);
@@ -252,17 +252,17 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_still_be_credited_by_itself_is_not_refunded() {
-    // Aim: a card that is not made yet, one that failed, a payment that does not exist, and bodies that are none.
+async fn purchase_still_creditable_automatically_is_not_refunded() {
+    // Checks: a card that is not ready yet, a failed one, an unknown payment, and invalid bodies.
     let host = host_with_limits();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let waiting = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let waiting = waiting.str("payment_id").unwrap();
     assert_eq!(
-        status_and_code(&desk.post("/admin/refunds", refund_request(waiting, 1.0)).await),
+        status_and_code(&operator.post("/admin/refunds", refund_request(waiting, 1.0)).await),
         (409, "refund_amount_too_large")
     );
     site.issuer_fault(json!({"fault": "clear"})).await;
@@ -270,29 +270,33 @@ async fn what_may_still_be_credited_by_itself_is_not_refunded() {
     let failed = declined.buy(&site, "/get-card?amount=6.66").await;
     let token = declined.token(&site).await;
     balance_is(&site, &token, "6.66").await;
-    let told = desk
+    let response = operator
         .post("/admin/refunds", refund_request(failed.str("payment_id").unwrap(), 1.0))
         .await;
-    assert_eq!(status_and_code(&told), (409, "refund_amount_too_large"));
+    assert_eq!(status_and_code(&response), (409, "refund_amount_too_large"));
     balance_is(&site, &token, "6.66").await;
-    let nobodys = "pay_00000000000000000000000000000001";
+    let unknown = "pay_00000000000000000000000000000001";
     assert_eq!(
-        status_and_code(&desk.post("/admin/refunds", refund_request(nobodys, 1.0)).await),
+        status_and_code(&operator.post("/admin/refunds", refund_request(unknown, 1.0)).await),
         (404, "payment_not_found")
     );
     for (amount, code) in [(0.0, "amount_out_of_range"), (0.001, "amount_invalid")] {
         assert_eq!(
-            desk.post("/admin/refunds", refund_request(waiting, amount))
+            operator
+                .post("/admin/refunds", refund_request(waiting, amount))
                 .await
                 .code(),
             code
         );
     }
     let silent = json!({"payment_id": waiting, "amount": 1, "reason": " "});
-    assert_eq!(desk.post("/admin/refunds", silent).await.code(), "parameter_invalid");
+    assert_eq!(
+        operator.post("/admin/refunds", silent).await.code(),
+        "parameter_invalid"
+    );
     let unknown = json!({"refund_id": "rf_00000000000000000000000000000001", "amount": 1});
     assert_eq!(
-        status_and_code(&desk.post("/admin/refunds/approve", unknown).await),
+        status_and_code(&operator.post("/admin/refunds/approve", unknown).await),
         (404, "refund_not_found")
     );
     service.stop();

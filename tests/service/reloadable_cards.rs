@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::http::{Response, ServiceClient, send, until};
 use super::top_up::{id_of, linked, start, wait_for_top_up};
 
-/// A wallet with so many dollars at the card issuer.
+/// A wallet with this many dollars at the card issuer.
 pub(crate) async fn loaded(site: &ServiceClient<'_>, network: Network, dollars: u32) -> (Agent, String) {
     let (agent, token, _) = linked(site, network).await;
     let bought = agent.buy(site, &format!("/fund-card-balance?amount={dollars}")).await;
@@ -15,7 +15,7 @@ pub(crate) async fn loaded(site: &ServiceClient<'_>, network: Network, dollars: 
     (agent, token)
 }
 
-/// A command under a key, if there is one.
+/// A card request, under an idempotency key if there is one.
 pub(crate) async fn post_with_key(
     site: &ServiceClient<'_>,
     token: &str,
@@ -31,7 +31,6 @@ pub(crate) async fn post_with_key(
     send(request).await.unwrap()
 }
 
-/// A card that is open.
 pub(crate) async fn opened(site: &ServiceClient<'_>, token: &str, body: Value) -> String {
     let answer = post_with_key(site, token, "/create-reloadable-card", None, &body).await;
     assert!(matches!(answer.status, 200 | 202), "{}", answer.text);
@@ -40,7 +39,7 @@ pub(crate) async fn opened(site: &ServiceClient<'_>, token: &str, body: Value) -
     card
 }
 
-/// A card once it stands so, without its number.
+/// Waits until a card has this status. Returns it without its number.
 pub(crate) async fn wait_for_reloadable_card(site: &ServiceClient<'_>, token: &str, card: &str, status: &str) -> Value {
     until(&format!("a card that is {status}"), async || {
         let list = site
@@ -80,7 +79,7 @@ pub(crate) fn event_types(events: &[Value], resource: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
-/// What a card's holder is told of its life: charges, changes, each once, and never the number.
+/// Asserts the charges and changes of a card: each once, and never the number.
 async fn assert_card_events(site: &ServiceClient<'_>, token: &str, card: &str, number: &str) {
     let settled = format!("/list-card-transactions?card_id={card}&status=settled");
     let list = site.get_as(token, &settled).await;
@@ -117,9 +116,9 @@ async fn assert_card_events(site: &ServiceClient<'_>, token: &str, card: &str, n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
-    // Aim: free, loaded from the balance; its number is shown while it is open or paused; charged within what is on it, and
-    // not while it is paused or closed; closing gives the rest back; every change is told once, and no event has a secret.
+async fn reloadable_card_spends_its_load_and_returns_the_rest() {
+    // Checks: opening is free and loads from the balance. The number is shown while the card is open or paused. Charges
+    // need balance and an open card. Closing credits the rest, every change is one event, and no event has a secret.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 50).await;
@@ -181,9 +180,9 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_for_one_charge_closes_by_it() {
-    // Aim: `reusable: false`: the first charge is taken, the card ends, the rest is back; heard without anybody asking, over
-    // a restart too.
+async fn single_use_card_closes_after_its_first_charge() {
+    // Checks: with `reusable: false` the first charge succeeds, the card closes and the rest is credited. The poller
+    // finds the charge without a request, also across a restart.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 20).await;
@@ -212,9 +211,9 @@ async fn a_card_for_one_charge_closes_by_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_told_yes_and_then_refused_a_card() {
-    // Aim: too little is 409 and takes nothing; of ten at once as many are opened as there is money for; a key makes one card
-    // and is answered for it.
+async fn concurrent_cards_open_only_within_the_balance() {
+    // Checks: an insufficient balance is 409 and takes nothing. Of ten concurrent requests as many open a card as the
+    // balance covers. A key opens one card and replays its response.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let stranger = Agent::new(Network::Base).token(&site).await;
@@ -262,9 +261,9 @@ async fn nobody_is_told_yes_and_then_refused_a_card() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_issuer_that_refuses_or_is_late_is_told_as_it_is() {
-    // Aim: a refusal is 409 under its key for ever and takes nothing; an issuer that is late is 202, an event says what came
-    // of it, and the same request is answered as the first time.
+async fn reloadable_card_reports_issuer_decline_and_delay() {
+    // Checks: a decline is 409 under its key permanently and takes nothing. A slow issuer is 202, an event reports the
+    // outcome, and a repeated request gets the first response.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 3 + 2).await;
@@ -298,10 +297,10 @@ async fn an_issuer_that_refuses_or_is_late_is_told_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_told_to_pay_again_while_a_top_up_is_on_its_way() {
-    // Aim: an amount that the balance does not cover yet is refused with what is on its way and when to ask again, and leaves no card and
-    // no withdrawal behind; what the balance does cover is made; once the top-up has arrived the same request under the same key is
-    // executed; with nothing on its way the hint is to load.
+async fn pending_top_up_is_hinted_instead_of_another_payment() {
+    // Checks: an amount above the balance gets an error with the pending top-up and a retry time, and leaves no card
+    // and no withdrawal. A covered amount opens a card. After the top-up arrives, the same request under the same key
+    // succeeds. Without a pending top-up the hint is to load.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Solana, 5).await;

@@ -1,4 +1,4 @@
-//! Answers that no other test has a reason to bring about: `docs/contract.md` says which.
+//! Responses that no other test covers; `docs/contract.md` lists them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,8 +23,8 @@ fn assert_error(answer: &Response, status: u16, code: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_form_names_and_nobody_has_is_not_found() {
-    // Aim: limits of a managed wallet that was not made, an API key, a signup and an identity check that nobody has.
+async fn unknown_ids_in_forms_are_not_found() {
+    // Checks: limits without an agent wallet, and an unknown API key, signup and identity verification.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
@@ -34,9 +34,9 @@ async fn what_a_form_names_and_nobody_has_is_not_found() {
             "per_call_usd=5&per_day_usd=",
             "agent_wallet_not_found",
         ),
-        ("/account/api-keys/revoke", "api_key_id=nobodys", "api_key_not_found"),
-        ("/claim", "signup=nobodys&name=", "signup_not_found"),
-        ("/sandbox/identity-check?token=nobodys", "", "identity_check_not_found"),
+        ("/account/api-keys/revoke", "api_key_id=unknown", "api_key_not_found"),
+        ("/claim", "signup=unknown&name=", "signup_not_found"),
+        ("/sandbox/identity-check?token=unknown", "", "identity_check_not_found"),
     ] {
         assert_error(&owner.send(&site, path, form).await, 404, code);
     }
@@ -56,9 +56,9 @@ fn case_variant(address: &str) -> Wallet {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_only_looks_like_another_is_no_account() {
-    // Aim: names of accounts are in lower case, addresses on Solana are not: whoever comes second under a name neither signs in
-    // nor pays, and nothing is charged.
+async fn lowercase_collision_of_solana_addresses_is_rejected() {
+    // Checks: account names are in lower case, but Solana addresses are case-sensitive. A second address with the same
+    // name can neither sign in nor pay, and nothing is charged.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
@@ -73,9 +73,9 @@ async fn an_address_that_only_looks_like_another_is_no_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_is_asked_one_thing_at_a_time() {
-    // Aim: to resume a card that is open is done already; while the issuer has not answered, nothing else is asked of the card;
-    // an amount that the issuer will not set aside stays on the balance.
+async fn card_takes_one_action_at_a_time() {
+    // Checks: resuming an open card is a no-op. While the issuer has not responded, the card takes no other action. An
+    // amount that the issuer declines to hold stays on the balance.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
@@ -102,9 +102,9 @@ async fn a_card_is_asked_one_thing_at_a_time() {
     wait_for_reloadable_card(&site, &token, card["card_id"].as_str().unwrap(), "paused").await;
 
     program(json!({"fault": "decline", "times": 0})).await;
-    let wanted = json!({"amount": 10, "destination_address": agent.address()});
-    let told = post_with_key(&site, &token, "/withdraw-card-balance", None, &wanted).await;
-    assert_error(&told, 409, "withdrawal_declined");
+    let request_body = json!({"amount": 10, "destination_address": agent.address()});
+    let response = post_with_key(&site, &token, "/withdraw-card-balance", None, &request_body).await;
+    assert_error(&response, 409, "withdrawal_declined");
     program(json!({"fault": "clear"})).await;
     assert_eq!(balance(&site, &token).await, json!(15));
     service.stop();
@@ -112,8 +112,9 @@ async fn a_card_is_asked_one_thing_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_whose_news_are_on_their_way_is_not_asked_again() {
-    // Aim: the issuer takes its time: a second refresh says that the first is under way, whatever is left of the budget.
+async fn card_refresh_in_progress_is_not_repeated() {
+    // Checks: while the issuer is slow, a second refresh reports that the first is in progress, regardless of the rate
+    // limit.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -134,8 +135,8 @@ async fn a_card_whose_news_are_on_their_way_is_not_asked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
-    // Aim: ten documents and no more; an account that the bank says nothing of moves no money.
+async fn unopened_bank_account_moves_no_money() {
+    // Checks: the document limit is ten, and an account that the bank has not confirmed moves no money.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -165,8 +166,9 @@ async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_signed_is_not_spent() {
-    // Aim: a chain that nobody reaches to prepare a transfer on: the spend is refused, and what was reserved for it is free again.
+async fn unsignable_wallet_payment_reserves_nothing() {
+    // Checks: when the chain is unreachable for preparing a transfer, the wallet payment fails and its cap reservation
+    // is released.
     let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -174,15 +176,15 @@ async fn what_cannot_be_signed_is_not_spent() {
     let token = agent.token(&site).await;
     result(&site, &token, "createAgentWallet", json!({})).await;
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
-    let wanted = json!({"toAddress": agent.address(), "amountUsdc": 1});
-    let unsigned = call(&site, &token, "agentWalletTransfer", wanted).await;
+    let request_body = json!({"toAddress": agent.address(), "amountUsdc": 1});
+    let unsigned = call(&site, &token, "agentWalletTransfer", request_body).await;
     assert_error(&unsigned, 409, "wallet_payment_failed");
     none_open(&site, &token).await;
     service.stop();
     host.assert_verified();
 }
 
-/// Waits until nothing of a managed wallet is reserved.
+/// Waits until no cap reservation of an agent wallet is open.
 async fn none_open(site: &ServiceClient<'_>, token: &str) {
     until("no open spends", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
@@ -192,8 +194,9 @@ async fn none_open(site: &ServiceClient<'_>, token: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_managed_wallet_has_so_many_spends_on_their_way() {
-    // Aim: of as many as it may have while the chain is held none is lost; one more is refused for now.
+async fn pending_wallet_payments_are_limited() {
+    // Checks: while the chain holds transfers, all up to the limit are pending and none is lost. One more is rejected
+    // temporarily.
     let host = Host::new()
         .with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "1000")
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "300")
@@ -205,12 +208,12 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
     let token = agent.token(&site).await;
     result(&site, &token, "createAgentWallet", json!({})).await;
     site.chain_fault(json!({"fault": "hold"})).await;
-    let wanted = json!({"toAddress": agent.address(), "amountUsdc": 0.01});
-    let calls = (0..256).map(|_| call(&site, &token, "agentWalletTransfer", wanted.clone()));
-    for told in futures_util::future::join_all(calls).await {
-        assert_eq!(told.body["result"]["status"], "pending", "{}", told.text);
+    let request_body = json!({"toAddress": agent.address(), "amountUsdc": 0.01});
+    let calls = (0..256).map(|_| call(&site, &token, "agentWalletTransfer", request_body.clone()));
+    for response in futures_util::future::join_all(calls).await {
+        assert_eq!(response.body["result"]["status"], "pending", "{}", response.text);
     }
-    let beyond = call(&site, &token, "agentWalletTransfer", wanted).await;
+    let beyond = call(&site, &token, "agentWalletTransfer", request_body).await;
     assert_error(&beyond, 503, "wallet_payment_limit_reached");
     site.chain_fault(json!({"fault": "clear"})).await;
     none_open(&site, &token).await;
@@ -222,8 +225,8 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_service_has_as_many_streams_as_it_is_set_to() {
-    // Aim: one stream in all: whoever comes next is told to come later, whichever account it is of.
+async fn stream_capacity_follows_its_setting() {
+    // Checks: with a total of one stream, a stream of any other account gets a 503 with a retry time.
     let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
     let site = ServiceClient::of(&service);
     let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
@@ -231,34 +234,34 @@ async fn the_service_has_as_many_streams_as_it_is_set_to() {
     let request = site.request("GET", "/stream").bearer_auth(second.token(&site).await);
     let request = request.header("connection", "upgrade").header("upgrade", "websocket");
     let request = request.header("sec-websocket-version", "13");
-    let told = send(request.header("sec-websocket-key", STANDARD.encode([7; 16]))).await;
-    let told = told.unwrap();
-    assert_error(&told, 503, "stream_capacity_reached");
-    assert_eq!(told.header("retry-after"), Some("5"));
+    let response = send(request.header("sec-websocket-key", STANDARD.encode([7; 16]))).await;
+    let response = response.unwrap();
+    assert_error(&response, 503, "stream_capacity_reached");
+    assert_eq!(response.header("retry-after"), Some("5"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sandboxs_chains_answer_who_asks_them() {
-    // Aim: a stock Solana client's call; what a bridge elsewhere asks, in its own encoding; and what a seller hands in, while the
-    // chain is away.
+async fn sandbox_chains_answer_their_clients() {
+    // Checks: a stock Solana client, a remote bridge with its own encoding, and a seller that submits while the chain
+    // is unreachable.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let called = json!({"jsonrpc": "2.0", "id": 7, "method": "getLatestBlockhash", "params": []});
-    let said = site.post("/sandbox/solana", &called).await;
-    assert_eq!((said.status, &said.body["id"]), (200, &json!(7)), "{}", said.text);
-    assert!(said.body["result"]["value"]["blockhash"].is_string(), "{}", said.text);
+    let rpc = site.post("/sandbox/solana", &called).await;
+    assert_eq!((rpc.status, &rpc.body["id"]), (200, &json!(7)), "{}", rpc.text);
+    assert!(rpc.body["result"]["value"]["blockhash"].is_string(), "{}", rpc.text);
 
     let wallet: Wallet = agent.address().parse().unwrap();
-    let asked = bincode::encode_to_vec(ChainRequest::Balance(wallet), bincode::config::standard()).unwrap();
-    let question = json!({"request": STANDARD.encode(asked)});
-    let said = site.post("/sandbox/chain-rpc", &question).await;
-    assert_eq!(said.status, 200, "{}", said.text);
-    let reply: ChainRpcResponse = serde_json::from_value(said.body).unwrap();
-    let said = STANDARD.decode(reply.response).unwrap();
-    let (told, _): (Result<ChainResponse, (u8, String)>, usize) =
-        bincode::decode_from_slice(&said, bincode::config::standard()).unwrap();
-    assert_eq!(told, Ok(ChainResponse::Amount(10_000_000_000)));
+    let encoded = bincode::encode_to_vec(ChainRequest::Balance(wallet), bincode::config::standard()).unwrap();
+    let question = json!({"request": STANDARD.encode(encoded)});
+    let rpc = site.post("/sandbox/chain-rpc", &question).await;
+    assert_eq!(rpc.status, 200, "{}", rpc.text);
+    let reply: ChainRpcResponse = serde_json::from_value(rpc.body).unwrap();
+    let rpc = STANDARD.decode(reply.response).unwrap();
+    let (decoded, _): (Result<ChainResponse, (u8, String)>, usize) =
+        bincode::decode_from_slice(&rpc, bincode::config::standard()).unwrap();
+    assert_eq!(decoded, Ok(ChainResponse::Amount(10_000_000_000)));
 
     let payment = agent.payment(&site, CARD).await;
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
@@ -269,9 +272,9 @@ async fn the_sandboxs_chains_answer_who_asks_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_cannot_go_on_says_so() {
-    // Aim: a chain of the sandbox whose file cannot grow has stopped; a service that stops is not ready, for whoever is still
-    // connected.
+async fn failing_service_reports_its_state() {
+    // Checks: a sandbox chain whose file cannot grow is unavailable. A stopping service is not ready, also on open
+    // connections.
     let host = Host::new().with("RUST_LOG", "error");
     let service = host.start_with_files_up_to(100_000);
     let site = ServiceClient::of(&service);
@@ -280,7 +283,7 @@ async fn a_service_that_cannot_go_on_says_so() {
         let body = json!({"wallet": wallet, "amount": "1"});
         site.post("/sandbox/faucet", &body).await
     };
-    // So many that its file is longer than the log, which has to grow.
+    // Enough to make its file longer than the log, which has to grow.
     for _ in 0..30 {
         assert_eq!(faucet().await.status, 200);
     }
@@ -293,17 +296,17 @@ async fn a_service_that_cannot_go_on_says_so() {
     let mut late = TcpStream::connect(service.authority()).await.unwrap();
     let head = format!("GET /readyz HTTP/1.1\r\nhost: {}\r\n", service.authority());
     late.write_all(head.as_bytes()).await.unwrap();
-    // Connections are accepted in their order: so is that one once this is answered.
+    // Connections are accepted in order, so the first one was accepted once this responds.
     assert_eq!(ServiceClient::of(&service).get("/readyz", &[]).await.status, 200);
     service.terminate();
     let gone = async || TcpStream::connect(service.authority()).await.err();
-    until("nobody new is let in", gone).await;
+    until("new connections to be rejected", gone).await;
     late.write_all(b"\r\n").await.unwrap();
-    let mut told = String::new();
-    late.read_to_string(&mut told).await.unwrap();
+    let mut response = String::new();
+    late.read_to_string(&mut response).await.unwrap();
     assert!(
-        told.starts_with("HTTP/1.1 503 ") && told.contains("\"not_ready\""),
-        "{told}"
+        response.starts_with("HTTP/1.1 503 ") && response.contains("\"not_ready\""),
+        "{response}"
     );
     assert!(service.wait());
 }

@@ -1,5 +1,5 @@
-//! Providers that run elsewhere: `purser serve-providers` as a process, and a way to it that loses, doubles, delays and mixes up
-//! what passes, by seed.
+//! Remote providers: `purser serve-providers` as a process, and a proxy in front of it that loses, duplicates, delays
+//! and mixes up messages, by seed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use super::host::Host;
 
-/// What the service waits for an answer; the way's delays are longer.
+/// Response timeout of the service; the delays of the proxy are longer.
 pub(crate) const TIMEOUT_MS: u64 = 300;
 
-/// Every port that can be asked elsewhere.
+/// Every port that can be remote.
 const PORTS: [&str; 9] = [
     "ISSUER",
     "GIFT_CARDS",
@@ -33,7 +33,7 @@ const PORTS: [&str; 9] = [
     "MERCHANTS",
 ];
 
-/// `purser serve-providers` on an address that stays over a restart; killed when dropped.
+/// `purser serve-providers` on an address that stays the same across a restart. The process is killed on drop.
 pub(crate) struct Provider {
     child: Child,
     pub(crate) url: String,
@@ -81,7 +81,7 @@ impl Provider {
         (child, url)
     }
 
-    /// Dies and comes back with what it had written down, calling that service from now on.
+    /// Kills the process and restarts it with its stored data. It then calls this service.
     pub(crate) fn restart(&mut self, callback_to: Option<&str>) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -91,12 +91,12 @@ impl Provider {
         self.child = child;
     }
 
-    /// What it signs its callbacks with.
+    /// The key that signs its callbacks.
     pub(crate) fn callback_key(&self) -> CallbackKey {
         CallbackKey::of_token(&read_token(&self.folder.path().join("provider.token")).unwrap())
     }
 
-    /// An order of somebody who knows the secret. It must be taken.
+    /// Sends an authenticated order, which must be accepted.
     pub(crate) async fn order(&self, path: &str, key: &str, body: &Value) {
         let token = read_token(&self.folder.path().join("provider.token")).unwrap();
         let request = super::http::client().post(format!("{}{path}", self.url));
@@ -107,7 +107,7 @@ impl Provider {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    /// A host whose service asks for every port at this URL.
+    /// A host whose service uses this URL for every port.
     pub(crate) fn host(&self, url: &str) -> Host {
         let mut host = Host::new()
             .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "1")
@@ -131,31 +131,31 @@ impl Drop for Provider {
     }
 }
 
-/// What was ordered, as the provider was asked: by path, each key with its bodies.
+/// Orders that reached the provider: by path, each key with its bodies.
 type Ordered = BTreeMap<String, BTreeMap<String, Vec<Value>>>;
 
 /// Changes a page of a list.
 type Edit = Box<dyn Fn(&mut Value) + Send>;
 
-/// A way to a provider that can be told to fail.
+/// A proxy to a provider that can inject faults.
 #[derive(Clone)]
 pub(crate) struct ProviderProxy(Arc<Inner>);
 
 struct Inner {
     to: String,
     client: reqwest::Client,
-    /// The seed's next number, while it fails.
+    /// State of the random generator, while faults are on.
     chance: Mutex<Option<u64>>,
-    /// The last answer to an order by path, to be given to somebody else.
+    /// The last response to an order, by path. It can be sent to another caller.
     last: Mutex<BTreeMap<String, Bytes>>,
     ordered: Mutex<Ordered>,
-    /// What becomes of lists on the way.
+    /// Applied to each page of a list.
     edit: Mutex<Option<Edit>>,
     mishaps: Mutex<BTreeMap<&'static str, u32>>,
 }
 
 impl ProviderProxy {
-    /// To a provider; well until told otherwise. Returns its own URL.
+    /// Starts a proxy to a provider, without faults. Returns its URL.
     pub(crate) async fn to(provider: &str) -> (Self, String) {
         let way = Self(Arc::new(Inner {
             to: provider.to_owned(),
@@ -173,7 +173,7 @@ impl ProviderProxy {
         (way, url)
     }
 
-    /// Fails from now on by this seed, or is well.
+    /// Turns on faults with this seed, or turns them off.
     pub(crate) fn fail(&self, seed: Option<u64>) {
         *self.0.chance.lock().unwrap() = seed;
     }
@@ -197,16 +197,16 @@ impl ProviderProxy {
         self.0.ordered.lock().unwrap().clone()
     }
 
-    /// How often each mishap happened.
+    /// Number of faults by kind.
     pub(crate) fn mishaps(&self) -> BTreeMap<&'static str, u32> {
         self.0.mishaps.lock().unwrap().clone()
     }
 
-    /// Below 100, or nothing while the way is well.
+    /// A random number below 100, or `None` while faults are off.
     fn roll(&self) -> Option<u64> {
         let mut chance = self.0.chance.lock().unwrap();
         let state = chance.as_mut()?;
-        // SplitMix64: a seed tells the same story each time, as far as requests come in the same order.
+        // SplitMix64: a seed gives the same faults each time, as long as requests arrive in the same order.
         *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         Some((mixed ^ (mixed >> 27)) % 100)
@@ -233,7 +233,7 @@ impl ProviderProxy {
                 let body = answer.bytes().await.unwrap_or_default();
                 (status, self.edited(path, body))
             }
-            // What a proxy says of a server that is dead.
+            // The response of a proxy when the server is down.
             Err(_) => (502, Bytes::from_static(b"<h1>Bad Gateway</h1>")),
         }
     }
@@ -295,11 +295,11 @@ async fn pass(State(way): State<ProviderProxy>, request: Request) -> Response<Bo
             answer((504, Bytes::new()))
         }
         _ => {
-            let said = way.forward(&parts, &body).await;
-            if is_order && said.0 == 200 {
-                way.0.last.lock().unwrap().insert(path, said.1.clone());
+            let forwarded = way.forward(&parts, &body).await;
+            if is_order && forwarded.0 == 200 {
+                way.0.last.lock().unwrap().insert(path, forwarded.1.clone());
             }
-            answer(said)
+            answer(forwarded)
         }
     }
 }

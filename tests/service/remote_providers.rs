@@ -1,4 +1,4 @@
-//! Providers elsewhere, asked over HTTP: what is sold is sold once, whatever the way to them does.
+//! Remote providers over HTTP: each product is made once under every fault of the connection.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&c
 const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
      &recipient_last_name=Lovelace&recipient_email=ada@example.com";
 
-/// Every key was used for one order, and every order has one key. Returns how many orders there were.
+/// Asserts one order per key and one key per order. Returns the number of orders.
 pub(crate) fn one_key_an_order(keys: &BTreeMap<String, Vec<Value>>, id: &str) -> usize {
     let mut ids = BTreeSet::new();
     for (key, bodies) in keys {
@@ -32,10 +32,10 @@ pub(crate) fn one_key_an_order(keys: &BTreeMap<String, Vec<Value>>, id: &str) ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
-    // Aim: cards, gift cards and payouts are bought while requests and answers are lost, doubled, delayed, mixed up and
-    // made up, the provider is killed and the service too: each is made once under one key, none is credited, and the
-    // books are right.
+async fn products_are_made_once_under_every_provider_fault() {
+    // Checks: cards, gift cards and payouts are bought while requests and responses are lost, duplicated, delayed,
+    // mixed up and invented. Provider and service are killed meanwhile. Each product is made once under one key,
+    // nothing is credited, and the ledger balances.
     let mut provider = Provider::start();
     let (way, url) = ProviderProxy::to(&provider.url).await;
     let host = provider.host(&url);
@@ -52,7 +52,7 @@ async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
     for round in 0..3u64 {
         {
             let site = ServiceClient::of(&service);
-            // A price in a catalog is asked for there: without an answer there is no challenge either.
+            // The price comes from the remote catalog; without a response there is no challenge either.
             way.fail(None);
             for _ in 0..3 {
                 for (agent, path) in [
@@ -63,7 +63,7 @@ async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
                     bought.push((path, agent.payment(&site, path).await));
                 }
             }
-            // Stock is asked for before a payment settles: without an answer the caller is told to come again.
+            // Stock is checked before a payment settles; without a response the caller gets a retry time.
             bought.push((GIFT, agent.payment(&site, GIFT).await));
             way.fail(Some(round));
             let payments = bought.iter().map(|(path, payment)| Agent::pay(&site, path, payment));
@@ -87,7 +87,7 @@ async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
     host.assert_verified();
 }
 
-/// All that was bought comes to its end, made once, and nothing was credited.
+/// Asserts that every purchase completes and is made once, and that nothing is credited.
 async fn assert_each_made_once(site: &ServiceClient<'_>, way: &ProviderProxy, token: &str, bought: &[(&str, String)]) {
     let mut payouts = Vec::new();
     for (path, payment) in bought {
@@ -117,9 +117,9 @@ async fn assert_each_made_once(site: &ServiceClient<'_>, way: &ProviderProxy, to
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_calls_is_asked_at_once() {
-    // Aim: money that comes back after its payout was paid is told in the rails' reports alone, which the service asks for
-    // once in a day here: it is the callback that has it ask. One that nobody signed changes nothing.
+async fn provider_callback_triggers_immediate_poll() {
+    // Checks: a late return appears only in the reports of the rail, which the service polls once a day in this test.
+    // The callback triggers an immediate poll. An unsigned callback changes nothing.
     let mut provider = Provider::start();
     let host = provider
         .host(&provider.url)

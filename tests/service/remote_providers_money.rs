@@ -1,4 +1,4 @@
-//! Holders' money at providers elsewhere: cards that their balances load, what they withdraw, and the bank.
+//! Money of account owners at remote providers: reloadable cards, card withdrawals, and the bank.
 
 use purser_actors::id::Network;
 use rust_decimal::Decimal;
@@ -19,7 +19,7 @@ use super::remote_providers::one_key_an_order;
 use super::top_up::{id_of, wait_for_top_up};
 use super::withdraw::agent_with_balance;
 
-/// Somebody pays into an on-ramp, at the bank itself.
+/// Pays into an on-ramp account, directly at the bank.
 async fn pays_in(provider: &Provider, account: &Value, amount: &str, reference: &str) {
     let body = json!({"account_id": account, "amount": amount, "reference": reference});
     let request = client().post(format!("{}/sandbox/bank-deposits", provider.url));
@@ -27,7 +27,7 @@ async fn pays_in(provider: &Provider, account: &Value, amount: &str, reference: 
     assert_eq!(answer.status(), 200);
 }
 
-/// What a holder has everywhere, before anything fails.
+/// The accounts and balances of a customer before any fault.
 struct Settled {
     agent: Agent,
     other: Agent,
@@ -75,16 +75,16 @@ async fn settled(site: &ServiceClient<'_>, provider: &Provider) -> Settled {
 async fn all_complete(site: &ServiceClient<'_>, token: &str, ids: &[Value]) {
     for id in ids {
         until("a transaction's end", async || {
-            let told = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
-            let status = told["transaction"]["status"].clone();
-            assert!(status != "failed" && status != "returned", "{told}");
+            let response = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
+            let status = response["transaction"]["status"].clone();
+            assert!(status != "failed" && status != "returned", "{response}");
             (status == "complete").then_some(())
         })
         .await;
     }
 }
 
-/// What was ordered while the way failed.
+/// Orders that were placed while the proxy injected faults.
 #[derive(Default)]
 struct Ordered {
     cards: Vec<String>,
@@ -99,7 +99,8 @@ fn id_at(answer: &Response, object: &str, member: &str) -> String {
     answer.body[object][member].as_str().unwrap().to_owned()
 }
 
-/// One of each: a card of 10, a withdrawal of 5, a top-up of 20 on Base and one over the bridge, 12 to the bank and 2 back, a payout of 20.
+/// One of each: a card of 10, a withdrawal of 5, a top-up of 20 on Base and one over the bridge, 12 to the bank and 2
+/// back, a payout of 20.
 async fn orders(site: &ServiceClient<'_>, holder: &Settled, round: u64, ordered: &mut Ordered) {
     let Settled {
         token,
@@ -144,13 +145,14 @@ async fn orders(site: &ServiceClient<'_>, holder: &Settled, round: u64, ordered:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
-    // Aim: cards are loaded, balances withdrawn and topped up, also over the bridge, money comes in at the bank, moves both ways and is paid out,
-    // while requests and answers are lost, doubled, late, mixed up and made up and both sides are killed: each once under one
-    // key, to the cent at the issuer, the bank and here, and the books are right.
+async fn money_moves_once_under_every_provider_fault() {
+    // Checks: cards are loaded, balances are withdrawn and topped up, also over the bridge, and bank money arrives,
+    // moves both ways and is paid out. Meanwhile requests and responses are lost, duplicated, late, mixed up and
+    // invented, and both sides are killed. Each order has one key. Issuer, bank and ledger agree to the cent.
     let mut provider = Provider::start();
     let (way, url) = ProviderProxy::to(&provider.url).await;
-    // Slower than a restart of a busy machine: what cannot even be signed in eight tries is given back, and the way fails half of them.
+    // Slower than a restart on a busy machine: a transfer that is not signed in eight attempts is released, and the
+    // proxy fails half of them.
     let host = provider
         .host(&url)
         .with("PURSER_PAYOUTS__PROVIDER_POLL_INTERVAL_SECONDS", "1")
@@ -184,34 +186,34 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     way.fail(None);
     let site = ServiceClient::of(&service);
     wait_for_reloadable_card(&site, &holder.token, card, "closed").await;
-    until("what was closed and put back", async || {
+    until("the balance of the closed card to be credited", async || {
         (balance(&site, &holder.token).await == json!(230)).then_some(())
     })
     .await;
     until("the issuer knows how each reservation ended", async || {
         let (_, page) = scrape(&service).await;
-        (page.open("end_reservation") == Decimal::ZERO).then_some(())
+        (page.open("settle_card_hold") == Decimal::ZERO).then_some(())
     })
     .await;
     assert_one_key_each(&way);
     service.stop();
     host.assert_verified();
-    // Everybody's lists say the same of all of it.
+    // All lists agree.
     let host = host.with("PURSER_RECONCILIATION__GRACE_PERIOD_MS", "1");
     assert_eq!(reconcile(&host), (Some(0), vec![]));
 }
 
-/// Every order is complete, and what is left is right to the cent on all sides.
+/// Asserts that every order is complete and that all balances are right to the cent on all sides.
 async fn assert_all_completed(site: &ServiceClient<'_>, holder: &Settled, ordered: &Ordered) {
     let token = &holder.token;
     for card in &ordered.cards {
         wait_for_reloadable_card(site, token, card, "open").await;
     }
     for id in &ordered.withdrawals {
-        until("a withdrawal that is set aside", async || {
+        until("a queued withdrawal", async || {
             let path = format!("/get-withdrawal-status?withdrawal_id={id}");
-            let told = site.get_as(token, &path).await;
-            (told.body["withdrawal"]["status"] == "queued").then_some(())
+            let response = site.get_as(token, &path).await;
+            (response.body["withdrawal"]["status"] == "queued").then_some(())
         })
         .await;
     }
@@ -224,7 +226,7 @@ async fn assert_all_completed(site: &ServiceClient<'_>, holder: &Settled, ordere
     }
     assert_eq!(balance(site, &other).await, json!(60));
     all_complete(site, token, &ordered.transactions).await;
-    // 200 + 3 x 20, less 3 x 10 on cards and 3 x 5 set aside.
+    // 200 + 3 x 20, less 3 x 10 on cards and 3 x 5 held.
     assert_eq!(balance(site, token).await, json!(215));
     // 206.66 - 20 + 3 x (30 - 12 + 2 - 21.50).
     balance_is(site, token, "182.16").await;
@@ -234,33 +236,33 @@ async fn assert_all_completed(site: &ServiceClient<'_>, holder: &Settled, ordere
     assert_eq!(off["balance"].to_string(), "50");
 }
 
-/// The issuer is asked first, and does not always answer; an operator asks again.
-async fn in_time(desk: &OperatorClient<'_>, act: &str, body: &Value) -> Value {
+/// Repeats an operator action until it succeeds, because the issuer is called first and does not always respond.
+async fn in_time(operator: &OperatorClient<'_>, act: &str, body: &Value) -> Value {
     let path = format!("/admin/card-withdrawals/{act}");
     until(act, async || {
-        let told = desk.post(&path, body.clone()).await;
-        assert!(matches!(told.status, 200 | 503), "{act}: {}", told.text);
-        (told.status == 200).then_some(told.body)
+        let response = operator.post(&path, body.clone()).await;
+        assert!(matches!(response.status, 200 | 503), "{act}: {}", response.text);
+        (response.status == 200).then_some(response.body)
     })
     .await
 }
 
-/// An operator pays the first withdrawal and rejects the second; the holder closes the first card.
+/// An operator pays the first withdrawal and rejects the second. The account owner closes the first card.
 async fn decided(host: &Host, service: &Service, holder: &Settled, ordered: &Ordered) {
-    let desk = OperatorClient::first(host, service);
+    let operator = OperatorClient::first(host, service);
     let of = json!({"withdrawal_id": ordered.withdrawals[0]});
-    let lease = in_time(&desk, "claim", &of).await["lease"].clone();
+    let lease = in_time(&operator, "claim", &of).await["lease"].clone();
     let hash = format!("0x{}", "ab".repeat(32));
     let paid = json!({"withdrawal_id": ordered.withdrawals[0], "lease": lease, "tx_hash": hash});
-    in_time(&desk, "fulfil", &paid).await;
+    in_time(&operator, "fulfil", &paid).await;
     let no = json!({"withdrawal_id": ordered.withdrawals[1], "reason": "No such place."});
-    in_time(&desk, "reject", &no).await;
+    in_time(&operator, "reject", &no).await;
     let close = json!({"card_id": ordered.cards[0]});
     let answer = post_with_key(&ServiceClient::of(service), &holder.token, "/close-card", None, &close).await;
     assert_eq!(answer.status, 202, "{}", answer.text);
 }
 
-/// Each order has one key, and the way did its worst.
+/// Asserts one key per order, and that the proxy injected every kind of fault.
 fn assert_one_key_each(way: &ProviderProxy) {
     let ordered = way.ordered();
     for (path, id, count) in [
@@ -278,9 +280,9 @@ fn assert_one_key_each(way: &ProviderProxy) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_that_calls_is_asked_at_once_and_believed_only_then() {
-    // Aim: asked once in a day here, the bank has the service ask by calling, and money comes in once; a callback that nobody
-    // signed, or that another maker's key or an old moment signed, brings nothing.
+async fn bank_callback_triggers_immediate_poll() {
+    // Checks: the bank is polled once a day in this test, and its callback triggers a poll that credits the money once.
+    // A callback that is unsigned, old or signed with the key of another provider triggers nothing.
     let mut provider = Provider::start();
     let host = provider
         .host(&provider.url)
@@ -293,8 +295,8 @@ async fn a_bank_that_calls_is_asked_at_once_and_believed_only_then() {
     approve(&site, &token, "Lovelace").await;
     let on = open_account(&site, &token, "onramp").await["accountId"].clone();
     for route in ["/bank-callback", "/card-callback"] {
-        let said = json!({"type": if route == "/bank-callback" { "deposits.updated" } else { "cards.updated" }});
-        let forged = send(site.request("POST", route).json(&said)).await.unwrap();
+        let event = json!({"type": if route == "/bank-callback" { "deposits.updated" } else { "cards.updated" }});
+        let forged = send(site.request("POST", route).json(&event)).await.unwrap();
         assert_eq!(
             (forged.status, forged.code()),
             (401, "callback_signature_invalid"),

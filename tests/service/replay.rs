@@ -1,4 +1,4 @@
-//! One payment, many presentations.
+//! Repeated presentations of one payment.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::http::{Response, ServiceClient};
 
 const CARD: &str = "/get-card?amount=5";
 
-/// The transfers that this payment made on its chain.
+/// Number of transfers that this payment made on its chain.
 pub(crate) async fn transfer_count(site: &ServiceClient<'_>, payment: &str) -> usize {
     let key = chain_key(payment);
     let transfers = site.transfers().await;
@@ -22,15 +22,15 @@ pub(crate) async fn transfer_count(site: &ServiceClient<'_>, payment: &str) -> u
         .count()
 }
 
-/// Challenges put the validity of a payment 300 s ahead of the signer's clock; a clock that is behind shortens it.
+/// A challenge ends the validity of a payment 300 s after the signer's clock; a slow clock shortens it.
 fn clock_for_validity(seconds: u64) -> Timestamp {
     Timestamp(SystemClock.now().0 - (300 - seconds) * 1000)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_01_a_hundred_at_once_settle_once() {
-    // Aim: the same signed payment a hundred times at once, on both networks: one transfer on the chain, one card told
-    // to everybody, credentials for exactly one caller.
+async fn case_01_hundred_concurrent_presentations_settle_once() {
+    // Checks: the same signed payment, presented a hundred times concurrently on both networks, makes one transfer and
+    // one card. All callers get the card, and exactly one gets credentials.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -54,16 +54,16 @@ async fn case_01_a_hundred_at_once_settle_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_02_a_replay_survives_restart_and_expiry() {
-    // Aim: after the answer was lost, after a kill, and after the authorization expired, the same payment gets the same
-    // card without credentials and moves nothing.
+async fn case_02_replay_survives_restart_and_expiry() {
+    // Checks: after a lost response, a kill and the expiry of the authorization, the same payment gets the same card
+    // without credentials and moves nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agents = Network::ALL.map(Agent::new);
     let mut bought = Vec::new();
     for agent in &agents {
-        // Short enough to see its end, and longer the slower the machine is.
+        // Short enough to see it end, and longer on slower machines.
         for life in [9, 18, 36, 72] {
             let ends = SystemClock.now().0 + life * 1000;
             let payment = agent.sign_at(&Agent::challenge(&site, CARD).await, clock_for_validity(life));
@@ -91,11 +91,14 @@ async fn case_02_a_replay_survives_restart_and_expiry() {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         assert_replay(first, &Agent::pay(&site, CARD, payment).await);
-        let elsewhere = Agent::pay(&site, "/get-card?amount=6", payment).await;
-        assert_eq!((elsewhere.status, elsewhere.code()), (409, "payment_already_used"));
+        let other_amount = Agent::pay(&site, "/get-card?amount=6", payment).await;
+        assert_eq!(
+            (other_amount.status, other_amount.code()),
+            (409, "payment_already_used")
+        );
         assert_eq!(transfer_count(&site, payment).await, 1);
     }
-    // An expired payment that nobody claimed stays refused.
+    // An expired payment that was never claimed stays rejected.
     let unclaimed = agents[0].sign_at(&Agent::challenge(&site, CARD).await, clock_for_validity(0));
     assert_eq!(Agent::pay(&site, CARD, &unclaimed).await.code(), "payment_invalid");
     assert_eq!(transfer_count(&site, &unclaimed).await, 0);
@@ -114,8 +117,8 @@ fn assert_replay(first: &Response, again: &Response) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_03_a_payment_is_for_its_own_request() {
-    // Aim: a payment for one amount buys no other amount; nothing settles for the refused request.
+async fn case_03_payment_is_valid_only_for_its_request() {
+    // Checks: a payment for one amount buys no other amount, and nothing settles for the rejected request.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -140,9 +143,9 @@ async fn case_03_a_payment_is_for_its_own_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_04_a_query_has_one_meaning() {
-    // Aim: order, format and spelling of the parameters do not make another purchase; a repeated one is refused before
-    // a payment is looked at.
+async fn case_04_equivalent_queries_are_one_request() {
+    // Checks: order, format and spelling of parameters do not make another purchase. A repeated parameter is rejected
+    // before the payment is read.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

@@ -1,4 +1,4 @@
-//! A request whose parts are mended one by one.
+//! A request whose parts are fixed one by one.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::precedence_table::RecordedResponse;
 pub(crate) struct Request {
     method: &'static str,
     path: &'static str,
-    /// As they stand, not encoded again.
+    /// Sent as is, without encoding.
     query: Vec<(&'static str, String)>,
     headers: Vec<(&'static str, String)>,
     body: Option<String>,
@@ -26,19 +26,18 @@ impl Request {
         }
     }
 
-    /// Adds a parameter, even if one of its name is there.
+    /// Adds a parameter, even if one with this name exists.
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.query.push((name, value.to_owned()));
         self
     }
 
-    /// Leaves one parameter of this name, with this value.
+    /// Replaces all parameters of this name by one with this value.
     pub(crate) fn set(&mut self, name: &'static str, value: &str) {
         self.drop(name);
         self.query.push((name, value.to_owned()));
     }
 
-    /// Takes a parameter away.
     pub(crate) fn drop(&mut self, name: &str) {
         self.query.retain(|(n, _)| *n != name);
     }
@@ -62,7 +61,6 @@ impl Request {
         self.body = Some(body.to_owned());
     }
 
-    /// Path and query.
     pub(crate) fn target(&self) -> String {
         let query: Vec<String> = self
             .query
@@ -91,7 +89,7 @@ impl Request {
     }
 }
 
-/// An answer as it is reviewed.
+/// The response in the form that snapshots use.
 pub(crate) fn recorded(answer: &Response) -> RecordedResponse {
     let headers = answer.headers.iter();
     RecordedResponse {

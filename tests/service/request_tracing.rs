@@ -9,7 +9,7 @@ use super::http::{ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 
-/// The lines of a request.
+/// Log lines of a request.
 fn lines(log: &str, request: &str) -> Vec<String> {
     log.lines()
         .filter(|line| line.contains(request))
@@ -17,16 +17,15 @@ fn lines(log: &str, request: &str) -> Vec<String> {
         .collect()
 }
 
-/// Some line has all these words.
+/// Whether a line contains all these words.
 fn any_line_contains(lines: &[String], words: &[&str]) -> bool {
     lines.iter().any(|line| words.iter().all(|word| line.contains(word)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_request_is_followed_from_the_edge_to_the_issuer_by_its_id() {
-    // Aim: the id of the answer leads from the request's first line through the account's claim, its commit, the
-    // settlement and the issuer, and no other request's lines are among them; after a kill, the delivery that is taken
-    // up again still names it.
+async fn request_id_is_logged_from_edge_to_issuer() {
+    // Checks: the log lines of the request, the claim, its commit, the settlement and the issuer have the request id of
+    // the response. Lines of other requests do not. After a kill, the resumed job still logs it.
     let host = Host::new()
         .with("RUST_LOG", "info,purser=debug,purser_actors=debug")
         .with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "50")
@@ -53,7 +52,12 @@ async fn one_request_is_followed_from_the_edge_to_the_issuer_by_its_id() {
         &["asked", "/get-card"][..],
         &["decided", "kind=\"account\"", "effects=1"],
         &["durable", "kind=\"account\"", "seq="],
-        &["delivery", "work=\"settle\"", "operation=\"submit\"", "answered=true"],
+        &[
+            "delivery",
+            "work=\"settle_payment\"",
+            "operation=\"submit\"",
+            "answered=true",
+        ],
         &["decided", "kind=\"payment\""],
         &["durable", "kind=\"payment\"", "seq="],
         &[

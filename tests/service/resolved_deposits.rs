@@ -1,4 +1,4 @@
-//! Payments whose transfer was taken in without them: what their payers are told once they present them.
+//! Payments whose incoming transfer an operator resolved, and the response when they are presented afterwards.
 
 use purser_actors::id::Network;
 use purser_actors::kernel::{EntityKind, table};
@@ -20,7 +20,7 @@ const CARD: &str = "/get-card?amount=5";
 const TOP_UP: &str = "/fund-card-balance?amount=15";
 const LIST: &str = "/admin/incoming-transfers";
 
-/// Reads the chains' lists without rest.
+/// Reconciles chain lists without pauses.
 fn host() -> Host {
     Host::new()
         .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
@@ -30,19 +30,19 @@ fn host() -> Host {
         .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
-/// What it comes to when it is presented, and presented again.
+/// Presents a payment twice, waits for a final response each time, and expects the same response.
 async fn present_payment(site: &ServiceClient<'_>, path: &str, payment: &str) -> Response {
-    let mut told = Vec::new();
+    let mut responses = Vec::new();
     for _ in 0..2 {
         let answer = until("it has its end", async || {
             let answer = Agent::pay(site, path, payment).await;
             (answer.status != 202).then_some(answer)
         });
-        told.push(answer.await);
+        responses.push(answer.await);
     }
-    let again = told.pop().unwrap();
+    let again = responses.pop().unwrap();
     assert_eq!(
-        (told[0].status, told[0].code()),
+        (responses[0].status, responses[0].code()),
         (again.status, again.code()),
         "{}",
         again.text
@@ -50,7 +50,7 @@ async fn present_payment(site: &ServiceClient<'_>, path: &str, payment: &str) ->
     again
 }
 
-/// That nothing was credited, and why; the payer's list says so too.
+/// Asserts that nothing was credited, with the resolution in the response and in the payment list.
 async fn resolved(
     site: &ServiceClient<'_>,
     agent: &Agent,
@@ -58,21 +58,26 @@ async fn resolved(
     resolution: &str,
     balance: &str,
 ) {
-    let told = present_payment(site, path, payment).await;
-    assert_eq!((told.status, told.code()), (409, "payment_resolved"), "{}", told.text);
-    assert_eq!(told.str("reason"), Some(resolution), "{}", told.text);
-    assert!(
-        told.str("error").unwrap().contains("nothing was credited"),
+    let response = present_payment(site, path, payment).await;
+    assert_eq!(
+        (response.status, response.code()),
+        (409, "payment_resolved"),
         "{}",
-        told.text
+        response.text
     );
-    assert_eq!(told.body["credited_amount"], Value::Null, "{}", told.text);
+    assert_eq!(response.str("reason"), Some(resolution), "{}", response.text);
+    assert!(
+        response.str("error").unwrap().contains("nothing was credited"),
+        "{}",
+        response.text
+    );
+    assert_eq!(response.body["credited_amount"], Value::Null, "{}", response.text);
     let token = agent.token(site).await;
     let list = site.get_as(&token, "/list-payments").await;
     let listed = &list.body["payments"][0];
-    let stands = (&listed["status"], &listed["resolution"], &listed["product_id"]);
+    let shown = (&listed["status"], &listed["resolution"], &listed["product_id"]);
     assert_eq!(
-        stands,
+        shown,
         (&json!("resolved"), &json!(resolution), &Value::Null),
         "{}",
         list.text
@@ -93,12 +98,13 @@ async fn resolved(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_presents_a_payment_that_an_operator_has_decided_about_is_told_where_the_money_is() {
-    // Aim: credited to its payer, it says so; sent back, credited to somebody else or kept as the treasury's own, it is no credit:
-    // each has its own word, in the answer, in the list and as an event, and the balance is what it was.
+async fn payment_resolved_by_an_operator_reports_its_resolution() {
+    // Checks: a transfer credited to its payer is reported so. A transfer that was returned, credited to another
+    // account or kept as operator funds is not a credit: each has its own resolution in response, list and event, and
+    // the balance is unchanged.
     let host = host();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let senders = [Network::Base; 4].map(Agent::new);
     let mut payments = Vec::new();
     for agent in &senders {
@@ -108,12 +114,12 @@ async fn whoever_presents_a_payment_that_an_operator_has_decided_about_is_told_w
     }
     let [credited, returned, funds, others] = &senders;
     let decide = async |agent: &Agent, what: &str, account: Option<String>| {
-        let id = waiting(&desk, agent).await["deposit_id"].clone();
+        let id = waiting(&operator, agent).await["deposit_id"].clone();
         let mut body = json!({"deposit_id": id, "evidence": "their bank's letter"});
         if let Some(account) = account {
             body["account"] = json!(account);
         }
-        desk.done(&format!("{LIST}/{what}"), body).await;
+        operator.done(&format!("{LIST}/{what}"), body).await;
     };
     decide(credited, "credit", None).await;
     balance_is(&site, &credited.token(&site).await, "5").await;
@@ -121,19 +127,19 @@ async fn whoever_presents_a_payment_that_an_operator_has_decided_about_is_told_w
     decide(funds, "operator-funds", None).await;
     decide(others, "credit", Some(credited.address())).await;
     balance_is(&site, &credited.token(&site).await, "10").await;
-    let told = present_payment(&site, CARD, &payments[0]).await;
+    let response = present_payment(&site, CARD, &payments[0]).await;
     assert_eq!(
-        (told.status, told.str("status")),
+        (response.status, response.str("status")),
         (200, Some("credited")),
         "{}",
-        told.text
+        response.text
     );
-    let told = [
+    let expected = [
         ("returned", "payment.resolved settling"),
         ("other", "payment.resolved unknown"),
         ("other", "payment.resolved settling"),
     ];
-    for ((agent, payment), (resolution, change)) in senders.iter().zip(&payments).skip(1).zip(told) {
+    for ((agent, payment), (resolution, change)) in senders.iter().zip(&payments).skip(1).zip(expected) {
         if change.ends_with("unknown") {
             site.chain_fault(json!({"fault": "lose_response", "wallet": agent.address()}))
                 .await;
@@ -147,9 +153,9 @@ async fn whoever_presents_a_payment_that_an_operator_has_decided_about_is_told_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
-    // Aim: paid and brought to the issuer in the history that was lost, its transfer booked as forwarded by an operator: presented
-    // again it is no credit, over a kill too, since the money is at the issuer already.
+async fn forwarded_top_up_is_not_shown_as_credit_after_restore() {
+    // Checks: an operator attributed the transfer of a lost top-up as forwarded. Its payment is then no credit, also
+    // across a kill, because the issuer already has the money.
     let host = host();
     let service = host.start();
     let (agent, ..) = linked(&ServiceClient::of(&service), Network::Base).await;
@@ -163,11 +169,15 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let deposit = waiting(&desk, &agent).await["deposit_id"].as_str().unwrap().to_owned();
-    let left = untracked_transfers(&desk).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let deposit = waiting(&operator, &agent).await["deposit_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let left = untracked_transfers(&operator).await;
     let own = left.iter().find(|one| one.candidates == [deposit.clone()]);
-    desk.done(ATTRIBUTE, attribution(own.unwrap(), json!({"deposit_id": deposit})))
+    operator
+        .done(ATTRIBUTE, attribution(own.unwrap(), json!({"deposit_id": deposit})))
         .await;
     resolved(&site, &agent, (TOP_UP, &payment), "forwarded", "0").await;
     service.kill();
@@ -183,7 +193,7 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     service.stop();
     host.assert_verified();
     let payments = [table::ENTITY, EntityKind::Payment as u8];
-    let (copy, changed) = tampered(&host, "elsewhere", &payments, |_, row| {
+    let (copy, changed) = tampered(&host, "other", &payments, |_, row| {
         let mut payment: Payment = codec::decode(&row.value).unwrap();
         let Status::Resolved { resolution, .. } = &mut payment.status else {
             return None;
@@ -193,5 +203,5 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     })
     .await;
     assert_eq!(changed, 1);
-    assert_problem(&host, &copy, "deposit.told", &deposit);
+    assert_problem(&host, &copy, "deposit.resolution_mismatch", &deposit);
 }

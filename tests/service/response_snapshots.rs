@@ -1,5 +1,5 @@
-//! The answers that are no refusals of one rule: what is sold, what is still open, what failed, what is free. Each
-//! is a snapshot; `precedence.rs` has the others.
+//! Snapshots of responses that are not precedence errors: purchases, unknown outcomes, failures and free routes.
+//! `precedence.rs` has the others.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -11,8 +11,8 @@ use super::precedence_table::{RecordedResponse, snapshot};
 use super::request::{Request, recorded};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_free_reads_as_reviewed() {
-    // Aim: prices, countries, versions, health, keys, the sandbox's amounts, preflights; one snapshot each.
+async fn free_responses_match_snapshots() {
+    // Checks: prices, countries, versions, health, keys, sandbox amounts and preflights, with one snapshot each.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     for (name, path) in [
@@ -39,8 +39,8 @@ async fn what_is_free_reads_as_reviewed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_operation_and_its_statuses_are_as_reviewed() {
-    // Aim: no route and no status comes or goes unseen.
+async fn operations_and_statuses_match_the_snapshot() {
+    // Checks: no route and no status appears or disappears without a change of the snapshot.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let document = site.get("/openapi.json", &[]).await.body;
@@ -65,8 +65,9 @@ async fn every_operation_and_its_statuses_are_as_reviewed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_purchase_reads_as_reviewed() {
-    // Aim: the first answer with credentials, its replay without, a page, a card that is not ready, and what others see.
+async fn purchase_responses_match_snapshots() {
+    // Checks: the first response with credentials, its replay without, a page, a card that is not ready, and the
+    // response to other callers.
     let service = Host::new()
         .with("PURSER_SANDBOX__CARD_ISSUE_DELAY_MS", "600000")
         .start();
@@ -94,8 +95,8 @@ async fn a_purchase_reads_as_reviewed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
-    // Aim: a chain that cannot be reached, an unknown outcome, a card that the issuer refuses.
+async fn errors_after_the_claim_match_snapshots() {
+    // Checks: an unreachable chain, an unknown outcome, and a card that the issuer declines.
     let agent = Agent::new(Network::Base);
     let buy = async |site: &ServiceClient<'_>| {
         let mut ask = Request::new("GET", "/get-card").with("amount", "5");
@@ -127,7 +128,7 @@ async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
     );
     site.chain_fault(json!({"fault": "clear"})).await;
 
-    // The issuer refuses a card of this amount.
+    // The issuer declines a card of this amount.
     let path = "/get-card?amount=6.66";
     let payment = agent.payment(&site, path).await;
     let bought = async || {
@@ -143,6 +144,6 @@ async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
     };
     snapshot(
         "get-card-data.200-failed",
-        &recorded(&until("the issuer's word", failed).await),
+        &recorded(&until("the issuer's response", failed).await),
     );
 }

@@ -1,4 +1,4 @@
-//! What must hold from one life of the service to the next: prices, disks, keys.
+//! Prices, disks and keys across restarts of the service.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,9 +21,9 @@ fn challenge_amount(answer: &Response) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_22_a_quote_is_honoured_across_a_price_change() {
-    // Aim: the price rises across a restart. A quote from before buys at its price, new quotes name the new one, and a
-    // price that never was is refused.
+async fn case_22_quote_is_honoured_across_a_price_change() {
+    // Checks: the price rises across a restart. An earlier quote buys at its price, new quotes have the new price, and
+    // a price that never existed is rejected.
     let mut host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -48,9 +48,9 @@ async fn case_22_a_quote_is_honoured_across_a_price_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_22_02_a_quote_ends_and_what_it_bought_does_not() {
-    // Aim: after the life of the old quotes their price is refused with a new quote; what was bought at it is still
-    // answered with its card, on both networks.
+async fn case_22_02_quote_expires_but_its_purchase_remains() {
+    // Checks: after the old quotes expire, their price is rejected with a new quote. Earlier purchases are still
+    // answered with their card, on both networks.
     let mut host = Host::new().with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -58,7 +58,7 @@ async fn case_22_02_a_quote_ends_and_what_it_bought_does_not() {
     let quote = Agent::challenge(&site, CARD).await;
     let mut bought = Vec::new();
     for agent in &agents {
-        // A slow machine may need more than the four seconds that a payment of ten leaves.
+        // A slow machine may need more than the four seconds that remain of a payment of ten.
         bought.push(
             until("a purchase within its quote", async || {
                 let payment = agent.payment(&site, CARD).await;
@@ -92,9 +92,9 @@ async fn case_22_02_a_quote_ends_and_what_it_bought_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_65_a_full_disk_loses_nothing_acknowledged() {
-    // Aim: files cannot grow beyond a limit, as on a full disk. Sooner or later the service refuses or ends; with room
-    // again, every acknowledged card is there and the books are right.
+async fn case_65_full_disk_loses_nothing_acknowledged() {
+    // Checks: files cannot grow beyond a limit, as on a full disk, until the service returns errors or exits. With free
+    // space again, every acknowledged card exists and the ledger balances.
     let host = Host::new();
     let service = host.start_with_files_up_to(1_200);
     let site = ServiceClient::of(&service);
@@ -135,16 +135,16 @@ async fn case_65_a_full_disk_loses_nothing_acknowledged() {
     host.assert_verified();
 }
 
-/// A line of the vault's key file.
+/// A line of the vault key file.
 pub(crate) fn key_line(key: [u8; 32]) -> String {
     let id = Sha256::digest([&b"purser vault key id"[..], &key].concat());
     format!("{} {}\n", hex::encode(&id[..4]), hex::encode(key))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_71_cards_outlive_a_new_key_and_not_a_lost_one() {
-    // Aim: a second key is added: old and new cards are readable. The old key lost, or all of them, or others in their
-    // place: the service says so and does not start, and no key file is made in their place.
+async fn case_71_cards_survive_a_new_key_but_not_a_lost_one() {
+    // Checks: with a second key, old and new cards are readable. Without the old key, without any key or with other
+    // keys, the service reports it, does not start, and creates no key file.
     let host = Host::new();
     let keys = host.data().join("vault.keys");
     let mut cards = Vec::new();
@@ -178,12 +178,12 @@ async fn case_71_cards_outlive_a_new_key_and_not_a_lost_one() {
             Some(text) => std::fs::write(&keys, text).unwrap(),
             None => std::fs::remove_file(&keys).unwrap(),
         }
-        let Err(said) = host.try_start() else {
+        let Err(error) = host.try_start() else {
             panic!("started with {what}")
         };
-        assert!(said.contains("the vault"), "{what}: {said}");
-        let named = text.is_some() || said.contains(keys.to_str().unwrap()) && said.contains("no backup holds keys");
-        assert!(named, "{what}: {said}");
+        assert!(error.contains("the vault"), "{what}: {error}");
+        let named = text.is_some() || error.contains(keys.to_str().unwrap()) && error.contains("no backup holds keys");
+        assert!(named, "{what}: {error}");
         assert_eq!(keys.exists(), text.is_some(), "{what}: a key file was made");
         std::fs::write(&keys, &rotated).unwrap();
         std::fs::set_permissions(&keys, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();

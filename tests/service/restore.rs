@@ -1,4 +1,4 @@
-//! Money that left after the backup that a store was restored from.
+//! Money that left after the backup from which a store was restored.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -13,15 +13,15 @@ use super::recipient::{debit_card, enter, wait_for_payout_status};
 use super::top_up::{self, find_top_up, linked, wait_for_top_up};
 use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
-/// Quick providers; pauses between tries that are long enough to stop the service in.
+/// Fast providers, with backoffs that are long enough to stop the service in between.
 fn host() -> Host {
     held_money::host().with("PURSER_SANDBOX__PAYOUT_DELAY_MS", "10")
 }
 
-/// Longer than anything that a lost history signed can land, in seconds.
+/// Longer than any signature of the lost history can still settle, in seconds.
 pub(super) const RESTORE_PAUSE_S: u64 = 1_000;
 
-/// From the backup, with everything else left as the lost history made it.
+/// Restores the backup and leaves everything else as the lost history made it.
 pub(crate) fn restore(host: &Host, backup: &str) {
     std::fs::rename(host.data().join("store"), host.sibling_path("lost")).unwrap();
     let restored = host.run(&["restore", backup]);
@@ -35,24 +35,24 @@ pub(crate) fn backup(host: &Host) -> String {
     file
 }
 
-/// What left and the operator has to explain.
+/// An untracked transfer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct UntrackedTransfer {
     network: String,
     amount: String,
     transaction: String,
-    /// Ids of what it may have been.
+    /// Ids of its candidates.
     pub(super) candidates: Vec<String>,
 }
 
-pub(super) async fn untracked_transfers(desk: &OperatorClient<'_>) -> Vec<UntrackedTransfer> {
-    let stuck = desk.get("/admin/dead-letters").await.body;
+pub(super) async fn untracked_transfers(operator: &OperatorClient<'_>) -> Vec<UntrackedTransfer> {
+    let dead_letters = operator.get("/admin/dead-letters").await.body;
     let of = |item: &Value, name: &str| {
         item[name]
             .as_str()
             .map_or_else(|| item[name].to_string(), str::to_owned)
     };
-    let items = stuck["untracked_transfers"].as_array().unwrap().iter();
+    let items = dead_letters["untracked_transfers"].as_array().unwrap().iter();
     let mut items: Vec<_> = items
         .map(|item| {
             let may_be = item["candidates"].as_array().unwrap().iter();
@@ -68,12 +68,11 @@ pub(super) async fn untracked_transfers(desk: &OperatorClient<'_>) -> Vec<Untrac
     items
 }
 
-/// What the backup knows: by network a withdrawal and a top-up that could not be signed yet, and a push to card without its
-/// card.
+/// State of the backup: per network a withdrawal and a top-up without a signature, and a push to card without its card.
 struct Scene {
-    /// Whose withdrawal waits: token, and its id.
+    /// Token and id of the waiting withdrawal.
     accounts: Vec<(Agent, String, String)>,
-    /// Whose top-up waits: token, and its id.
+    /// Token and id of the waiting top-up.
     loaders: Vec<(String, String)>,
     /// Token, payout, and the recipient's link.
     push: (String, String, String),
@@ -109,7 +108,7 @@ async fn scene(site: &ServiceClient<'_>) -> Scene {
     }
 }
 
-/// The history that is lost: everything under way arrives, the rest of each balance is withdrawn, the card is paid.
+/// The lost history: all pending transfers arrive, the rest of each balance is withdrawn, the card is paid.
 async fn continue_lost_history(site: &ServiceClient<'_>, scene: &Scene) {
     for (_, token, id) in &scene.accounts {
         assert_eq!(ended(site, token, id).await["state"], "complete");
@@ -125,8 +124,8 @@ async fn continue_lost_history(site: &ServiceClient<'_>, scene: &Scene) {
     wait_for_payout_status(site, token, payout, "complete").await;
 }
 
-/// What needs nobody: no withdrawal is taken on, cards are sold, what left on Base is found by its nonce, and the push to card by
-/// its rail's word. What may have left on Solana waits.
+/// What needs no operator: no withdrawal is accepted and cards are sold. The nonce identifies the transfer on Base, and
+/// an event of the rail identifies the push to card. Possible transfers on Solana wait.
 async fn wait_until_tracked(site: &ServiceClient<'_>, scene: &Scene) {
     let [base, solana] = &scene.accounts[..] else {
         unreachable!()
@@ -159,18 +158,18 @@ async fn wait_until_tracked(site: &ServiceClient<'_>, scene: &Scene) {
 
 pub(super) const ATTRIBUTE: &str = "/admin/untracked-transfers/attribute";
 
-/// An operator's word for what left.
+/// Request of an operator that attributes a transfer.
 pub(super) fn attribution(left: &UntrackedTransfer, to: Value) -> Value {
     let mut body = json!({"transaction": left.transaction, "evidence": "seen on the chain"});
     body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
     body
 }
 
-/// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
+/// The operator attributes each transfer: wrongly, without permission, rightly, and again.
 async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
-    let desk = OperatorClient::first(host, service);
+    let operator = OperatorClient::first(host, service);
     let named = until("four transfers that wait to be explained", async || {
-        let named = untracked_transfers(&desk).await;
+        let named = untracked_transfers(&operator).await;
         (named.len() == 4).then_some(named)
     })
     .await;
@@ -208,24 +207,27 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
             attribution(burn, json!({"account": holder, "loss": true})),
             (400, "parameter_invalid"),
         ),
-        // Who received it is not whose it was: that has to be said.
+        // The recipient of a transfer does not imply its account, so the request must name it.
         (attribution(second, json!({})), (400, "parameter_missing")),
     ] {
-        let refused = desk.post(ATTRIBUTE, body).await;
+        let refused = operator.post(ATTRIBUTE, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
-    let support = desk.add_operator("sue", "support").await;
+    let support = operator.add_operator("sue", "support").await;
     assert_eq!(
         support.post(ATTRIBUTE, attribution(second, json!({}))).await.status,
         403
     );
-    desk.done(ATTRIBUTE, attribution(burn, json!({"top_up_id": top_up})))
+    operator
+        .done(ATTRIBUTE, attribution(burn, json!({"top_up_id": top_up})))
         .await;
-    desk.done(ATTRIBUTE, attribution(first, json!({"withdrawal_id": withdrawal})))
+    operator
+        .done(ATTRIBUTE, attribution(first, json!({"withdrawal_id": withdrawal})))
         .await;
-    desk.done(ATTRIBUTE, attribution(second, json!({"account": holder})))
+    operator
+        .done(ATTRIBUTE, attribution(second, json!({"account": holder})))
         .await;
-    let again = desk
+    let again = operator
         .post(ATTRIBUTE, attribution(second, json!({"account": holder})))
         .await;
     assert_eq!(
@@ -235,30 +237,30 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
         again.text
     );
     attribute_as_loss(host, service, &base.transaction);
-    // The chains' lists are compared once more; one that does not answer in time is asked again.
+    // Chain lists are compared once more; a list that does not respond in time is read again.
     until("nothing is held any more", async || {
-        let stuck = desk.get("/admin/dead-letters").await.body;
-        (stuck["withdrawals_paused"] == false).then_some(())
+        let dead_letters = operator.get("/admin/dead-letters").await.body;
+        (dead_letters["withdrawals_paused"] == false).then_some(())
     })
     .await;
-    let audited = desk
+    let audited = operator
         .audit()
         .await
         .into_iter()
-        .filter(|(_, what, _)| what == "departure.book");
+        .filter(|(_, what, _)| what == "transfer.attribute");
     assert_eq!(audited.count(), 4);
 }
 
-/// The last that waited is nobody's: the command asks for a word, and what is held goes on.
+/// The last untracked transfer belongs to no account: the command requires a target, and withdrawals resume.
 fn attribute_as_loss(host: &Host, service: &Service, transaction: &str) {
-    let nobodys = [
+    let incomplete = [
         "untracked-transfers",
         "attribute",
         transaction,
         "--evidence",
         "the holder has moved on",
     ];
-    let usage = admin(host, service, &nobodys, "").unwrap_err();
+    let usage = admin(host, service, &incomplete, "").unwrap_err();
     assert!(usage.contains("--account") && usage.contains("--loss"), "{usage}");
     let loss = [
         "untracked-transfers",
@@ -273,10 +275,10 @@ fn attribute_as_loss(host: &Host, service: &Service, transaction: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_left_after_the_backup_leaves_once_and_is_named() {
-    // Aim: withdrawals and top-ups on both chains that the backup knew as not yet signed, withdrawals and a push to card of
-    // after it: nothing lands twice, nothing that was paid is credited, what cannot explain itself waits for the operator by
-    // name, paid calls are served meanwhile, and each is booked once.
+async fn transfers_after_the_backup_are_sent_once_and_reported() {
+    // Checks: the backup has unsigned withdrawals and top-ups on both chains; the lost history has later withdrawals
+    // and a push to card. Nothing settles twice, and nothing paid is credited. Ambiguous transfers wait for an operator
+    // by name, paid calls work meanwhile, and each transfer is attributed once.
     let host = host();
     let service = host.start();
     let scene = scene(&ServiceClient::of(&service)).await;
@@ -307,8 +309,11 @@ async fn what_left_after_the_backup_leaves_once_and_is_named() {
     assert_eq!(ended(&site, &base.1, &last).await["state"], "complete");
     service.stop();
     host.assert_verified();
-    // What was explained stays explained.
+    // Attributed transfers stay attributed.
     let service = host.start();
-    let desk = OperatorClient::first(&host, &service);
-    assert_eq!(desk.get("/admin/dead-letters").await.body["withdrawals_paused"], false);
+    let operator = OperatorClient::first(&host, &service);
+    assert_eq!(
+        operator.get("/admin/dead-letters").await.body["withdrawals_paused"],
+        false
+    );
 }

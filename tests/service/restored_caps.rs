@@ -1,4 +1,4 @@
-//! Daily caps after a restore: what the history that is lost has bought, or may have bought, counts against them.
+//! Daily caps after a restore: purchases and possible purchases of the lost history count against them.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn capped(answer: &Response) {
     assert_error(answer, 403, "cap_exceeded");
 }
 
-/// It fits the caps as soon as what was counted before is counted for what it was.
+/// Buys repeatedly until the caps allow it, once earlier reservations have their real amounts.
 async fn sold(site: &ServiceClient<'_>, agent: &Agent, path: &str) {
     until("it is sold", async || {
         let bought = agent.buy(site, path).await;
@@ -40,10 +40,10 @@ async fn sold(site: &ServiceClient<'_>, agent: &Agent, path: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
-    // Aim: with caps of 60 dollars of top-ups and one payout of each line a day, a top-up of 50 and a bank payment are of the lost
-    // history: no payout of any line is sold, since nobody says which line it was of, nor a top-up of 20. Each payment presented
-    // again is what it was and is not counted twice: then there is room for exactly what the caps leave.
+async fn payment_of_lost_history_counts_against_caps_until_presented() {
+    // Checks: the daily caps are 60 dollars of top-ups and one payout per rail; a top-up of 50 and a bank payment are
+    // in the lost history. No payout of any rail is sold, because its rail is unknown, and no top-up of 20. Each
+    // payment, presented again, buys what it bought before and is counted once. The caps then leave exactly the rest.
     let host = host()
         .with("PURSER_CAPS__TOP_UP_USD_PER_DAY", "60")
         .with("PURSER_CAPS__PUSH_TO_CARD_PER_DAY", "1")
@@ -66,10 +66,10 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    waiting(&desk, &agent).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    waiting(&operator, &agent).await;
     until("both wait", async || {
-        let all = incoming_transfers::listed(&desk).await;
+        let all = incoming_transfers::listed(&operator).await;
         (all.iter().filter(|one| one["status"] == "waiting").count() == 2).then_some(())
     })
     .await;
@@ -91,8 +91,8 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
 }
 
 async fn transfer(site: &ServiceClient<'_>, token: &str, to: &Agent, amount: u64) -> Response {
-    let wanted = json!({"toAddress": to.address(), "amountUsdc": amount});
-    call(site, token, "agentWalletTransfer", wanted).await
+    let data = json!({"toAddress": to.address(), "amountUsdc": amount});
+    call(site, token, "agentWalletTransfer", data).await
 }
 
 async fn limit(site: &ServiceClient<'_>, token: &str) -> [Value; 2] {
@@ -101,10 +101,10 @@ async fn limit(site: &ServiceClient<'_>, token: &str) -> [Value; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
-    // Aim: of a cap of 100 dollars a day 40 are spent before the backup and 50 after it, on both chains: the limit that the agent
-    // reads says 90, a transfer beyond it is refused, and one of 10 is reserved at once and leaves when the quiet time is over.
-    // What the lost history spent is counted once: not again when its owner's agent asks anew.
+async fn agent_wallet_spending_of_lost_history_counts_against_its_cap() {
+    // Checks: of a cap of 100 dollars a day, 40 are spent before the backup and 50 after it, on both chains. The agent
+    // then sees 90 used. A transfer beyond the rest is rejected; one of 10 is reserved at once and sent after the
+    // restore pause. The lost spending counts once, also when the agent asks again.
     let host = host().with("PURSER_AGENT_WALLET__DEFAULT_DAILY_CAP_USD", "100");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -141,8 +141,8 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     let token = agent.token(&site).await;
     let id = last.body["result"]["walletPayment"]["walletPaymentId"].clone();
     until("it has left", async || {
-        let told = result(&site, &token, "getAgentWallet", json!({"walletPaymentId": id})).await;
-        (told["walletPayment"]["status"] == "settled").then_some(())
+        let wallet = result(&site, &token, "getAgentWallet", json!({"walletPaymentId": id})).await;
+        (wallet["walletPayment"]["status"] == "settled").then_some(())
     })
     .await;
     service.stop();

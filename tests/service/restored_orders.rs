@@ -1,4 +1,4 @@
-//! What balances had ordered of the payout rails and the bank in a history that a restore has lost.
+//! Payout and bank orders that were paid from balances in a history that a restore has lost.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn host() -> Host {
         .with("PURSER_ENGINE__CHAIN_POLL_INTERVAL_MS", "50")
 }
 
-/// A holder with 506.66, an account at the bank with 100 and a destination.
+/// A customer with 506.66, a bank account with 100 and a destination.
 struct Banked {
     agent: Agent,
     account: Value,
@@ -50,17 +50,17 @@ async fn banked(site: &ServiceClient<'_>) -> Banked {
     }
 }
 
-/// A transfer between balance and bank, to its end. Returns its id.
+/// Makes a transfer between balance and bank and waits until it completes. Returns its id.
 async fn moves(site: &ServiceClient<'_>, token: &str, data: Value) -> Value {
     let moved = result(site, token, "createBankingTransfer", data).await;
     transaction_is(site, token, &moved["transactionId"], "complete").await;
     moved["transactionId"].clone()
 }
 
-/// What the operator has to explain: list, direction and amount, and under which key.
-async fn orders(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
-    let stuck = desk.get("/admin/dead-letters").await.body;
-    let orders = stuck["unexplained_orders"].as_array().unwrap().iter();
+/// Unexplained orders: list, direction and amount, with their key.
+async fn orders(operator: &OperatorClient<'_>) -> Vec<(String, String)> {
+    let dead_letters = operator.get("/admin/dead-letters").await.body;
+    let orders = dead_letters["unexplained_orders"].as_array().unwrap().iter();
     let mut orders: Vec<(String, String)> = orders
         .map(|order| {
             let shown = format!("{} {} {}", order["list"], order["direction"], order["amount"]);
@@ -80,21 +80,21 @@ fn attribution(key: &str, to: Value) -> Value {
     body
 }
 
-async fn assert_attribution_rejected(desk: &OperatorClient<'_>, body: Value, refusal: (u16, &str)) {
-    let refused = desk.post(ATTRIBUTE, body).await;
+async fn assert_attribution_rejected(operator: &OperatorClient<'_>, body: Value, refusal: (u16, &str)) {
+    let refused = operator.post(ATTRIBUTE, body).await;
     assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
 }
 
-async fn withdrawals_paused(desk: &OperatorClient<'_>) -> bool {
-    desk.get("/admin/dead-letters").await.body["withdrawals_paused"] == true
+async fn withdrawals_paused(operator: &OperatorClient<'_>) -> bool {
+    operator.get("/admin/dead-letters").await.body["withdrawals_paused"] == true
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
-    // Aim: a payout of 300 for 301.50 to a bank, 50 moved to the holder's account there and 20 drawn back, all lost by a restore:
-    // nothing leaves, also when nothing more can land, until an operator has said whose each was. The balance is then what it was,
-    // and books, rails and bank agree. A payout that came back in the lost time is not to be booked; one that comes back after it
-    // was booked is given to who had paid, once.
+async fn bank_transfer_of_lost_history_is_not_spent_again() {
+    // Checks: a restore loses a payout of 300 for 301.50, 50 moved to the customer's bank account and 20 moved back.
+    // Withdrawals stay paused, also after the restore pause, until an operator attributes each. The balance is then as
+    // before, and ledger, rails and bank agree. A payout that was returned in the lost history cannot be attributed;
+    // one that is returned after its attribution is credited to its payer once.
     let host = host();
     let service = host.start();
     let banked_one = banked(&ServiceClient::of(&service)).await;
@@ -108,16 +108,16 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let token = banked_one.agent.token(&site).await;
     balance_is(&site, &token, "506.66").await;
     let key = |payout: &Value| payout.as_str().unwrap().replace("po_", "job_");
     let early = attribution(&key(&paid), json!({"loss": true}));
-    assert_attribution_rejected(&desk, early, (409, "transfer_may_still_settle")).await;
+    assert_attribution_rejected(&operator, early, (409, "transfer_may_still_settle")).await;
     site.advance(RESTORE_PAUSE_S).await;
     let token = banked_one.agent.token(&site).await;
     let named = until("three orders that wait to be explained", async || {
-        let named = orders(&desk).await;
+        let named = orders(&operator).await;
         (named.len() == 3).then_some(named)
     })
     .await;
@@ -139,24 +139,24 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
         assert_eq!((refused.status, refused.code()), (503, "withdrawals_paused"));
     }
     assert_attribution_rejected(
-        &desk,
+        &operator,
         attribution(&key(&returned), json!({"loss": true})),
         (409, "order_not_carried_out"),
     )
     .await;
-    attribute_orders(&desk, &banked_one, &named).await;
+    attribute_orders(&operator, &banked_one, &named).await;
     until("nothing is held any more", async || {
-        (!withdrawals_paused(&desk).await).then_some(())
+        (!withdrawals_paused(&operator).await).then_some(())
     })
     .await;
     balance_is(&site, &token, "175.16").await;
     let refused = withdraw(&site, &token, None, &json!({"amount": 490})).await;
     assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
-    pay_after_return(&site, &desk, &banked_one, &paid).await;
+    pay_after_return(&site, &operator, &banked_one, &paid).await;
     return_payout(&site, &paid).await;
     let back = json!({"account_id": banked_one.account, "amount": "45.00", "returns": moved, "reference": "ach-1"});
     assert_eq!(site.post("/sandbox/bank-deposits", &back).await.status, 200);
-    attribute_returned_money(&desk, &banked_one, &named).await;
+    attribute_returned_money(&operator, &banked_one, &named).await;
     balance_is(&site, &token, "520.16").await;
     service.stop();
     assert_ledger_agrees(&host);
@@ -164,51 +164,54 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     assert_eq!(report["balances"]["operating_costs"], Value::Null, "{report}");
 }
 
-/// What the rail sent back, and what the bank gave back of 50, is given to whoever had paid, once.
-async fn attribute_returned_money(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
+/// Attributes the returned money of the rail, and of the bank's 50, to its payer, once.
+async fn attribute_returned_money(operator: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
     let own = json!({"account": banked.agent.address()});
     for (_, key) in &named[1..] {
         assert_attribution_rejected(
-            desk,
+            operator,
             attribution(key, json!({"loss": true})),
             (409, "transfer_mismatch"),
         )
         .await;
-        desk.done(ATTRIBUTE, attribution(key, own.clone())).await;
-        assert_attribution_rejected(desk, attribution(key, own.clone()), (404, "transfer_not_found")).await;
+        operator.done(ATTRIBUTE, attribution(key, own.clone())).await;
+        assert_attribution_rejected(operator, attribution(key, own.clone()), (404, "transfer_not_found")).await;
     }
 }
 
-/// The rail says a word about a payout.
-async fn emit_payout_event(site: &ServiceClient<'_>, payout: &Value, word: &str) {
-    let said = json!({"payout_id": payout, "event": word});
-    let said = site.post("/sandbox/payouts", &said).await;
-    assert_eq!(said.status, 200, "{}", said.text);
+/// Makes the rail report an event about a payout.
+async fn emit_payout_event(site: &ServiceClient<'_>, payout: &Value, event_name: &str) {
+    let event = json!({"payout_id": payout, "event": event_name});
+    let event = site.post("/sandbox/payouts", &event).await;
+    assert_eq!(event.status, 200, "{}", event.text);
 }
 
-/// The rail sends a payout's money back.
+/// Makes the rail return the money of a payout.
 async fn return_payout(site: &ServiceClient<'_>, payout: &Value) {
     emit_payout_event(site, payout, "returned").await;
 }
 
-/// Booked, refused, given back, and paid after all: it is booked once more.
-async fn pay_after_return(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, banked: &Banked, payout: &Value) {
+/// An attributed payout is declined, credited, and completed after all: it is attributed once more.
+async fn pay_after_return(site: &ServiceClient<'_>, operator: &OperatorClient<'_>, banked: &Banked, payout: &Value) {
     let key = payout.as_str().unwrap().replace("po_", "job_");
     let (token, account) = (banked.agent.token(site).await, banked.agent.address());
     emit_payout_event(site, payout, "failed").await;
-    desk.done(ATTRIBUTE, attribution(&key, json!({"account": account})))
+    operator
+        .done(ATTRIBUTE, attribution(&key, json!({"account": account})))
         .await;
     balance_is(site, &token, "476.66").await;
     emit_payout_event(site, payout, "complete").await;
-    desk.done(
-        ATTRIBUTE,
-        attribution(&key, json!({"account": account, "amount": 301.5})),
-    )
-    .await;
+    operator
+        .done(
+            ATTRIBUTE,
+            attribution(&key, json!({"account": account, "amount": 301.5})),
+        )
+        .await;
     balance_is(site, &token, "175.16").await;
 }
 
-/// 301.50 to a bank, 50 to the own account there and 20 back; and a payout that came back. Returns the ids of both payouts and of the 50.
+/// The lost history: 301.50 to a bank, 50 to the account's own bank account and 20 back, and a returned payout. Returns
+/// the ids of both payouts and of the 50.
 async fn lost_history(site: &ServiceClient<'_>, token: &str, banked: &Banked) -> (Value, Value, Value) {
     let data = json!({"destinationId": banked.destination, "amount": 300});
     let paid = result(site, token, "sendBankingPayout", data).await;
@@ -225,8 +228,8 @@ async fn lost_history(site: &ServiceClient<'_>, token: &str, banked: &Banked) ->
     (paid["transactionId"].clone(), returned["transactionId"].clone(), moved)
 }
 
-/// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
-async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
+/// The operator attributes each order: wrongly, without permission, rightly, and again.
+async fn attribute_orders(operator: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
     let [(_, drawn), (_, moved), (_, paid)] = named else {
         unreachable!()
     };
@@ -258,9 +261,9 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
             (404, "transfer_not_found"),
         ),
     ] {
-        assert_attribution_rejected(desk, body, refusal).await;
+        assert_attribution_rejected(operator, body, refusal).await;
     }
-    let support = desk.add_operator("sue", "support").await;
+    let support = operator.add_operator("sue", "support").await;
     let own = attribution(paid, json!({"account": account, "amount": 301.5}));
     assert_eq!(support.post(ATTRIBUTE, own.clone()).await.status, 403);
     for body in [
@@ -268,40 +271,41 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
         attribution(moved, json!({"account": account})),
         attribution(drawn, json!({"account": account})),
     ] {
-        assert!(withdrawals_paused(desk).await);
-        desk.done(ATTRIBUTE, body.clone()).await;
-        assert_attribution_rejected(desk, body, (404, "transfer_not_found")).await;
+        assert!(withdrawals_paused(operator).await);
+        operator.done(ATTRIBUTE, body.clone()).await;
+        assert_attribution_rejected(operator, body, (404, "transfer_not_found")).await;
     }
-    assert!(orders(desk).await.is_empty());
-    let audited = desk.audit().await.into_iter();
+    assert!(orders(operator).await.is_empty());
+    let audited = operator.audit().await.into_iter();
     assert_eq!(audited.filter(|(_, what, _)| what == "order.book").count(), 3);
 }
 
-/// Refused by its rail when its transfer's credit was asked for, and carried out before another operator approved that: it is not
-/// credited besides.
-async fn not_approved(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, (key, deposit): &(String, String)) {
+/// The rail declines a payout when the credit of its transfer is requested, and completes it before another operator
+/// approves. The credit is then not made.
+async fn not_approved(site: &ServiceClient<'_>, operator: &OperatorClient<'_>, (key, deposit): &(String, String)) {
     let payout = json!(key.replace("job_", "po_"));
     emit_payout_event(site, &payout, "failed").await;
     let credit = json!({"deposit_id": deposit, "evidence": "the rail has refused it"});
-    let asked = desk.post("/admin/incoming-transfers/credit", credit).await;
-    assert_eq!(asked.status, 202, "{}", asked.text);
+    let requested = operator.post("/admin/incoming-transfers/credit", credit).await;
+    assert_eq!(requested.status, 202, "{}", requested.text);
     emit_payout_event(site, &payout, "complete").await;
-    let other = desk.add_operator("ben", "operator").await;
-    let approve = json!({"approval_id": asked.body["approval_id"], "amount": 41.5});
+    let other = operator.add_operator("ben", "operator").await;
+    let approve = json!({"approval_id": requested.body["approval_id"], "amount": 41.5});
     let refused = other.post("/admin/approvals/approve", approve).await;
     assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
 }
 
-/// Books and everybody's lists agree.
+/// Asserts that the ledger and all lists agree.
 fn assert_ledger_agrees(host: &Host) {
-    let told = host.run(&["reconcile"]);
-    assert!(told.status.success(), "{}", text(&told));
+    let output = host.run(&["reconcile"]);
+    assert!(output.status.success(), "{}", text(&output));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
-    // Aim: a bank payment of the lost history, paid by a transfer that waits: it holds nothing back, is booked against that transfer
-    // alone, and credits nobody; the transfer is then decided, and rails and books agree.
+async fn payout_of_lost_history_is_attributed_to_its_payment() {
+    // Checks: a bank payment of the lost history was paid by a transfer that waits. It pauses no withdrawals, can be
+    // attributed only to that transfer, and credits no account. The transfer is then decided, and rails and ledger
+    // agree.
     let host = host().with("PURSER_OPERATOR__ALONE_MAX_USD", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -326,32 +330,32 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let mut pairs = Vec::new();
     for agent in &agents {
-        let waits = waiting(&desk, agent).await;
+        let waits = waiting(&operator, agent).await;
         let mut shows = waits["shows"].as_str().unwrap().split_whitespace();
-        let key = shows.find(|word| word.starts_with("job_")).unwrap();
+        let key = shows.find(|text| text.starts_with("job_")).unwrap();
         pairs.push((key.to_owned(), waits["deposit_id"].as_str().unwrap().to_owned()));
     }
     site.advance(RESTORE_PAUSE_S).await;
     until("the gate opens", async || {
-        (!withdrawals_paused(&desk).await).then_some(())
+        (!withdrawals_paused(&operator).await).then_some(())
     })
     .await;
-    assert!(orders(&desk).await.is_empty());
+    assert!(orders(&operator).await.is_empty());
     let crossed = attribution(&pairs[0].0, json!({"deposit_id": pairs[1].1}));
-    assert_attribution_rejected(&desk, crossed, (409, "transfer_mismatch")).await;
-    not_approved(&site, &desk, &pairs[1]).await;
+    assert_attribution_rejected(&operator, crossed, (409, "transfer_mismatch")).await;
+    not_approved(&site, &operator, &pairs[1]).await;
     for (key, deposit) in &pairs {
         let credit = json!({"deposit_id": deposit, "evidence": "it was not sold"});
         for what in ["credit", "return"] {
             let path = format!("/admin/incoming-transfers/{what}");
-            let refused = desk.post(&path, credit.clone()).await;
+            let refused = operator.post(&path, credit.clone()).await;
             assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
         }
         assert_attribution_rejected(
-            &desk,
+            &operator,
             attribution(key, json!({"loss": true})),
             (409, "transfer_mismatch"),
         )
@@ -365,18 +369,18 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
             "--evidence",
             "its recipient has it",
         ];
-        let told = admin(&host, &service, &booked, "").unwrap();
-        assert_eq!(told["attributed_to"], json!(deposit), "{told}");
+        let attributed = admin(&host, &service, &booked, "").unwrap();
+        assert_eq!(attributed["attributed_to"], json!(deposit), "{attributed}");
         let credit = json!({"deposit_id": deposit, "evidence": "once more"});
-        let refused = desk.post("/admin/incoming-transfers/credit", credit).await;
+        let refused = operator.post("/admin/incoming-transfers/credit", credit).await;
         assert_eq!((refused.status, refused.code()), (409, "deposit_not_waiting"));
     }
-    // Sent back after it was booked, it is its payer's and nobody else's.
+    // Returned after its attribution, the money belongs to its payer only.
     let ((key, _), [payer, other]) = (&pairs[0], &agents);
     return_payout(&site, &json!(key.replace("job_", "po_"))).await;
     let to = |agent: &Agent| attribution(key, json!({"account": agent.address()}));
-    assert_attribution_rejected(&desk, to(other), (409, "transfer_mismatch")).await;
-    desk.done(ATTRIBUTE, to(payer)).await;
+    assert_attribution_rejected(&operator, to(other), (409, "transfer_mismatch")).await;
+    operator.done(ATTRIBUTE, to(payer)).await;
     for (agent, has) in [(payer, "40"), (other, "0")] {
         let token = agent.token(&site).await;
         balance_is(&site, &token, has).await;

@@ -1,4 +1,4 @@
-//! What a history that a restore has lost had bought: top-ups that left the treasury, and products that are adopted.
+//! Purchases of a history that a restore has lost: top-ups that left the treasury, and products that are adopted.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -18,30 +18,30 @@ use super::withdraw::balance;
 
 const CARD: &str = "/get-card?amount=5";
 
-/// Reads the chains' lists without rest, and sends top-ups on quickly.
+/// Reconciles chain lists without pauses, and forwards top-ups quickly.
 fn host() -> Host {
     incoming_transfers::host()
         .with("PURSER_SANDBOX__ATTESTATION_DELAY_MS", "20")
         .with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20")
 }
 
-/// Tops up so many dollars, until the issuer counts them.
+/// Tops up this many dollars and waits until the issuer credits them.
 async fn topped_up(site: &ServiceClient<'_>, (agent, token): (&Agent, &str), amount: u64) {
     let bought = agent.buy(site, &format!("/fund-card-balance?amount={amount}")).await;
     wait_for_top_up(site, token, &id_of(&bought), "credited").await;
 }
 
-/// What waits of each payer, behind the one before it, and what left for it.
-async fn in_doubt(desk: &OperatorClient<'_>, payers: &[Agent]) -> Vec<(String, UntrackedTransfer)> {
+/// The waiting deposit of each payer, with the untracked transfer that it may have paid for.
+async fn in_doubt(operator: &OperatorClient<'_>, payers: &[Agent]) -> Vec<(String, UntrackedTransfer)> {
     let mut pairs = Vec::new();
     for payer in payers {
-        let waits = waiting(desk, payer).await;
+        let waits = waiting(operator, payer).await;
         assert!(
             waits["shows"].as_str().unwrap().contains("maybe for a top-up"),
             "{waits}"
         );
         let id = waits["deposit_id"].as_str().unwrap().to_owned();
-        let left = untracked_transfers(desk).await;
+        let left = untracked_transfers(operator).await;
         let own = left.into_iter().find(|left| left.candidates == [id.clone()]);
         pairs.push((id, own.expect("it is named as what it may be")));
     }
@@ -49,10 +49,10 @@ async fn in_doubt(desk: &OperatorClient<'_>, payers: &[Agent]) -> Vec<(String, U
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
-    // Aim: top-ups on both chains, of accounts that were linked before the backup and after it: none is credited, each departure
-    // names the transfer that may have paid for it, and an operator books both at once: nobody has a balance, what is missing is the
-    // bridge's fee, and the books agree with the chains.
+async fn top_up_of_lost_history_is_attributed_to_its_payment() {
+    // Checks: top-ups on both chains, of accounts linked before and after the backup, are not credited. Each untracked
+    // transfer names the deposit that may have paid for it, and an operator attributes both together. No account has a
+    // balance, only the bridge fee is missing, and the ledger agrees with the chains.
     let host = host();
     let service = host.start();
     let (mut payers, mut tokens) = (Vec::new(), Vec::new());
@@ -78,30 +78,30 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let pairs = in_doubt(&desk, &payers).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let pairs = in_doubt(&operator, &payers).await;
     for payer in &payers {
         balance(&site, &payer.token(&site).await, [0.0, 0.0, 0.0]).await;
     }
-    attribute_top_ups(&desk, &pairs).await;
+    attribute_top_ups(&operator, &pairs).await;
     site.advance(RESTORE_PAUSE_S).await;
     until("nothing is held any more", async || {
-        let stuck = desk.get("/admin/dead-letters").await.body;
-        (stuck["withdrawals_paused"] == false).then_some(())
+        let dead_letters = operator.get("/admin/dead-letters").await.body;
+        (dead_letters["withdrawals_paused"] == false).then_some(())
     })
     .await;
-    assert!(listed(&desk).await.is_empty());
+    assert!(listed(&operator).await.is_empty());
     for payer in &payers {
         balance(&site, &payer.token(&site).await, [0.0, 0.0, 0.0]).await;
     }
     service.stop();
     let report = host.assert_verified();
-    // A ten-thousandth of 22 and of 60 dollars.
+    // Bridge fees: a ten-thousandth of 22 and of 60 dollars.
     assert_eq!(report["balances"]["operating_costs"], 8_200, "{report}");
 }
 
-/// Wrongly, and rightly.
-async fn attribute_top_ups(desk: &OperatorClient<'_>, pairs: &[(String, UntrackedTransfer)]) {
+/// Attributes each top-up, wrongly and rightly.
+async fn attribute_top_ups(operator: &OperatorClient<'_>, pairs: &[(String, UntrackedTransfer)]) {
     let [(first, one), (second, other), ..] = pairs else {
         unreachable!()
     };
@@ -119,13 +119,17 @@ async fn attribute_top_ups(desk: &OperatorClient<'_>, pairs: &[(String, Untracke
             (400, "parameter_invalid"),
         ),
     ] {
-        let refused = desk.post(ATTRIBUTE, body).await;
+        let refused = operator.post(ATTRIBUTE, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
     for (id, left) in pairs {
-        let told = desk.done(ATTRIBUTE, attribution(left, json!({"deposit_id": id}))).await;
-        assert_eq!(told["attributed_to"], json!(id), "{told}");
-        let again = desk.post(ATTRIBUTE, attribution(left, json!({"deposit_id": id}))).await;
+        let attributed = operator
+            .done(ATTRIBUTE, attribution(left, json!({"deposit_id": id})))
+            .await;
+        assert_eq!(attributed["attributed_to"], json!(id), "{attributed}");
+        let again = operator
+            .post(ATTRIBUTE, attribution(left, json!({"deposit_id": id})))
+            .await;
         assert_eq!(
             (again.status, again.code()),
             (404, "transfer_not_found"),
@@ -133,29 +137,27 @@ async fn attribute_top_ups(desk: &OperatorClient<'_>, pairs: &[(String, Untracke
             again.text
         );
     }
-    assert!(untracked_transfers(desk).await.is_empty());
-    let audited = desk.audit().await.into_iter();
-    assert_eq!(
-        audited.filter(|(_, what, _)| what == "departure.book").count(),
-        pairs.len()
-    );
+    assert!(untracked_transfers(operator).await.is_empty());
+    let audited = operator.audit().await.into_iter();
+    let audited = audited.filter(|(_, what, _)| what == "transfer.attribute");
+    assert_eq!(audited.count(), pairs.len());
 }
 
-/// Waits until no work of this kind is left: what counts against caps is counted by work of the batch that knows of it.
-pub(super) async fn wait_for_jobs(service: &Service, work: &str) {
+/// Waits until no job of this kind is open: caps are updated by jobs of the batch that learns of a purchase.
+pub(super) async fn wait_for_jobs(service: &Service, job: &str) {
     until("what is to be counted is counted", async || {
         let (_, page) = scrape(service).await;
-        let open = ["running", "waiting"]
-            .map(|state| page.value(&format!("purser_outbox_jobs{{work=\"{work}\",state=\"{state}\"}}")));
+        let open = ["running", "scheduled"]
+            .map(|state| page.value(&format!("purser_outbox_jobs{{job_type=\"{job}\",state=\"{state}\"}}")));
         open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
-    // Aim: with a cap of three cards a day, of which two were bought in the history that is lost: both are listed as payments with
-    // their cards and receipts, one more is sold, and a fourth is refused before it is paid.
+async fn adopted_cards_are_listed_and_count_against_the_cap() {
+    // Checks: with a cap of three cards a day, two were bought in the lost history. Both are listed as payments with
+    // their cards and receipts, one more is sold, and a fourth is rejected before payment.
     let host = host().with("PURSER_CAPS__CARDS_PER_DAY", "3");
     host.start().stop();
     let file = backup(&host);
@@ -195,7 +197,7 @@ async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
             "{one}"
         );
     }
-    wait_for_jobs(&service, "count_share").await;
+    wait_for_jobs(&service, "count_cap_reservation").await;
     assert_eq!(agent.buy(&site, CARD).await.status, 200);
     let fourth = agent.buy(&site, CARD).await;
     assert_eq!((fourth.status, fourth.code()), (403, "cap_exceeded"), "{}", fourth.text);
@@ -227,7 +229,7 @@ async fn cancel(site: &ServiceClient<'_>, agent: &Agent, id: &str) -> Response {
     send(request.body(json!({"card_id": id}).to_string())).await.unwrap()
 }
 
-/// Nobody takes an order back before an operator has looked.
+/// Asserts that the order cannot be cancelled before an operator has checked it.
 async fn not_cancelled(site: &ServiceClient<'_>, agent: &Agent, id: &str) {
     let refused = cancel(site, agent, id).await;
     assert_eq!(
@@ -239,28 +241,29 @@ async fn not_cancelled(site: &ServiceClient<'_>, agent: &Agent, id: &str) {
     assert!(refused.str("hint").unwrap().contains("restored"), "{}", refused.text);
 }
 
-/// An operator sees that the card may be made, and says that it is not.
+/// An operator sees that the card may exist, and reports that it does not.
 async fn reject_doubtful_order(host: &Host, service: &Service, id: &str) {
-    let desk = OperatorClient::first(host, service);
+    let operator = OperatorClient::first(host, service);
     let queued = admin(host, service, &["intl-orders", "list"], "").unwrap();
     let queued = queued["orders"].as_array().unwrap().iter();
     let shown = queued.clone().find(|order| order["card_id"] == id).unwrap();
     assert_eq!(shown["in_doubt"], true, "{shown}");
     assert!(shown["hint"].as_str().unwrap().contains("look first"), "{shown}");
-    let claimed = desk.done("/admin/intl-orders/claim", json!({"card_id": id})).await;
+    let claimed = operator.done("/admin/intl-orders/claim", json!({"card_id": id})).await;
     assert_eq!(claimed["in_doubt"], true, "{claimed}");
     let release = json!({"card_id": id, "lease": claimed["lease"]});
-    desk.done("/admin/intl-orders/release", release).await;
-    let queued = desk.queue().await.into_iter();
+    operator.done("/admin/intl-orders/release", release).await;
+    let queued = operator.queue().await.into_iter();
     let shown = queued.into_iter().find(|order| order["card_id"] == id).unwrap();
     assert_eq!((&shown["in_doubt"], &shown["hint"]), (&json!(false), &Value::Null));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn international_cards_of_the_lost_time_are_not_paid_back_by_themselves() {
-    // Aim: of two orders that an operator fulfilled in the lost time, one is queued in the backup and the other is in no book. The
-    // first cannot be cancelled until an operator has put it back; the second's payment waits with the reason, and an operator
-    // credits it once. What no order can have cost is credited by itself, and the keys of the lost cards are counted.
+async fn intl_cards_of_lost_history_are_not_credited_automatically() {
+    // Checks: of two orders that were fulfilled in the lost history, the backup has one as queued and lacks the other.
+    // The first cannot be cancelled until an operator has released it. The payment of the second waits with the reason,
+    // and an operator credits it once. A transfer that matches no order price is credited automatically, and the keys
+    // of the lost cards are counted.
     const A: &str = "/order-intl-card?amount=100";
     const B: &str = "/order-intl-card?amount=120";
     let host = host();
@@ -271,23 +274,23 @@ async fn international_cards_of_the_lost_time_are_not_paid_back_by_themselves() 
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let second = order(&site, &agent, B, &agent.payment(&site, B).await).await;
     for id in [&first, &second] {
-        let lease = desk.claim(id).await;
-        assert_eq!(desk.fulfil(id, lease).await.status, 200);
+        let lease = operator.claim(id).await;
+        assert_eq!(operator.fulfil(id, lease).await.status, 200);
     }
     incoming_transfers::submit_on_base(&site, &other.payment(&site, "/get-card?amount=103.81").await).await;
     service.stop();
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert!(host.logged().contains("keys of CVVs belong to no card"));
     assert_eq!(card_status(&site, &agent, &first).await, "queued");
     not_cancelled(&site, &agent, &first).await;
     site.advance(RESTORE_PAUSE_S).await;
-    let waits = waiting(&desk, &agent).await;
+    let waits = waiting(&operator, &agent).await;
     assert_eq!(waits["amount"], json!(124.56), "{waits}");
     let shows = waits["shows"].as_str().unwrap();
     assert!(shows.contains("may have made an international card"), "{waits}");
@@ -299,20 +302,20 @@ async fn international_cards_of_the_lost_time_are_not_paid_back_by_themselves() 
     let cancelled = cancel(&site, &agent, &first).await;
     assert_eq!(cancelled.status, 200, "{}", cancelled.text);
     balance(&site, &agent.token(&site).await, [103.8, 103.8, 0.0]).await;
-    let credit = json!({"deposit_id": waits["deposit_id"], "evidence": "its maker has no such card"});
+    let credit = json!({"deposit_id": waits["deposit_id"], "evidence": "its issuer has no such card"});
     for _ in 0..2 {
-        desk.done("/admin/incoming-transfers/credit", credit.clone()).await;
+        operator.done("/admin/incoming-transfers/credit", credit.clone()).await;
     }
     balance(&site, &agent.token(&site).await, [228.36, 228.36, 0.0]).await;
-    assert!(listed(&desk).await.is_empty());
+    assert!(listed(&operator).await.is_empty());
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_international_order_that_is_presented_again_after_a_restore_is_not_cancelled() {
-    // Aim: its payment is of the lost time: presented again it becomes the same order, whose card may be made. It stays so over a
-    // start, and an operator who has put it back has said that it is not made.
+async fn intl_order_presented_after_restore_is_not_cancelled() {
+    // Checks: the payment of the lost history, presented again, becomes the same order, whose card may exist. That
+    // holds across a restart. An operator who releases the order confirms that the card does not exist.
     const PATH: &str = "/order-intl-card?amount=100";
     let host = host();
     let agent = Agent::new(Network::Base);
@@ -322,9 +325,9 @@ async fn an_international_order_that_is_presented_again_after_a_restore_is_not_c
     let site = ServiceClient::of(&service);
     let payment = agent.payment(&site, PATH).await;
     let bought = order(&site, &agent, PATH, &payment).await;
-    let desk = OperatorClient::first(&host, &service);
-    let lease = desk.claim(&bought).await;
-    assert_eq!(desk.fulfil(&bought, lease).await.status, 200);
+    let operator = OperatorClient::first(&host, &service);
+    let lease = operator.claim(&bought).await;
+    assert_eq!(operator.fulfil(&bought, lease).await.status, 200);
     service.stop();
     restore(&host, &file);
 

@@ -1,4 +1,4 @@
-//! What a restore must not bring back: revoked keys, sessions and operators' tokens, and accounts as they were.
+//! A restore must not bring back revoked keys, sessions and operator tokens, and accounts keep their status.
 
 use purser_actors::id::Network;
 use serde_json::json;
@@ -15,7 +15,7 @@ use super::signup::assert_error;
 const BALANCE: &str = "/get-account-balance";
 const CONFIRM: &str = "/admin/suspended/confirm";
 
-/// What an owner has before the backup: an id_token, a refresh token, and an API key with its id.
+/// Credentials from before the backup: an id_token, a refresh token, and an API key with its id.
 struct Owned {
     agent: Agent,
     token: String,
@@ -39,7 +39,6 @@ impl Owned {
         }
     }
 
-    /// Exchanges the API key.
     async fn exchange(&self, site: &ServiceClient<'_>) -> Response {
         let request = site.request("POST", "/agentAuth").bearer_auth(&self.key);
         send(request.json(&json!({"data": {}}))).await.unwrap()
@@ -47,23 +46,24 @@ impl Owned {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_81_what_was_revoked_after_the_backup_stays_so() {
-    // Aim: an API key, a session whose refresh token was used twice, an operator's token revoked and an account frozen after the
-    // backup, another let go: all is so in the restored service, once and over another start; what was not revoked works.
+async fn case_81_revocations_after_the_backup_survive_a_restore() {
+    // Checks: after the backup an API key, a session (by refresh token reuse) and an operator token are revoked, one
+    // account is frozen and another unfrozen. The restored service keeps all of it, also across another restart.
+    // Credentials that were not revoked work.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (ended, other, frozen, freed) = (
         Owned::new(&site).await,
         Owned::new(&site).await,
         Owned::new(&site).await,
         Owned::new(&site).await,
     );
-    let sue = desk.add_operator("sue", "support").await.token;
-    let sam = desk.add_operator("sam", "support").await.token;
+    let sue = operator.add_operator("sue", "support").await.token;
+    let sam = operator.add_operator("sam", "support").await.token;
     let account = |owned: &Owned| owned.agent.address();
     let freeze = |owned: &Owned| json!({"wallet": account(owned), "message": "Please write to us."});
-    desk.done("/admin/freeze", freeze(&freed)).await;
+    operator.done("/admin/freeze", freeze(&freed)).await;
     service.stop();
     let file = backup(&host);
 
@@ -76,7 +76,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
     first.done("/admin/tokens/revoke", json!({"name": "sue"})).await;
     let stolen = refresh(&site, &other.refresh).await;
     for _ in 0..2 {
-        // The token that was replaced comes back: its family ends.
+        // The replaced token is used again, which revokes its family.
         refresh(&site, &field(&stolen, "/refresh_token")).await;
     }
     assert_error(&refresh(&site, &other.refresh).await, 401, "refresh_token_revoked");
@@ -91,7 +91,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
         assert_error(&site.get_as(&other.token, BALANCE).await, 401, "token_revoked");
         assert_error(&site.get_as(&frozen.token, BALANCE).await, 403, "account_frozen");
         assert_eq!(site.get_as(&freed.token, BALANCE).await.status, 200);
-        assert_eq!(other.exchange(&site).await.status, 200, "nobody has revoked it");
+        assert_eq!(other.exchange(&site).await.status, 200, "the key was not revoked");
         for (token, status) in [(&sue, 401), (&sam, 200)] {
             let answer = OperatorClient::of(&service, token).get("/admin/dead-letters").await;
             assert_eq!(answer.status, status, "{}", answer.text);
@@ -102,16 +102,17 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed() {
-    // Aim: the log is lost too: tokens, refresh tokens, login proofs, API keys and operators' tokens of before open nothing; a
-    // wallet signs in anew; an administrator says what is good, key by key or all at once, and it is good over another start.
+async fn case_81_missing_log_suspends_credentials_until_confirmed() {
+    // Checks: without the log, earlier tokens, refresh tokens, login proofs, API keys and operator tokens are
+    // suspended. A wallet can sign in again. An administrator confirms credentials one by one or all at once, and they
+    // work across another restart.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (owned, other) = (Owned::new(&site).await, Owned::new(&site).await);
-    let sue = desk.add_operator("sue", "support").await.token;
-    let sam = desk.add_operator("sam", "support").await.token;
-    let first = desk.token.clone();
+    let sue = operator.add_operator("sue", "support").await.token;
+    let sam = operator.add_operator("sam", "support").await.token;
+    let first = operator.token.clone();
     let proof = owned.agent.proof(&site).await;
     service.stop();
     let file = backup(&host);
@@ -120,8 +121,8 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
 
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
-    assert_ne!(desk.token, first, "whoever runs the service has a new token");
+    let operator = OperatorClient::first(&host, &service);
+    assert_ne!(operator.token, first, "the operator token has been replaced");
     for token in [&first, &sue, &sam] {
         let answer = OperatorClient::of(&service, token).get("/admin/dead-letters").await;
         assert_eq!(
@@ -139,18 +140,18 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     let token = owned.agent.token(&site).await;
     assert_eq!(site.get_as(&token, BALANCE).await.status, 200);
 
-    let system = desk.get("/admin/system").await.body;
+    let system = operator.get("/admin/system").await.body;
     assert!(system["suspended_since"].is_string(), "{system}");
 
     for (body, refusal) in [
         (json!({}), (400, "parameter_invalid")),
-        (json!({"token": "nobody"}), (404, "suspended_unknown")),
+        (json!({"token": "unknown"}), (404, "suspended_unknown")),
     ] {
-        let answer = desk.post(CONFIRM, body).await;
+        let answer = operator.post(CONFIRM, body).await;
         assert_eq!((answer.status, answer.code()), refusal, "{}", answer.text);
     }
-    desk.done(CONFIRM, json!({"api_key_id": owned.id})).await;
-    desk.done(CONFIRM, json!({"token": "sue"})).await;
+    operator.done(CONFIRM, json!({"api_key_id": owned.id})).await;
+    operator.done(CONFIRM, json!({"token": "sue"})).await;
     assert_eq!(owned.exchange(&site).await.status, 200);
     assert_eq!(
         OperatorClient::of(&service, &sue)
@@ -162,7 +163,7 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert_eq!(owned.exchange(&site).await.status, 200);
     assert_error(&other.exchange(&site).await, 401, "api_key_suspended");
     assert_eq!(
@@ -172,7 +173,7 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
             .status,
         401
     );
-    let all = desk.done(CONFIRM, json!({"everything": true})).await;
+    let all = operator.done(CONFIRM, json!({"everything": true})).await;
     assert_eq!(all["suspended"], false);
     assert_eq!(other.exchange(&site).await.status, 200);
     assert_eq!(
@@ -186,35 +187,38 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     host.assert_verified();
 }
 
-/// The log of revocations of a host.
+/// The revocation log of a host.
 fn log_of(host: &Host) -> std::path::PathBuf {
     host.data().join("revocations.log")
 }
 
-async fn is_frozen(desk: &OperatorClient<'_>, owned: &Owned) -> bool {
-    let answer = desk.get(&format!("/admin/customers?q={}", owned.agent.address())).await;
+async fn is_frozen(operator: &OperatorClient<'_>, owned: &Owned) -> bool {
+    let answer = operator
+        .get(&format!("/admin/customers?q={}", owned.agent.address()))
+        .await;
     answer.body["customer"]["frozen"].as_bool().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
-    // Aim: the only copy of the log was made while the account was thawed; it was frozen again, a key was revoked, and then came the
-    // backup. Restored with that copy it is frozen as in the backup, the key stays revoked, and what may have been revoked since is
-    // suspended until somebody says that it is good. The copy is set aside, and the log that begins is the store's own.
+async fn case_81_log_older_than_backup_unfreezes_no_account() {
+    // Checks: the only copy of the log is from a time when the account was not frozen. The account was frozen again and
+    // a key revoked before the backup. Restored with that copy, both stay so, and credentials that may have been
+    // revoked since are suspended until confirmed. The copy is archived, and a new log of the store begins.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (frozen, ended, good) = (
         Owned::new(&site).await,
         Owned::new(&site).await,
         Owned::new(&site).await,
     );
     let freeze = json!({"wallet": frozen.agent.address(), "message": "Please write to us."});
-    desk.done("/admin/freeze", freeze.clone()).await;
-    desk.done("/admin/unfreeze", json!({"wallet": frozen.agent.address()}))
+    operator.done("/admin/freeze", freeze.clone()).await;
+    operator
+        .done("/admin/unfreeze", json!({"wallet": frozen.agent.address()}))
         .await;
     let older = std::fs::read(log_of(&host)).unwrap();
-    desk.done("/admin/freeze", freeze).await;
+    operator.done("/admin/freeze", freeze).await;
     result(&site, &ended.token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
     service.stop();
     let file = backup(&host);
@@ -222,15 +226,15 @@ async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    assert!(is_frozen(&desk, &frozen).await);
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    assert!(is_frozen(&operator, &frozen).await);
     assert_error(&good.exchange(&site).await, 401, "api_key_suspended");
-    desk.done(CONFIRM, json!({"everything": true})).await;
+    operator.done(CONFIRM, json!({"everything": true})).await;
     assert_eq!(good.exchange(&site).await.status, 200);
     assert_error(&ended.exchange(&site).await, 401, "api_key_revoked");
     service.stop();
-    let kept = std::fs::read_dir(host.data()).unwrap();
-    let logs = kept.filter(|file| {
+    let entries = std::fs::read_dir(host.data()).unwrap();
+    let logs = entries.filter(|file| {
         file.as_ref()
             .unwrap()
             .file_name()
@@ -240,17 +244,17 @@ async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
     assert_eq!(logs.count(), 2);
 
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    assert!(is_frozen(&desk, &frozen).await);
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    assert!(is_frozen(&operator, &frozen).await);
     assert_eq!(good.exchange(&site).await.status, 200);
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_backup() {
-    // Aim: the log of another life of the same store, put beside it before the first start after a restore or only after it, ends and
-    // freezes what it names, over "everything is good" too; nothing is thawed by it.
+async fn case_81_log_of_another_store_life_still_applies() {
+    // Checks: a log of another life of the same store is placed next to it, before or after the first start after a
+    // restore. It revokes and freezes what it names, also after "everything is good", and unfreezes nothing.
     for late in [false, true] {
         let host = Host::new();
         let service = host.start();
@@ -263,20 +267,21 @@ async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_
         service.stop();
         let file = backup(&host);
         if !late {
-            // The life between begins a log of its own.
+            // The life between them starts its own log.
             std::fs::remove_file(log_of(&host)).unwrap();
             restore(&host, &file);
             std::fs::remove_dir_all(host.sibling_path("lost")).unwrap();
         }
         let service = host.start();
-        let desk = OperatorClient::first(&host, &service);
-        desk.done(
-            "/admin/freeze",
-            json!({"wallet": frozen.agent.address(), "message": "Please write to us."}),
-        )
-        .await;
+        let operator = OperatorClient::first(&host, &service);
+        operator
+            .done(
+                "/admin/freeze",
+                json!({"wallet": frozen.agent.address(), "message": "Please write to us."}),
+            )
+            .await;
         if !late {
-            desk.done(CONFIRM, json!({"everything": true})).await;
+            operator.done(CONFIRM, json!({"everything": true})).await;
         }
         let site = ServiceClient::of(&service);
         let token = ended.agent.token(&site).await;
@@ -293,9 +298,9 @@ async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_
         }
 
         let service = host.start();
-        let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-        desk.done(CONFIRM, json!({"everything": true})).await;
-        assert!(is_frozen(&desk, &frozen).await);
+        let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+        operator.done(CONFIRM, json!({"everything": true})).await;
+        assert!(is_frozen(&operator, &frozen).await);
         assert_error(&ended.exchange(&site).await, 401, "api_key_revoked");
         assert_eq!(good.exchange(&site).await.status, 200);
         service.stop();

@@ -1,4 +1,4 @@
-//! The desk that steers the pretended world.
+//! The sandbox controls.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use super::host::Host;
 use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_desk_names_the_field_at_fault_and_changes_nothing() {
-    // Aim: whatever is wrong with a POST, the answer names the field and what it should be; no fault is waiting after it.
+async fn invalid_sandbox_request_names_the_field_and_changes_nothing() {
+    // Checks: an invalid POST is answered with the field and the expected value, and no fault is set afterwards.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -54,8 +54,8 @@ async fn the_desk_names_the_field_at_fault_and_changes_nothing() {
         ),
     ] {
         let refused = site.post(path, &body).await;
-        let said = (refused.status, refused.code(), refused.str("param"));
-        assert_eq!(said, (400, code, Some(param)), "{body}: {}", refused.text);
+        let outcome = (refused.status, refused.code(), refused.str("param"));
+        assert_eq!(outcome, (400, code, Some(param)), "{body}: {}", refused.text);
     }
     let state = site.get("/sandbox", &[]).await.body;
     let waiting = |part: &Value| part["faults"].as_array().unwrap().len();
@@ -64,8 +64,8 @@ async fn the_desk_names_the_field_at_fault_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_desk_is_in_the_document() {
-    // Aim: every route of the sandbox is in /openapi.json, with the fields and words that its body takes.
+async fn sandbox_routes_are_in_the_openapi_document() {
+    // Checks: /openapi.json has every sandbox route, with the fields and values of its body.
     let host = Host::new();
     let service = host.start();
     let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
@@ -86,8 +86,9 @@ async fn the_desk_is_in_the_document() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_that_does_not_answer_is_told_to_a_seller() {
-    // Aim: a payment that a seller submits while nobody answers: 503, nothing has moved, and the same lands later.
+async fn seller_gets_503_when_chain_does_not_answer() {
+    // Checks: a payment that a seller submits while the chain is unreachable gets 503 and moves nothing. The same
+    // payment settles later.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let payment = Agent::new(Network::Base).payment(&site, "/get-card?amount=5").await;

@@ -1,4 +1,4 @@
-//! What is kept beside the store's own entities, sealed: holders' documents over a backup, and what was said for paid calls.
+//! Sealed data outside of entities: customer documents across a backup, and recorded responses of paid calls.
 
 use purser_actors::id::{Network, WalletPaymentId};
 use purser_actors::kernel::job::Job;
@@ -17,10 +17,9 @@ use super::seller::Seller;
 use super::verify::{assert_problem, rewritten};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_66_documents_come_back_with_a_backup_or_are_named() {
-    // Aim: a document that the lost history has replaced comes back with the backup, and its application is submitted with it.
-    // A damaged file restores nothing; without it, or when a document is not on the disk, what is missing is named and all
-    // else is there.
+async fn case_66_documents_are_restored_or_reported_missing() {
+    // Checks: a document that the lost history replaced is restored from the backup, and its application is submitted
+    // with it. A corrupt file restores nothing. A missing file or document is reported, and everything else exists.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -30,8 +29,8 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     result(&site, &token, "createBankingProfile", profile()).await;
     result(&site, &token, "updateBankingApplicationDetails", application_answers()).await;
     let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
-    let told = result(&site, &token, "uploadBankingDocument", paper.clone()).await;
-    let id = told["application"]["documents"][0]["documentId"]
+    let uploaded = result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    let id = uploaded["application"]["documents"][0]["documentId"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -39,7 +38,7 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     let file = backup(&host);
     let beside = format!("{file}.documents");
     let sealed = host.data().join("documents").join(&id);
-    let (kept, hidden) = (std::fs::read(&beside).unwrap(), host.sibling_path("hidden"));
+    let (original, hidden) = (std::fs::read(&beside).unwrap(), host.sibling_path("hidden"));
     std::fs::rename(&sealed, &hidden).unwrap();
     let lacks = host.run(&["backup", &file, "--force"]);
     assert!(
@@ -57,7 +56,7 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     service.stop();
     std::fs::rename(host.data().join("store"), host.sibling_path("lost")).unwrap();
     let store = host.data().join("store");
-    std::fs::write(&beside, &kept[..kept.len() - 1]).unwrap();
+    std::fs::write(&beside, &original[..original.len() - 1]).unwrap();
     let damaged = host.run(&["restore", &file]);
     assert!(!damaged.status.success() && !store.exists(), "{}", text(&damaged));
     std::fs::remove_file(&beside).unwrap();
@@ -69,22 +68,23 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     );
     assert!(store.exists(), "all else is restored");
     std::fs::rename(&store, host.sibling_path("without")).unwrap();
-    std::fs::write(&beside, &kept).unwrap();
+    std::fs::write(&beside, &original).unwrap();
     let restored = host.run(&["restore", &file]);
     assert!(restored.status.success() && sealed.exists(), "{}", text(&restored));
 
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
-    let told = result(&site, &token, "getBankingApplication", json!({})).await;
-    assert_eq!(told["application"]["documents"][0]["documentId"], json!(id));
+    let application = result(&site, &token, "getBankingApplication", json!({})).await;
+    assert_eq!(application["application"]["documents"][0]["documentId"], json!(id));
     result(&site, &token, "submitBankingApplication", json!({})).await;
     application_is(&site, &token, "approved").await;
     service.stop();
     host.assert_verified();
 }
 
-/// A stopped service whose agent has paid a foreign seller; the spend, and the vault's keys before and after a second key.
+/// A stopped service whose agent has paid an external seller. Returns the wallet payment, and the vault keys before and
+/// after a second key.
 async fn stopped_host_with_wallet_payment() -> (Host, WalletPaymentId, [String; 2]) {
     let seller = Seller::open().await;
     let listed = format!("[\"{}\"]", seller.authority());
@@ -106,40 +106,41 @@ async fn stopped_host_with_wallet_payment() -> (Host, WalletPaymentId, [String; 
     let site = ServiceClient::of(&service);
     seller.settles_on(&service.url);
     let token = agent.token(&site).await;
-    let wanted = json!({"url": format!("http://{}/paid", seller.authority()), "expectedNetwork": "solana"});
-    let told = result(&site, &token, "agentX402Pay", wanted).await;
-    assert_eq!(told["status"], "settled", "{told}");
-    let spend = told["walletPayment"]["walletPaymentId"]
+    let call_data = json!({"url": format!("http://{}/paid", seller.authority()), "expectedNetwork": "solana"});
+    let paid = result(&site, &token, "agentX402Pay", call_data).await;
+    assert_eq!(paid["status"], "settled", "{paid}");
+    let wallet_payment = paid["walletPayment"]["walletPaymentId"]
         .as_str()
         .unwrap()
         .parse()
         .unwrap();
     service.stop();
     host.assert_verified();
-    (host, spend, [old, both])
+    (host, wallet_payment, [old, both])
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_71_what_was_said_for_a_spend_has_its_key_or_nothing_starts() {
-    // Aim: the wallet's keys lie under the first key of the vault, the call and its answer under the second: without the
-    // second nothing starts, and with it the answer is readable.
-    let (host, spend, [old, both]) = stopped_host_with_wallet_payment().await;
+async fn case_71_service_needs_the_key_of_wallet_payment_records() {
+    // Checks: the wallet keys are sealed under the first vault key, the call and its response under the second. Without
+    // the second key the service does not start; with it the response is readable.
+    let (host, wallet_payment, [old, both]) = stopped_host_with_wallet_payment().await;
     let keys = host.data().join("vault.keys");
     std::fs::write(&keys, old).unwrap();
-    let Err(said) = host.try_start() else {
+    let Err(startup_error) = host.try_start() else {
         panic!("started without the key")
     };
-    assert!(said.contains("vault"), "{said}");
+    assert!(startup_error.contains("vault"), "{startup_error}");
     std::fs::write(&keys, both).unwrap();
-    drop((host.start(), spend));
+    drop((host.start(), wallet_payment));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
-    // Aim: the words gone, their timer gone, and words of no spend: each is found by the spend's id.
-    let (host, spend, _) = stopped_host_with_wallet_payment().await;
-    let name = spend.to_string();
-    let words = |key: &purser_storage::RowKey| table::chunk_index(key).is_some_and(|(of, _)| of == spend);
+async fn case_70_verify_reports_missing_and_orphaned_wallet_payment_records() {
+    // Checks: a missing record, its missing scheduled job, and a record without a wallet payment are each found by the
+    // id of the wallet payment.
+    let (host, wallet_payment, _) = stopped_host_with_wallet_payment().await;
+    let name = wallet_payment.to_string();
+    let words = |key: &purser_storage::RowKey| table::chunk_index(key).is_some_and(|(of, _)| of == wallet_payment);
     let gone = |key: &purser_storage::RowKey| Some(vec![Write::Delete { key: key.clone() }]);
     let (copy, changed) = rewritten(&host, "words", &[table::HTTP_RECORD], |key, _| {
         words(key).then(|| gone(key)).flatten()
@@ -148,14 +149,16 @@ async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
     assert!(changed >= 3, "{changed} pieces");
     assert_problem(&host, &copy, "wallet_payment.request_mismatch", &name);
     let (copy, changed) = rewritten(&host, "timer", &[table::TIMER], |key, row| {
-        let effect: OutboxJob = codec::decode(&row.value).unwrap();
-        (effect.job == Job::PurgeHttpRecord(spend)).then(|| gone(key)).flatten()
+        let outbox_job: OutboxJob = codec::decode(&row.value).unwrap();
+        (outbox_job.job == Job::PurgeHttpRecord(wallet_payment))
+            .then(|| gone(key))
+            .flatten()
     })
     .await;
     assert_eq!(changed, 1);
     assert_problem(&host, &copy, "wallet_payment.request_mismatch", &name);
     let other = WalletPaymentId(1);
-    let (copy, _) = rewritten(&host, "nobody", &[table::HTTP_RECORD], |key, row| {
+    let (copy, _) = rewritten(&host, "orphaned", &[table::HTTP_RECORD], |key, row| {
         words(key).then(|| {
             vec![Write::Put {
                 key: table::http_record_chunk(other, 0, 0),

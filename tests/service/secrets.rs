@@ -1,4 +1,4 @@
-//! What nobody but its owner may ever see, and what is seen by the owner only as the contract says.
+//! Secrets that only their owner may see, and only as the contract specifies.
 
 use std::path::Path;
 
@@ -18,11 +18,11 @@ use super::metrics::scrape;
 
 const CARD: &str = "/get-card?amount=5";
 
-/// Everything secret that came out of one agent's visit, and every text that may tell nothing of it.
+/// All secrets that one agent received, and all texts that must not contain them.
 #[derive(Default)]
 struct Visit {
     secrets: Vec<(&'static str, String)>,
-    /// What is secret until it is used, or public on its chain only: kept on disk, and told to nobody.
+    /// Secret until used, or public only on its chain: stored on disk, but never in a response.
     signed: Vec<String>,
     responses: Vec<String>,
 }
@@ -49,7 +49,7 @@ async fn details(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     .await
 }
 
-/// One agent does everything that shows or takes a secret.
+/// One agent uses every route that shows or takes a secret.
 async fn visit(site: &ServiceClient<'_>, network: Network) -> Visit {
     let mut visit = Visit::default();
     let agent = Agent::new(network);
@@ -74,7 +74,7 @@ async fn visit(site: &ServiceClient<'_>, network: Network) -> Visit {
     let link = site.get_as(&own, "/get-auth-link").await;
     let url = link.str("auth_url").unwrap();
     let code = visit.secret("login code", &json!(url.split_once("code=").unwrap().1));
-    // The page is for whoever holds the link: it posts the code that it was opened with.
+    // The page is for the bearer of the link: it posts the code that opened it.
     assert_eq!(site.get(&format!("/login?code={code}"), &[]).await.status, 200);
     let open = send(site.request("POST", "/login").body(format!("code={code}")))
         .await
@@ -83,7 +83,7 @@ async fn visit(site: &ServiceClient<'_>, network: Network) -> Visit {
     visit.secret("cookie", &json!(cookie.split_once('=').unwrap().1));
     keyed(site, &mut visit, &cookie).await;
 
-    // Refusals of everything that carries a secret.
+    // Errors of every request that carries a secret.
     let changed = refresh.replace("rt_", "rt-");
     visit.record(
         site.post(
@@ -121,7 +121,7 @@ async fn visit(site: &ServiceClient<'_>, network: Network) -> Visit {
     visit
 }
 
-/// An agent without a wallet signs up, is given a key and uses it.
+/// An agent without a wallet signs up, receives a key and uses it.
 async fn keyed(site: &ServiceClient<'_>, visit: &mut Visit, cookie: &str) {
     let signup = send(site.request("POST", "/signup")).await.unwrap();
     let token = visit.secret("claim token", &signup.body["claim_token"]);
@@ -153,7 +153,7 @@ async fn keyed(site: &ServiceClient<'_>, visit: &mut Visit, cookie: &str) {
     }
 }
 
-/// The payment as it is sent, and the signature in it.
+/// The payment as sent, and its signature.
 fn signatures(payment: &str) -> Vec<String> {
     let signature = match decode(payment.as_bytes()).unwrap().payload {
         Payload::Evm(evm) => evm.signature.trim_start_matches("0x").to_owned(),
@@ -163,7 +163,7 @@ fn signatures(payment: &str) -> Vec<String> {
     vec![payment.to_owned(), signature]
 }
 
-/// Payments that go wrong in every way the sandbox has, and one whose service dies under it.
+/// Payments with every fault of the sandbox, and one whose service is killed meanwhile.
 async fn error_responses(site: &ServiceClient<'_>) -> Vec<String> {
     let mut signed = Vec::new();
     for amount in ["6.66", "8.88", "9.99", "13.01", "13.02", "13.04", "13.05", "13.07"] {
@@ -177,7 +177,7 @@ async fn error_responses(site: &ServiceClient<'_>) -> Vec<String> {
     let payment = Agent::new(Network::Solana).payment(site, CARD).await;
     signed.extend(signatures(&payment));
     Agent::pay(site, CARD, &payment).await;
-    // The last character of a good signature is another one: refused, and named without being repeated.
+    // The last character of a valid signature is changed: the error names the field without repeating its value.
     let forged = format!("{}AAAA", &payment[..payment.len() - 4]);
     Agent::pay(site, CARD, &forged).await;
     signed.push(forged);
@@ -202,7 +202,6 @@ async fn listen(site: &ServiceClient<'_>, token: &str) -> String {
     }
 }
 
-/// Every file below a folder.
 pub(crate) fn files(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -219,10 +218,10 @@ pub(crate) fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_70_no_secret_is_told_or_kept_in_clear() {
-    // Aim: at the most talkative log level, through purchases, sign-ins, refusals, a stream, failing chains and issuers,
-    // a kill, a restart and a stop: no card number, token, code, cookie or key in any log line, metric, event, refusal or
-    // file of the data directory, and no signature in any of them but the files.
+async fn case_70_no_secret_leaks_or_is_stored_in_clear() {
+    // Checks: at the most verbose log level, through purchases, sign-ins, errors, a stream, faults of chains and
+    // issuers, a kill, a restart and a stop. No card number, token, code, cookie or key is in a log line, metric,
+    // event, error or file of the data directory. Signatures are only in the files.
     let host = Host::new().with("RUST_LOG", "trace");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -232,23 +231,20 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
     }
     let mut signed = error_responses(&site).await;
     signed.extend(visits.iter().flat_map(|visit| visit.signed.iter().cloned()));
-    let mut told = vec![scrape(&service).await.0];
+    let mut responses = vec![scrape(&service).await.0];
     drop(site);
     service.kill();
     let service = host.start();
-    told.push(scrape(&service).await.0);
+    responses.push(scrape(&service).await.0);
     service.stop();
-    told.extend(visits.iter_mut().flat_map(|visit| std::mem::take(&mut visit.responses)));
+    responses.extend(visits.iter_mut().flat_map(|visit| std::mem::take(&mut visit.responses)));
     let log = host.logged();
-    assert!(
-        log.contains("TRACE") && log.contains("get-card"),
-        "the log tells nothing at all"
-    );
+    assert!(log.contains("TRACE") && log.contains("get-card"), "the log is empty");
     let verified = host.run(&["verify"]);
-    let mut kept = Vec::new();
-    files(&host.data(), &mut kept);
-    let (keys, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(|(name, _)| name.ends_with(".keys"));
-    assert!(keys.len() == 2 && kept.len() > 3, "{}", kept.len());
+    let mut stored = Vec::new();
+    files(&host.data(), &mut stored);
+    let (keys, stored): (Vec<_>, Vec<_>) = stored.into_iter().partition(|(name, _)| name.ends_with(".keys"));
+    assert!(keys.len() == 2 && stored.len() > 3, "{}", stored.len());
     let mut secrets: Vec<(&str, String)> = Vec::new();
     for (_, bytes) in &keys {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -265,18 +261,21 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
     for (name, secret) in &secrets {
         assert!(!log.contains(secret.as_str()), "a log line holds a {name}");
         assert!(!contains(&verified.stdout, secret), "verify prints a {name}");
-        for told in &told {
-            assert!(!told.contains(secret.as_str()), "a {name} in {told}");
+        for response in &responses {
+            assert!(!response.contains(secret.as_str()), "a {name} in {response}");
         }
-        for (file, bytes) in &kept {
+        for (file, bytes) in &stored {
             assert!(!contains(bytes, secret), "{file} holds a {name} in clear");
         }
     }
-    for text in told.iter().chain([&log]) {
+    for text in responses.iter().chain([&log]) {
         for signature in &signed {
-            assert!(!text.contains(signature.as_str()), "a signature is told: {signature}");
+            assert!(
+                !text.contains(signature.as_str()),
+                "a response shows a signature: {signature}"
+            );
         }
-        // As a word: a random address in base58 may well hold the three letters.
+        // Matched as a whole word: a random base58 address may contain the three letters.
         let lower = text.to_ascii_lowercase();
         let is_word = |at: &usize| {
             let (before, after) = (lower[..*at].chars().next_back(), lower[at + 3..].chars().next());
@@ -284,14 +283,14 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
         };
         let at = lower.match_indices("cvv").map(|(at, _)| at).find(is_word);
         let about = at.map(|at| text[at.saturating_sub(200)..].chars().take(400).collect::<String>());
-        assert_eq!(about, None, "a CVV is spoken of");
+        assert_eq!(about, None, "a CVV is mentioned");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_72_card_details_are_the_owners_and_only_when_ready() {
-    // Aim: pending: no details; ready: to the owner alone, never cached, noted as an event before it is shown, absent
-    // from the list. Control characters and markup in a text of ours come out inert.
+async fn case_72_card_details_are_shown_to_the_owner_when_ready() {
+    // Checks: pending: no details. Ready: details for the owner only, never cached, with an event recorded before they
+    // are shown, and not in the list. Control characters and markup in our text are escaped.
     let host = Host::new().with("PURSER_SANDBOX__CARD_ISSUE_DELAY_MS", "1500");
     let service = host.start();
     let site = ServiceClient::of(&service);

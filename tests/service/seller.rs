@@ -1,5 +1,5 @@
-//! A foreign seller as a stock x402 v2 server is one: it asks for a payment on Base or Solana, of which it pays the fee,
-//! has the chain take it, and only then serves.
+//! An external seller that behaves like a stock x402 v2 server. It asks for a payment on Base or Solana, pays the
+//! Solana fee, settles on the chain, and only then serves.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,20 +19,20 @@ use tokio::net::{TcpListener, TcpStream};
 use super::agent_wallet::payment;
 use super::http::{client, send};
 
-/// What everything costs, in atomic USDC.
+/// Price of every resource, in atomic USDC.
 const PRICE: &str = "1000000";
 
-/// A token that one of its answers tells.
-pub(crate) const RESPONSE_TOKEN: &str = "told-to-one-caller";
+/// A token that one of its responses contains.
+pub(crate) const RESPONSE_TOKEN: &str = "shown-to-one-caller";
 
-/// A server on a port of its own.
+/// A server on its own port.
 pub(crate) struct Seller {
     authority: String,
-    /// Whose chain it settles on.
+    /// URL of the service on whose sandbox chain it settles.
     chain: Arc<Mutex<String>>,
 }
 
-/// A request, read whole.
+/// A complete request.
 struct ReceivedRequest {
     path: String,
     payment: Option<String>,
@@ -58,7 +58,7 @@ impl Seller {
         &self.authority
     }
 
-    /// Where it is paid.
+    /// The address that receives the payment.
     pub(crate) fn address() -> String {
         keys().1.address(Network::Solana)
     }
@@ -68,7 +68,7 @@ impl Seller {
     }
 }
 
-/// Two keys, of which the one on Solana pays fees and is paid.
+/// Two keys; the one on Solana pays fees and receives payments.
 fn keys() -> ([u8; 32], TestWallet) {
     let seed = [42; 32];
     (seed, TestWallet::from_bytes(&[41; 32], &seed).unwrap())
@@ -102,7 +102,7 @@ async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
 }
 
 async fn serve(mut stream: TcpStream, chain: String) {
-    let Some(asked) = read(&mut stream).await else { return };
+    let Some(call) = read(&mut stream).await else { return };
     let plain = |status: &str, headers: &str, body: &Value| {
         let body = body.to_string();
         format!(
@@ -111,14 +111,14 @@ async fn serve(mut stream: TcpStream, chain: String) {
         )
     };
     let challenge = format!("payment-required: {}\r\n", STANDARD.encode(terms().to_string()));
-    let answer = match (asked.path.as_str(), &asked.payment) {
+    let answer = match (call.path.as_str(), &call.payment) {
         ("/ours" | "/our-account", _) => plain(
             "402 Payment Required",
-            &others_terms(&chain, &asked.path).await,
+            &others_terms(&chain, &call.path).await,
             &json!({}),
         ),
         ("/signed-amount" | "/padded-amount" | "/zero" | "/no-time", _) => {
-            plain("402 Payment Required", &odd_terms(&asked.path), &json!({}))
+            plain("402 Payment Required", &odd_terms(&call.path), &json!({}))
         }
         ("/real-token", _) => plain("402 Payment Required", &real_terms(), &json!({})),
         ("/broken", _) => plain("500 Internal Server Error", "", &json!({})),
@@ -141,7 +141,7 @@ async fn serve(mut stream: TcpStream, chain: String) {
             };
             let body = match path {
                 "/tells-token" => json!({"access_token": RESPONSE_TOKEN, "for": "you"}),
-                _ => json!({"echo": asked.body}),
+                _ => json!({"echo": call.body}),
             };
             plain(status, &receipt, &body)
         }
@@ -149,13 +149,12 @@ async fn serve(mut stream: TcpStream, chain: String) {
     let _ = stream.write_all(answer.as_bytes()).await;
 }
 
-/// What the service itself asks for a card, as this server's own terms: as it is, or with the account that holds the treasury's
-/// USDC on Solana in its place.
+/// The card terms of the service, offered by this server: unchanged, or with the treasury token account as payee.
 async fn others_terms(service: &str, path: &str) -> String {
-    let asked = send(client().get(format!("{service}/get-card?amount=5")))
+    let call = send(client().get(format!("{service}/get-card?amount=5")))
         .await
         .unwrap();
-    let header = asked.header("payment-required").unwrap();
+    let header = call.header("payment-required").unwrap();
     if path == "/ours" {
         return format!("payment-required: {header}\r\n");
     }
@@ -177,7 +176,7 @@ fn terms() -> Value {
             "asset": base58(&SOLANA_USDC), "payTo": own, "maxTimeoutSeconds": 60, "extra": {"feePayer": own}}]})
 }
 
-/// The same for the real token on Base: what was signed for it would be worth that.
+/// The same terms for the real USDC token on Base, for which a signature would have value.
 fn real_terms() -> String {
     let mut terms = terms();
     let offers = terms["accepts"].as_array_mut().unwrap();
@@ -186,7 +185,7 @@ fn real_terms() -> String {
     format!("payment-required: {}\r\n", STANDARD.encode(terms.to_string()))
 }
 
-/// Terms that nobody should sign: an amount that is written otherwise than x402 does, nothing, or no time.
+/// Terms that no client should sign: an amount in another notation than x402 uses, zero, or no time.
 fn odd_terms(path: &str) -> String {
     let (member, value) = match path {
         "/signed-amount" => ("amount", json!("+5000")),
@@ -201,16 +200,16 @@ fn odd_terms(path: &str) -> String {
     format!("payment-required: {}\r\n", STANDARD.encode(terms.to_string()))
 }
 
-/// Checks that it pays what was asked, signs as the fee payer, and sends it to the chain; its id.
+/// Checks the amount, signs as the fee payer and submits the payment to the chain. Returns its transaction id.
 async fn settle(header: &str, chain: &str) -> Value {
     let paid = payment(header);
     assert_eq!(paid["x402Version"], 2);
     let offers = terms()["accepts"].clone();
     if paid["accepted"] == offers[0] {
         let request = client().post(format!("{chain}/sandbox/base"));
-        let told = send(request.json(&json!({"payment": header}))).await.unwrap().body;
-        assert_eq!(told["success"], true, "{told}");
-        return told["transaction"].clone();
+        let response = send(request.json(&json!({"payment": header}))).await.unwrap().body;
+        assert_eq!(response["success"], true, "{response}");
+        return response["transaction"].clone();
     }
     assert_eq!(paid["accepted"], offers[1]);
     let mut wire = STANDARD
@@ -220,13 +219,13 @@ async fn settle(header: &str, chain: &str) -> Value {
     assert_eq!(wire[0], 2, "the fee payer and the payer sign");
     let message = &wire[1 + 2 * 64..];
     let signature = ed25519_dalek::SigningKey::from_bytes(&seed).sign(message);
-    // The first of the two slots, behind their number.
+    // The first of the two signature slots, after their count.
     wire[1..65].copy_from_slice(&signature.to_bytes());
     let encoded = STANDARD.encode(&wire);
-    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
         "params": [encoded, {"encoding": "base64", "skipPreflight": true}]});
     let request = client().post(format!("{chain}/sandbox/solana"));
-    let told = send(request.json(&asked)).await.unwrap().body;
-    assert!(told["result"].is_string(), "{told}");
-    told["result"].clone()
+    let response = send(request.json(&call)).await.unwrap().body;
+    assert!(response["result"].is_string(), "{response}");
+    response["result"].clone()
 }

@@ -1,12 +1,13 @@
-//! Settings as somebody meets them who starts the service: all that is wrong at once, logs for programs, ports that are taken.
+//! Settings at startup: all errors at once, JSON logs, and ports that are taken.
 
 use serde_json::Value;
 
 use super::host::{Host, text};
 
 #[test]
-fn all_that_is_wrong_is_named_at_once() {
-    // Aim: `config check` and `serve` name everything that is missing or wrong, each with its key, and end with 2; what fits is ok.
+fn all_setting_errors_are_reported_together() {
+    // Checks: `config check` and `serve` report every missing or invalid setting by its key and exit with 2. Valid
+    // settings pass.
     let host = Host::new();
     let fine = host.run(&["config", "check"]);
     assert!(fine.status.success() && text(&fine).contains("ok"), "{}", text(&fine));
@@ -16,8 +17,8 @@ fn all_that_is_wrong_is_named_at_once() {
     std::fs::write(&file, wrong).unwrap();
     for command in [&["config", "check"][..], &["serve"]] {
         let path = file.display().to_string();
-        let said = host.run(&[command, &["--config", &path]].concat());
-        assert_eq!(said.status.code(), Some(2), "{}", text(&said));
+        let output = host.run(&[command, &["--config", &path]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
         for key in [
             "`server.lisen`; did you mean `listen`?",
             "`server.max_connections`",
@@ -32,7 +33,7 @@ fn all_that_is_wrong_is_named_at_once() {
             "`settlement.kind`",
             "`providers.issuer.url`",
         ] {
-            let lines = String::from_utf8_lossy(&said.stderr);
+            let lines = String::from_utf8_lossy(&output.stderr);
             let named = lines.lines().filter(|line| line.contains(key)).count();
             assert!(named > 0, "{key} is not named: {lines}");
         }
@@ -42,7 +43,7 @@ fn all_that_is_wrong_is_named_at_once() {
 
 #[test]
 fn logs_are_json_by_a_setting() {
-    // Aim: each line is an object with its level, message and time; the settings' own errors stay for people.
+    // Checks: each line is an object with level, message and time. Errors of the settings stay plain text.
     let host = Host::new().with("PURSER_LOG__FORMAT", "json");
     let service = host.start();
     service.stop();
@@ -58,9 +59,9 @@ fn logs_are_json_by_a_setting() {
 }
 
 #[test]
-fn two_services_start_without_a_setting() {
-    // Aim: whoever finds the ports of the defaults taken takes the next free ones and says so; `purser admin` finds each by its data.
-    // A port that somebody chose is not moved from.
+fn second_service_takes_free_ports_without_a_setting() {
+    // Checks: when the default ports are taken, the service uses the next free ones and reports them. `purser admin`
+    // finds each service by its data directory. A configured port is never changed.
     let bare = || {
         let mut host = Host::new();
         host.unset("PURSER_OPERATOR__LISTEN");

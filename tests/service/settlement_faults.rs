@@ -1,4 +1,4 @@
-//! Chains, issuers, clients and crowds that misbehave while money moves.
+//! Faulty chains, issuers and clients, and overload, while money moves.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::replay::transfer_count;
 
 const CARD: &str = "/get-card?amount=5";
 
-/// Sends the payment again until it has an end.
+/// Repeats the payment until its outcome is final.
 pub(crate) async fn finally(site: &ServiceClient<'_>, path: &str, payment: &str) -> Response {
     until("the payment to have its end", async || {
         let answer = Agent::pay(site, path, payment).await;
@@ -28,9 +28,9 @@ async fn balance(site: &ServiceClient<'_>, token: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_07_an_unknown_outcome_is_no_new_challenge() {
-    // Aim: the transfer lands and its answer is lost, or comes later than we wait: 202 with a status URL and no
-    // challenge; the chain is read, the card delivered, nothing paid twice.
+async fn case_07_unknown_outcome_gets_no_new_challenge() {
+    // Checks: the transfer settles, but its response is lost or late. The client gets 202 with a status URL and no
+    // challenge. The chain is then read and the card delivered, and nothing is paid twice.
     let host = Host::new().with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "200");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -67,21 +67,21 @@ async fn case_07_an_unknown_outcome_is_no_new_challenge() {
         assert!(end.body.get("card_id").is_none(), "the result is for the payer");
         assert!(Agent::pay(&site, CARD, &payment).await.card().starts_with("card_"));
         assert_eq!(transfer_count(&site, &payment).await, 1);
-        let told = [
+        let expected = [
             "payment.unknown settling",
             "payment.settled unknown",
             "payment.fulfilled settled",
         ];
-        site.wait_for_events(&agent.token(&site).await, &told).await;
+        site.wait_for_events(&agent.token(&site).await, &expected).await;
     }
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once() {
-    // Aim: the chain refuses and the transfer lands later. Left alone it becomes one credit; presented again before, one
-    // card. Neither happens twice, whatever comes afterwards.
+async fn case_09_31_declined_transfer_that_settles_is_credited_or_delivered_once() {
+    // Checks: the chain declines and the transfer settles later. It becomes one credit, or one card if the payment was
+    // presented again before, and never both.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -101,7 +101,7 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
             (balance(&site, &token).await == "5").then_some(())
         })
         .await;
-        // The account has it before its payment hears of that.
+        // The account is credited before the payment changes.
         site.wait_for_events(&token, &["payment.credited"]).await;
         for _ in 0..3 {
             let replay = Agent::pay(&site, CARD, &payment).await;
@@ -121,7 +121,7 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
         ];
         site.wait_for_events(&token, &late).await;
 
-        // Presented again while the late transfer is under way: the card, and no credit when it turns up.
+        // Presented again while the late transfer is pending: the card, and no credit after it settles.
         site.chain_fault(json!({"fault": "fail_then_land", "delay_ms": 1200, "wallet": agent.address()}))
             .await;
         let payment = agent.payment(&site, CARD).await;
@@ -141,8 +141,8 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_10_an_observer_who_submits_first_changes_nothing() {
-    // Aim: somebody copies the authorization and submits it before us: it is recognised as this payment.
+async fn case_10_front_run_payment_still_buys_its_product() {
+    // Checks: another party copies the authorization and submits it first. The transfer is recognized as this payment.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -161,7 +161,8 @@ async fn case_10_an_observer_who_submits_first_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_11_an_unreachable_chain_charges_nothing() {
-    // Aim: nobody answers: 503 with Retry-After and no challenge, nothing moved; the same payment buys once somebody does.
+    // Checks: an unreachable chain gives 503 with Retry-After and no challenge, and nothing moves. The same payment
+    // buys once the chain is back.
     let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -189,7 +190,7 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
         site.wait_for_events(&agent.token(&site).await, &["payment.released claimed"])
             .await;
     }
-    // An issuer who is away, or talks nonsense, only delays the card.
+    // An unreachable issuer, or one with malformed responses, only delays the card.
     let agent = Agent::new(Network::Base);
     for fault in ["unreachable", "malformed_response", "timeout"] {
         site.issuer_fault(json!({"fault": fault, "times": 2})).await;
@@ -209,9 +210,9 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_those_who_send_a_refused_payment_again_at_once_one_gets_the_tokens() {
-    // Aim: after a 503 and after a 402 with `success: false` nobody has tokens yet: of the calls that send the payment again exactly
-    // one gets them, and they are good; whoever comes later gets none.
+async fn concurrent_retries_after_failed_settlement_get_one_token_set() {
+    // Checks: after a 503 and after a 402 with `success: false` no tokens exist. Of the concurrent retries of the
+    // payment exactly one gets tokens, which are valid; later calls get none.
     let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -250,8 +251,9 @@ async fn of_those_who_send_a_refused_payment_again_at_once_one_gets_the_tokens()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_20_one_payers_slow_flood_leaves_room_for_others() {
-    // Aim: one payer's payments hang at the chain. Beyond its share it gets 503 with Retry-After and no claim; others buy.
+async fn case_20_slow_flood_of_one_payer_leaves_capacity_for_others() {
+    // Checks: the payments of one payer hang at the chain. Beyond its share that payer gets 503 with Retry-After and no
+    // claim, while others buy.
     let host = Host::new()
         .with("PURSER_ENGINE__MAX_PAID_CALLS_PER_PAYER", "4")
         .with("PURSER_ENGINE__MAX_PAID_CALLS_IN_FLIGHT", "16");
@@ -282,9 +284,9 @@ async fn case_20_one_payers_slow_flood_leaves_room_for_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_68_beyond_capacity_is_told_and_forgotten() {
-    // Aim: with the chain held, everything beyond the limit gets 503 with Retry-After and claims nothing; memory stays
-    // flat; once the chain moves, service is as before. Beyond a caller's ceiling it is 429.
+async fn case_68_requests_beyond_capacity_get_503_and_claim_nothing() {
+    // Checks: while the chain holds transfers, every request beyond the limit gets 503 with Retry-After, claims nothing
+    // and uses no more memory. Afterwards the service works as before. Beyond the rate limit of a caller it is 429.
     let host = Host::new().with("PURSER_ENGINE__MAX_PAID_CALLS_IN_FLIGHT", "8");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -298,7 +300,7 @@ async fn case_68_beyond_capacity_is_told_and_forgotten() {
         tokio::spawn(super::http::send(request))
     });
     let calls: Vec<_> = calls.collect();
-    until("the house to be full", async || {
+    until("all paid-call permits to be taken", async || {
         (calls.iter().filter(|call| call.is_finished()).count() == 4).then_some(())
     })
     .await;
@@ -306,9 +308,10 @@ async fn case_68_beyond_capacity_is_told_and_forgotten() {
     let mut before = 0;
     for round in 0..10 {
         let crowd: Vec<String> = (0..50).map(|_| agent.sign(&challenge)).collect();
-        let told = futures_util::future::join_all(crowd.iter().map(|p| Agent::pay(&site, CARD, p))).await;
+        let responses = futures_util::future::join_all(crowd.iter().map(|p| Agent::pay(&site, CARD, p))).await;
         assert!(
-            told.iter()
+            responses
+                .iter()
                 .all(|a| a.status == 503 && a.header("retry-after").is_some())
         );
         if round == 1 {
@@ -344,9 +347,9 @@ async fn case_68_beyond_capacity_is_told_and_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_69_a_graceful_stop_finishes_what_is_paid() {
-    // Aim: asked to stop with paid calls in flight, the service answers all of them, then ends; nothing is answered
-    // differently afterwards.
+async fn case_69_graceful_stop_finishes_paid_calls() {
+    // Checks: a service that stops with paid calls in flight answers all of them, then exits. Their outcomes stay the
+    // same after a restart.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

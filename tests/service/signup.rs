@@ -1,4 +1,4 @@
-//! Agents without a wallet: signups, and the page where a person says yes.
+//! Agents without a wallet: signups, and the page where an account owner confirms them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) async fn poll(site: &ServiceClient<'_>, signup: &Response) -> Respons
     site.get(&format!("/signup-status?claim_token={token}"), &[]).await
 }
 
-/// Waits for what comes of a signup, at a place that may not be free at once.
+/// Waits for the outcome of a signup, retrying while no polling slot is free.
 async fn wait(site: &ServiceClient<'_>, signup: &Response) -> Response {
     loop {
         let answer = poll(site, signup).await;
@@ -39,20 +39,20 @@ async fn wait(site: &ServiceClient<'_>, signup: &Response) -> Response {
     }
 }
 
-/// Until two wait for a signup, so that a third is told at once to ask again.
+/// Waits until two polls of a signup are open, so that a third gets an error at once.
 async fn assert_too_many_waiting(site: &ServiceClient<'_>, signup: &Response) {
     let path = format!("/signup-status?claim_token={}", signup.str("claim_token").unwrap());
     until("two that wait", async || {
-        // With a place free it would wait, and is given up.
-        let asked = site.request("GET", &path).timeout(Duration::from_millis(500));
-        let answer = send(asked).await.ok()?;
+        // With a free slot the poll would wait, and times out.
+        let poll_request = site.request("GET", &path).timeout(Duration::from_millis(500));
+        let answer = send(poll_request).await.ok()?;
         assert_eq!((answer.status, answer.header("retry-after")), (204, Some("5")));
         Some(())
     })
     .await;
 }
 
-/// What the page's form sends.
+/// The form that the page sends.
 pub(crate) fn form(signup: &Response, name: &str) -> String {
     let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
     format!("signup={pass}&name={name}")
@@ -62,13 +62,13 @@ pub(crate) fn assert_error(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
-/// 410, or 401, that nothing mends.
+/// A 410 or 401 without a remedy.
 pub(crate) fn is_final(answer: &Response, status: u16, code: &str) {
     assert_error(answer, status, code);
     assert_eq!(answer.body["terminal"], true, "{}", answer.text);
 }
 
-/// Until the fixed windows have so much left that what follows is within one.
+/// Waits until the fixed windows have enough time left for the following requests.
 async fn wait_for_new_window(site: &ServiceClient<'_>) {
     until("a window", async || {
         let answer = site.get("/version", &[]).await;
@@ -89,9 +89,10 @@ fn rate_limit_headers(answer: &Response) -> (&str, &str, &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_51_signups_are_limited_whatever_address_they_claim() {
-    // Aim: without a trusted proxy no forwarded address counts: the fourth in a minute is refused whatever it says. Behind
-    // one the client's own address counts, IPv6 by /64; the headers are the signup's own, of the tighter budget.
+async fn case_51_signup_limit_ignores_forwarded_addresses() {
+    // Checks: without a trusted proxy no forwarded address counts, and the fourth signup in a minute is rejected.
+    // Behind a proxy the client address counts, IPv6 by /64. The headers show the limit of signups with the least
+    // remaining.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     wait_for_new_window(&site).await;
@@ -133,7 +134,7 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
         (neighbour.status, rate_limit_headers(&neighbour)),
         (200, ("3", "2", "3;w=60"))
     );
-    // The budget of the hour is the tighter one as soon as less of it is left.
+    // The hourly limit applies as soon as less of it remains.
     let by_hour = Host::new().with("PURSER_SIGNUP__PER_MINUTE", "30").start();
     let site = ServiceClient::of(&by_hour);
     wait_for_new_window(&site).await;
@@ -146,7 +147,7 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
     assert_eq!(rate_limit_headers(&last), ("20", "0", "20;w=3600"));
 }
 
-/// A key of this account by the whole walk, while its agent waits.
+/// Creates a key of this account through the whole signup, while its agent polls.
 pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, name: &str) -> (Response, Response) {
     let signup = sign_up(site).await;
     assert_eq!(signup.header("cache-control"), Some("private, no-store"));
@@ -158,7 +159,7 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
     let page = send(site.client.get(url)).await.unwrap();
     assert!(page.status == 200 && page.text.contains(code), "{}", page.text);
     assert!(!page.text.contains("<script"), "{}", page.text);
-    // Only somebody who may say yes is offered to; others are told to sign in.
+    // Only an account owner who can confirm gets the form; others must sign in.
     assert!(
         !page.text.contains("<button") && page.text.contains("not signed in"),
         "{}",
@@ -172,23 +173,23 @@ pub(crate) async fn complete_signup(site: &ServiceClient<'_>, owner: &Owner, nam
         "{}",
         own.text
     );
-    let nobodys = site.request("POST", "/claim").header("origin", &site.service.url);
-    let nobodys = send(nobodys.body(form(&signup, name))).await.unwrap();
-    let kind = nobodys.header("content-type");
-    assert_eq!((nobodys.status, kind), (401, Some("text/html; charset=utf-8")));
-    assert!(nobodys.text.contains("Open a login link"), "{}", nobodys.text);
-    // Longer than any client of the tests has patience: only the yes itself ends the wait.
-    let (waited, also, said) = tokio::join!(wait(site, &signup), wait(site, &signup), async {
+    let anonymous = site.request("POST", "/claim").header("origin", &site.service.url);
+    let anonymous = send(anonymous.body(form(&signup, name))).await.unwrap();
+    let kind = anonymous.header("content-type");
+    assert_eq!((anonymous.status, kind), (401, Some("text/html; charset=utf-8")));
+    assert!(anonymous.text.contains("Open a login link"), "{}", anonymous.text);
+    // Longer than any client timeout of the tests: only the confirmation ends the wait.
+    let (waited, also, confirmed) = tokio::join!(wait(site, &signup), wait(site, &signup), async {
         assert_too_many_waiting(site, &signup).await;
         let yes = form(&signup, name);
         owner.send(site, "/claim", &yes).await
     });
     assert_eq!(waited.body, also.body);
     assert_eq!(
-        (said.status, said.header("location")),
+        (confirmed.status, confirmed.header("location")),
         (303, Some("/login")),
         "{}",
-        said.text
+        confirmed.text
     );
     assert_eq!(
         (waited.status, waited.str("status")),
@@ -207,9 +208,9 @@ pub(crate) fn patient() -> Host {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signup_becomes_one_key_of_one_account() {
-    // Aim: two people say yes at once: one of them has the key. Neither address nor code nor another token reads it, and
-    // the token opens no page.
+async fn signup_becomes_one_key_of_one_account() {
+    // Checks: of two concurrent confirmations one gets the key. Address, code and other tokens cannot read it, and the
+    // token opens no page.
     let host = patient();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -222,12 +223,12 @@ async fn a_signup_becomes_one_key_of_one_account() {
             owners[0].send(&site, "/claim", &yes),
             owners[1].send(&site, "/claim", &yes)
         );
-        let mut told = [
+        let mut outcomes = [
             (answers.0.status, answers.0.code()),
             (answers.1.status, answers.1.code()),
         ];
-        told.sort_unstable();
-        assert_eq!(told, [(303, ""), (409, "signup_already_claimed")]);
+        outcomes.sort_unstable();
+        assert_eq!(outcomes, [(303, ""), (409, "signup_already_claimed")]);
         let claimed = poll(&site, &signup).await;
         let winner = people[usize::from(answers.0.status != 303)].address().to_lowercase();
         assert_eq!(claimed.str("user_id"), Some(&*winner), "{}", claimed.text);
@@ -257,8 +258,8 @@ async fn a_signup_becomes_one_key_of_one_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_has_so_many_keys() {
-    // Aim: however many are asked for at once, an account has as many as it can have and no more; a revoked one makes room,
+async fn api_keys_of_an_account_are_limited() {
+    // Checks: concurrent requests create keys up to the limit of the account and no more. A revoked key frees one slot,
     // once.
     let host = patient().with("PURSER_SIGNUP__MAX_KEYS_PER_ACCOUNT", "4");
     let service = host.start();
@@ -266,12 +267,12 @@ async fn an_account_has_so_many_keys() {
     let person = Agent::new(Network::Base);
     let token = person.token(&site).await;
     let name = |n: usize| json!({"name": format!("Key {n}")});
-    let asked =
+    let responses =
         futures_util::future::join_all((0..12).map(|n| call(&site, &token, "createAgentApiKey", name(n)))).await;
-    for answer in asked.iter().filter(|answer| answer.status != 200) {
+    for answer in responses.iter().filter(|answer| answer.status != 200) {
         assert!(matches!(answer.status, 409 | 503), "{}", answer.text);
     }
-    let made = asked.iter().filter(|answer| answer.status == 200).count();
+    let made = responses.iter().filter(|answer| answer.status == 200).count();
     for n in made..4 {
         result(&site, &token, "createAgentApiKey", name(n)).await;
     }
@@ -303,9 +304,9 @@ async fn an_account_has_so_many_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signup_that_nobody_answers_ends() {
-    // Aim: nothing is said for as long as the poll lasts: 204 and when to ask again; then it is over for good, on the page
-    // too, and no yes brings it back. Whoever finds no place to wait is told at once. A stop ends the wait.
+async fn unanswered_signup_expires() {
+    // Checks: a poll without confirmation ends with 204 and a retry time. Then the signup expires permanently, also on
+    // the page, and cannot be confirmed. A poll without a free slot gets an error at once. A stop ends the wait.
     let host = patient()
         .with("PURSER_SIGNUP__LONG_POLL_SECONDS", "1")
         .with("PURSER_SIGNUP__CLAIM_TTL_SECONDS", "3");

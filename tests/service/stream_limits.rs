@@ -1,4 +1,4 @@
-//! Who watches an account for long, and how often an account may do what costs: the running service.
+//! Long-running streams, and rate limits of costly functions, on the running service.
 
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
@@ -15,10 +15,10 @@ use super::owner::Owner;
 pub(crate) const CARD: &str = "/get-card?amount=5";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_64_listening_outlives_kills_of_the_service() {
-    // Aim: `purser listen --types` goes on after the service was killed, once before it had heard anything and once
-    // after, with what happened before it was back: every event of its types is printed once and in order, no other is,
-    // and it says what it does.
+async fn case_64_listen_survives_kills_of_the_service() {
+    // Checks: `purser listen --types` continues after kills of the service, once before its first event and once after,
+    // with the events from the downtime. It prints every event of its types once and in order, no other event, and logs
+    // what it does.
     let host = Host::new();
     let service = host.start();
     let (url, authority) = (service.url.clone(), service.authority().to_owned());
@@ -38,7 +38,7 @@ async fn case_64_listening_outlives_kills_of_the_service() {
     })
     .await;
 
-    let wanted = |event: &Value| {
+    let is_printed = |event: &Value| {
         let kind = event["type"].as_str().unwrap();
         kind.starts_with("card.") || kind == "payment.settled"
     };
@@ -53,7 +53,7 @@ async fn case_64_listening_outlives_kills_of_the_service() {
             (ready == life).then_some(events)
         })
         .await;
-        let due: Vec<Value> = events.into_iter().filter(wanted).collect();
+        let due: Vec<Value> = events.into_iter().filter(is_printed).collect();
         until("the listener to catch up", async || {
             (listener.events().len() >= due.len()).then_some(())
         })
@@ -66,8 +66,8 @@ async fn case_64_listening_outlives_kills_of_the_service() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listener_does_not_repeat_what_is_refused_for_good() {
-    // Aim: a filter that is none ends the command with the stream's own words instead of asking for ever.
+async fn listen_ends_on_a_permanent_error() {
+    // Checks: an invalid filter ends the command with the error of the stream, without retries.
     let host = Host::new();
     let service = host.start();
     let mut listener = Listener::start(&service.url, &host.sibling_path("wallet.json"), &["--types", "Card!"]);
@@ -89,9 +89,9 @@ async fn a_listener_does_not_repeat_what_is_refused_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_its_session_and_no_other_does() {
-    // Aim: whoever presents an old refresh token ends the session, and its stream is closed with 4001 at once; a stream of
-    // another session of the same account goes on, until the account is frozen.
+async fn ended_session_closes_only_its_own_stream() {
+    // Checks: reuse of an old refresh token ends the session and closes its stream with 4001 at once. A stream of
+    // another session of the account continues until the account is frozen.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -120,8 +120,9 @@ async fn a_stream_ends_with_its_session_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_in_all_are_limited() {
-    // Aim: beyond the limit one is refused by its code before it is opened, and taken when another has ended.
+async fn total_streams_are_limited() {
+    // Checks: beyond the limit a stream is rejected before its upgrade with an error code. It is accepted when another
+    // has closed.
     let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
     let site = ServiceClient::of(&service);
     let bearer = format!("Bearer {}", Agent::new(Network::Base).token(&site).await);
@@ -152,13 +153,14 @@ async fn streams_in_all_are_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_malformed_frame_is_closed_by_its_code() {
-    // Aim: whatever is no frame of RFC 6455 is answered with 1002, before a token was shown, while nothing is subscribed and after.
+async fn malformed_frame_closes_stream_with_1002() {
+    // Checks: an invalid RFC 6455 frame closes with 1002: before authentication, while nothing is subscribed, and
+    // after.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let mask = [0; 4];
-    // Reserved bits; an opcode that nobody has; and a control frame that is fragmented.
+    // Reserved bits; an unassigned opcode; and a fragmented control frame.
     for head in [[0xf1, 0x80], [0x83, 0x80], [0x09, 0x80]] {
         let frame = [&head[..], &mask].concat();
         for way in ["no token", "open", "subscribed"] {
@@ -177,16 +179,16 @@ async fn a_malformed_frame_is_closed_by_its_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cookie_opens_a_stream_for_our_own_page_only() {
-    // Aim: the session cookie opens a stream with our Origin, and only so; a token needs none. Without either the stream
-    // opens and hears nothing before it has shown one.
+async fn cookie_opens_stream_only_for_our_origin() {
+    // Checks: the session cookie opens a stream only with our Origin; a token needs none. Without both the stream
+    // opens, but sends no events before authentication.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
     let (cookie, ours) = (("cookie", owner.cookie()), ("origin", service.url.as_str()));
-    let elsewhere = ("origin", "https://shop.example");
-    for refused in [&[cookie][..], &[cookie, elsewhere], &[cookie, ("origin", "null")]] {
+    let foreign = ("origin", "https://shop.example");
+    for refused in [&[cookie][..], &[cookie, foreign], &[cookie, ("origin", "null")]] {
         assert_eq!(
             Stream::open_with_headers(&site, refused).await.err(),
             Some(403),
@@ -197,15 +199,15 @@ async fn a_cookie_opens_a_stream_for_our_own_page_only() {
     own.send(&json!({"type": "subscribe", "after": 0})).await;
     assert_eq!(own.frame().await, json!({"type": "ping", "cursor": 0}));
     assert_eq!(own.frame().await["type"], "event");
-    let mut nobody = Stream::open_with_headers(&site, &[elsewhere]).await.unwrap();
-    nobody.send(&json!({"type": "subscribe", "after": 0})).await;
-    assert_eq!(nobody.until_closed().await, 4001);
+    let mut anonymous = Stream::open_with_headers(&site, &[foreign]).await.unwrap();
+    anonymous.send(&json!({"type": "subscribe", "after": 0})).await;
+    assert_eq!(anonymous.until_closed().await, 4001);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_managed_wallet_has_so_many_spends_on_their_way() {
-    // Aim: while the chain holds everything back, as many transfers are taken as a wallet can have on their way; the others are
-    // told to wait, and reserve nothing.
+async fn agent_wallet_takes_a_limited_number_of_pending_transfers() {
+    // Checks: while the chain holds transfers, an agent wallet accepts transfers up to its limit of pending ones. The
+    // others get a retry error and reserve nothing.
     let host = Host::new()
         .with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "100000")
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "500")
@@ -233,16 +235,16 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agents_spending_calls_have_a_budget() {
-    // Aim: beyond `agent_wallet.max_calls_per_minute` both spending functions are 429 with the wait, and nothing is signed; what
-    // was answered under a key is answered again; other functions and other accounts go on.
+async fn agent_wallet_spending_calls_are_rate_limited() {
+    // Checks: beyond `agent_wallet.max_calls_per_minute` both spending functions are 429 with the wait, and nothing is
+    // signed. Replays under a key still work, and so do other functions and accounts.
     let host = Host::new().with("PURSER_AGENT_WALLET__MAX_CALLS_PER_MINUTE", "3");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let free = json!({"route": "/healthz"});
     let transfer = json!({"amountUsdc": 1, "toAddress": Agent::new(Network::Base).address()});
-    // Without a wallet there is nothing to spend, and a call is a call.
+    // A call without a wallet spends nothing, but counts.
     for _ in 0..2 {
         let answer = call(&site, &token, "agentWalletTransfer", transfer.clone()).await;
         assert_eq!(
@@ -255,7 +257,7 @@ async fn an_agents_spending_calls_have_a_budget() {
     result(&site, &token, "createAgentWallet", json!({})).await;
     let first = keyed(&site, &token, "agentWalletTransfer", "one", &transfer).await;
     assert_eq!(first.status, 200, "{}", first.text);
-    // The window may have turned meanwhile; in one of the two the calls run out.
+    // The window may have changed meanwhile; in one of the two the calls run out.
     let over = until("the budget's end", async || {
         let answer = call(&site, &token, "agentX402Pay", free.clone()).await;
         (answer.status != 200).then_some(answer)
@@ -265,7 +267,7 @@ async fn an_agents_spending_calls_have_a_budget() {
     let wait: u64 = over.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(over.body["error"]["retryAfterSeconds"], wait);
-    // The headers go on to show the service-wide ceiling.
+    // The headers still show the service-wide limit.
     assert_eq!(over.header("ratelimit-limit"), Some("1000000"));
     let over = until("the budget's end for transfers", async || {
         let answer = call(&site, &token, "agentWalletTransfer", transfer.clone()).await;

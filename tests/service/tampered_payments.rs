@@ -1,4 +1,4 @@
-//! Payments that somebody changed: other terms, other transactions, other signatures.
+//! Tampered payments: other terms, other transactions, other signatures.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,14 +25,14 @@ fn encoded(value: &Value) -> String {
     STANDARD.encode(value.to_string())
 }
 
-/// A payment header with something else in it.
+/// A payment header with changed content.
 fn altered(payment: &str, alter: impl FnOnce(&mut Value)) -> String {
     let mut value = decoded(payment);
     alter(&mut value);
     encoded(&value)
 }
 
-/// A challenge that somebody changed on its way, so that the wallet signs what we never asked for.
+/// A challenge that was changed in transit, so that the wallet signs terms we never offered.
 async fn forged(site: &ServiceClient<'_>, alter: impl Fn(&mut Value)) -> PaymentRequired {
     let answer = site.get(CARD, &[]).await;
     let mut challenge = decoded(answer.header("payment-required").unwrap());
@@ -41,9 +41,9 @@ async fn forged(site: &ServiceClient<'_>, alter: impl Fn(&mut Value)) -> Payment
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_05_other_terms_are_refused_by_name() {
-    // Aim: another recipient, token, network, or one unit more or less is refused with its own reason, whether only the
-    // signed part or the echoed terms too were changed; nothing settles.
+async fn case_05_changed_terms_are_rejected_with_their_reason() {
+    // Checks: another recipient, token or network, or one unit more or less, is rejected with its own reason, whether
+    // or not the echoed terms were changed too. Nothing settles.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -70,7 +70,7 @@ async fn case_05_other_terms_are_refused_by_name() {
     let paid = Agent::pay(&site, CARD, &solana.sign(&challenge)).await;
     assert_payment_invalid(&paid, "invalid_exact_svm_payload_recipient_mismatch", "Solana payTo");
 
-    // The echo is ours, the signed part is not.
+    // The echoed terms are ours, the signed part is not.
     let ours = decoded(&base.payment(&site, CARD).await)["accepted"].clone();
     let short = forged(&site, |offer| change(offer, -1)).await;
     let mixed = altered(&base.sign(&short), |p| p["accepted"] = ours.clone());
@@ -105,8 +105,8 @@ fn with_draft(agent: &Agent, payment: &str, draft: &Draft) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_13_only_one_plain_transfer_is_taken() {
-    // Aim: two transfers, a foreign instruction, a wrong mint or a look-alike account is refused and moves nothing.
+async fn case_13_only_a_single_plain_transfer_is_accepted() {
+    // Checks: two transfers, a foreign instruction, a wrong mint or a look-alike account is rejected and moves nothing.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -166,8 +166,9 @@ async fn case_13_only_one_plain_transfer_is_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_14_only_the_payers_own_signature_counts() {
-    // Aim: the malleated twin, a signature for another chain, a contract wallet's and another wallet's are refused.
+async fn case_14_only_the_payers_signature_is_accepted() {
+    // Checks: the malleated twin, and signatures for another chain, of a contract wallet and of another wallet, are
+    // rejected.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -196,18 +197,21 @@ async fn case_14_only_the_payers_own_signature_counts() {
             .unwrap(),
         signature: [0; 65].into(),
     };
-    let mut elsewhere = |name: &str, chain: u64| {
+    let mut signature_for = |name: &str, chain: u64| {
         let domain = domain_separator(name, "2", chain, &BASE_USDC);
         agent.wallet.sign_transfer(&domain, &mut authorization);
         hex::encode(&authorization.signature)
     };
     assert_eq!(
-        elsewhere(Token::SANDBOX.name, 8453),
+        signature_for(Token::SANDBOX.name, 8453),
         good,
         "the test signs as the wallet does"
     );
-    let (test_net, token) = (elsewhere(Token::SANDBOX.name, 84532), elsewhere("Other Coin", 8453));
-    let real = elsewhere(Token::USDC.name, 8453);
+    let (test_net, token) = (
+        signature_for(Token::SANDBOX.name, 84532),
+        signature_for("Other Coin", 8453),
+    );
+    let real = signature_for(Token::USDC.name, 8453);
     let contract = format!("{}{}", "00".repeat(96), "6492".repeat(16));
     for (what, signature, reason) in [
         ("twin", hex::encode(twin), "invalid_exact_evm_signature"),
@@ -231,7 +235,7 @@ async fn case_14_only_the_payers_own_signature_counts() {
     assert_nothing_moved(&site).await;
 }
 
-/// s becomes n − s and the parity flips: the same signature to anybody who does not insist on the lower one.
+/// Replaces s by n − s and flips the parity: the same signature for any verifier that accepts a high s.
 fn negate_s(signature: &mut [u8; 65]) {
     const ORDER: [u8; 32] = [
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xba, 0xae,

@@ -1,4 +1,4 @@
-//! TLS in front of a service, as a proxy adds it: a certificate of the tests' own authority for localhost.
+//! TLS in front of a service, as a proxy adds it, with a localhost certificate of the test authority.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// The authority that clients must be told to trust.
+/// The authority that clients must trust.
 pub(crate) fn authority() -> PathBuf {
     folder().join("authority.pem")
 }
@@ -18,10 +18,10 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls")
 }
 
-/// Speaks TLS at an address of its own and passes on what it is told.
+/// A TLS proxy on its own address.
 pub(crate) struct Front {
     listener: TcpListener,
-    /// What clients call it.
+    /// The URL for clients.
     pub(crate) url: String,
 }
 
@@ -32,7 +32,7 @@ impl Front {
         Self { listener, url }
     }
 
-    /// Passes everything on to this host and port from now on.
+    /// Forwards to this host and port from now on.
     pub(crate) fn pass_on_to(self, authority: &str) {
         let authority = authority.to_owned();
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,4 @@
-//! The client's commands against a service behind TLS.
+//! Client commands against a service behind TLS.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -10,7 +10,7 @@ use super::http::{ServiceClient, until};
 use super::listener::Listener;
 use super::tls::{Front, authority};
 
-/// Runs a command of the client's to its end.
+/// Runs a client command to its end.
 async fn run(arguments: &[&str], wallet: &Path) -> Output {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_purser"));
     command
@@ -23,9 +23,9 @@ async fn run(arguments: &[&str], wallet: &Path) -> Output {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_speak_tls_with_whom_they_trust() {
-    // Aim: `pay`, `token`, `trigger` and `listen` work at an https:// address whose certificate is the system's or `--ca`'s to
-    // vouch for, and sign nothing for one that nobody vouches for; a file without a certificate is named.
+async fn client_commands_verify_tls_certificates() {
+    // Checks: `pay`, `token`, `trigger` and `listen` work with an https:// certificate that the system or `--ca`
+    // trusts, and sign nothing for an untrusted one. A file without a certificate is reported.
     let front = Front::new().await;
     let url = front.url.clone();
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", &url);

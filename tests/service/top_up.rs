@@ -1,4 +1,4 @@
-//! Card balance top-ups over both rails, with a bridge that misbehaves on each leg.
+//! Card balance top-ups over both rails, with a bridge that fails on each leg.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(crate) async fn find_top_up(site: &ServiceClient<'_>, token: &str, id: &str)
         .clone()
 }
 
-/// The same, once it is in this state.
+/// Waits until the top-up has this state.
 pub(crate) async fn wait_for_top_up(site: &ServiceClient<'_>, token: &str, id: &str, status: &str) -> Value {
     until(&format!("a top-up that is {status}"), async || {
         let top_up = find_top_up(site, token, id).await;
@@ -90,9 +90,9 @@ fn legs(top_up: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
-    // Aim: the contract's object; legs with their transactions; exactly the amount on the balance, though more was burned;
-    // every state told once; the books and the chains agree.
+async fn case_39_40_top_up_arrives_exactly_over_either_rail() {
+    // Checks: the object of the contract, and the legs with their transactions. Exactly the amount is credited,
+    // although more was burned. Every state is one event, and ledger and chains agree.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
@@ -103,9 +103,9 @@ async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
         for member in ["auth", "user_id", "payment_id", "note"] {
             assert!(bought.as_object_mut().unwrap().remove(member).is_some(), "{member}");
         }
-        let wanted = json!({"top_up_id": id, "status": "paid", "funded_usd": 12.34, "deposit_address": address,
+        let expected = json!({"top_up_id": id, "status": "paid", "funded_usd": 12.34, "deposit_address": address,
             "network": "base", "asset": "USDC", "payment_network": network.name()});
-        assert_eq!(bought, wanted);
+        assert_eq!(bought, expected);
         let done = wait_for_top_up(&site, &token, &id, "credited").await;
         let solana = network == Network::Solana;
         assert_eq!(
@@ -114,14 +114,14 @@ async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
         );
         assert_eq!(card_balance(&site, &token).await, json!(12.34));
         let events = site.events(&token, 0).await;
-        let told: Vec<&str> = events
+        let changes: Vec<&str> = events
             .iter()
             .filter_map(|e| e["type"].as_str())
             .filter(|t| t.starts_with("top_up."))
             .collect();
         let bridging = if solana { &["top_up.bridging"][..] } else { &[] };
         assert_eq!(
-            told,
+            changes,
             [&["top_up.paid"][..], bridging, &["top_up.delivered", "top_up.credited"]].concat()
         );
         let only = site.get_as(&token, "/list-card-transactions?status=failed").await.body;
@@ -134,8 +134,8 @@ async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_linked_account_nothing_is_charged_and_lists_are_empty() {
-    // Aim: 412 before settlement, an empty list with a note, 412 for the address.
+async fn without_linked_account_nothing_is_charged_and_lists_are_empty() {
+    // Checks: 412 before settlement, an empty list with a note, 412 for the address.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
@@ -183,8 +183,8 @@ async fn check_every_fault(leg: &str, faults: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_35_36_37_whatever_the_bridge_does_on_a_leg_it_arrives_once() {
-    // Aim: each fault on each leg that it fits, two or three times: one burn, one mint, exactly the amount.
+async fn case_35_36_37_top_up_arrives_once_under_every_bridge_fault() {
+    // Checks: each fault on each applicable leg, two or three times: one burn, one mint, exactly the amount.
     let all = [
         "unreachable",
         "slow",
@@ -207,9 +207,9 @@ async fn case_35_36_37_whatever_the_bridge_does_on_a_leg_it_arrives_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_38_41_what_cannot_be_delivered_is_credited_once_with_its_code() {
-    // Aim: before the burn, or when the mint is impossible, or unlinked in between: the whole charge is on the account
-    // balance, nothing on the card balance, and the code says why.
+async fn case_38_41_undeliverable_top_up_is_credited_once_with_its_code() {
+    // Checks: a failure before the burn, an impossible mint and an unlinked account all credit the whole charge to the
+    // account balance, with a code for the reason. Nothing is on the card balance.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     for (amount, code, crossed) in [
@@ -259,8 +259,8 @@ async fn case_38_41_what_cannot_be_delivered_is_credited_once_with_its_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_35_a_stalled_attestation_stays_bridging_over_a_kill() {
-    // Aim: neither time nor kill -9 turns a burn without an attestation into anything else; then it goes on.
+async fn case_35_stalled_attestation_stays_bridging_across_a_kill() {
+    // Checks: neither time nor kill -9 changes a burn without an attestation; with one it continues.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     fault(&site, json!({"operation": "attestation", "fault": "stall", "times": 0})).await;
@@ -278,8 +278,8 @@ async fn case_35_a_stalled_attestation_stays_bridging_over_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_issuer_does_not_credit_stays_delivered_and_a_top_up_is_its_owners() {
-    // Aim: nothing is given back behind `delivered`; another wallet's page begins at none of my top-ups.
+async fn uncredited_top_up_stays_delivered_and_belongs_to_its_owner() {
+    // Checks: nothing is credited after `delivered`. A cursor to a top-up of another wallet is not accepted.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token, _) = linked(&site, Network::Base).await;

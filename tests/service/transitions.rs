@@ -1,5 +1,5 @@
-//! Changes that need time, a chain that never says yes, or an owner's word: each is told in the account's events, and the
-//! thing itself stands so.
+//! Transitions that need time, a failing chain or an owner action. Each is an event of the account and is visible on
+//! the resource.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn assert_error(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
-/// Orders so many international cards.
+/// Orders this many international cards.
 async fn ordered(site: &ServiceClient<'_>, agent: &Agent, count: usize) -> Vec<String> {
     let mut orders = Vec::new();
     for _ in 0..count {
@@ -47,58 +47,62 @@ async fn card_is(site: &ServiceClient<'_>, token: &str, card: &str, status: &str
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_international_order_is_overdue_after_a_day_and_its_card_ends() {
-    // Aim: a day after it was paid an order is overdue, whoever has it; one is rejected by who holds it; the other becomes a
-    // card, which ends with the month printed on it and shows no number any more.
+async fn intl_order_becomes_overdue_and_its_card_expires() {
+    // Checks: an order is overdue a day after its payment, with any lease. The lease holder rejects one order. The
+    // other becomes a card, which expires with its printed month and then shows no number.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agent = Agent::new(Network::Base);
     let orders = ordered(&site, &agent, 2).await;
-    let lease = desk.claim(&orders[0]).await;
+    let lease = operator.claim(&orders[0]).await;
     site.advance(DAY_S + 60).await;
     until("both are overdue", async || {
-        let queue = desk.queue().await;
+        let queue = operator.queue().await;
         (queue.len() == 2 && queue.iter().all(|order| order["overdue"] == true)).then_some(())
     })
     .await;
-    // The lease has ended meanwhile.
-    let stale = json!({"card_id": orders[0], "lease": lease, "reason": "no maker"});
-    assert_error(&desk.post("/admin/intl-orders/reject", stale).await, 409, "lease_stale");
-    let lease = desk.claim(&orders[0]).await;
-    let rejected = json!({"card_id": orders[0], "lease": lease, "reason": "no maker"});
-    desk.done("/admin/intl-orders/reject", rejected).await;
-    let lease = desk.claim(&orders[1]).await;
-    assert_eq!(desk.fulfil(&orders[1], lease).await.status, 200);
+    // The lease has expired meanwhile.
+    let stale = json!({"card_id": orders[0], "lease": lease, "reason": "no issuer"});
+    assert_error(
+        &operator.post("/admin/intl-orders/reject", stale).await,
+        409,
+        "lease_stale",
+    );
+    let lease = operator.claim(&orders[0]).await;
+    let rejected = json!({"card_id": orders[0], "lease": lease, "reason": "no issuer"});
+    operator.done("/admin/intl-orders/reject", rejected).await;
+    let lease = operator.claim(&orders[1]).await;
+    assert_eq!(operator.fulfil(&orders[1], lease).await.status, 200);
     let token = agent.token(&site).await;
     card_is(&site, &token, &orders[0], "rejected").await;
     card_is(&site, &token, &orders[1], "ready").await;
-    // What the desk enters ends with 2031.
+    // The card that the operator enters expires at the end of 2031.
     site.advance(6 * 366 * DAY_S).await;
     let token = agent.token(&site).await;
     let over = card_is(&site, &token, &orders[1], "expired").await;
     assert!(over.get("card_details").is_none(), "{over}");
-    let told = [
+    let expected = [
         "intl_order.overdue",
         "intl_order.rejected claimed",
         "intl_order.expired ready",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &expected).await;
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
-    // Aim: one that the chain refuses, and one whose outcome is not known while the chain holds everything back: each is refused
-    // once its signature has ended, and nothing of it is charged when the chain goes on.
+async fn payment_that_can_never_settle_is_not_charged() {
+    // Checks: a declined payment, and one with an unknown outcome while the chain holds transfers, each end as
+    // `payment.refused` when their authorization expires. Nothing is charged when the chain continues.
     let host = Host::new()
         .with("PURSER_PAYMENT__QUOTE_TTL_SECONDS", "15")
         .with("PURSER_ENGINE__SETTLEMENT_TIMEOUT_MS", "1000");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let mut tokens = Vec::new();
-    for (steer, status, told) in [
+    for (fault, status, changes) in [
         (
             json!({"fault": "decline", "times": 0}),
             402,
@@ -115,14 +119,14 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
         ),
     ] {
         let agent = Agent::new(Network::Base);
-        tokens.push((agent.token(&site).await, told));
+        tokens.push((agent.token(&site).await, changes));
         site.chain_fault(json!({"fault": "clear"})).await;
-        site.chain_fault(steer).await;
+        site.chain_fault(fault).await;
         let answer = agent.buy(&site, "/get-card?amount=5").await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
-    for (token, told) in &tokens {
-        site.wait_for_events(token, told).await;
+    for (token, changes) in &tokens {
+        site.wait_for_events(token, changes).await;
     }
     site.chain_fault(json!({"fault": "resume"})).await;
     for (token, _) in &tokens {
@@ -134,9 +138,9 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_never_land_is_given_back() {
-    // Aim: a withdrawal and a transfer that Solana does not take, and a call whose seller does not take its payment:
-    // when their block hash has died, each has failed, and what was held or reserved for it is free again.
+async fn withdrawals_that_can_never_settle_are_released() {
+    // Checks: Solana takes neither a withdrawal nor a transfer, and a seller does not take the payment of a call. After
+    // their blockhash expires, each has failed, and its hold or reservation is released.
     let seller = Seller::open().await;
     let host = Host::new().with(
         "PURSER_OUTBOUND__ALLOWED_HOSTS",
@@ -144,8 +148,8 @@ async fn what_can_never_land_is_given_back() {
     );
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let nobody = Agent::new(Network::Solana).address();
-    for wallet in [Seller::address(), nobody.clone()] {
+    let stranger = Agent::new(Network::Solana).address();
+    for wallet in [Seller::address(), stranger.clone()] {
         let known = json!({"wallet": wallet, "amount": "1"});
         assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
     }
@@ -157,23 +161,24 @@ async fn what_can_never_land_is_given_back() {
         let fault = json!({"network": "solana", "fault": "insufficient", "times": 0, "wallet": wallet});
         site.chain_fault(fault).await;
     }
-    let body = json!({"amount": 5, "address": nobody, "network": "solana"});
+    let body = json!({"amount": 5, "address": stranger, "network": "solana"});
     let withdrawal = id_of(&withdraw(&site, &token, None, &body).await);
-    let data = json!({"toAddress": nobody, "amountUsdc": 2});
+    let data = json!({"toAddress": stranger, "amountUsdc": 2});
     let sent = result(&site, &token, "agentWalletTransfer", data).await;
     assert_eq!(sent["status"], "pending", "{sent}");
     let url = format!("http://{}/refuses", seller.authority());
     let data = json!({"url": url, "expectedNetwork": "solana", "maxAmountUsdc": 1});
     assert_error(&call(&site, &token, "agentX402Pay", data).await, 409, "unsettled");
-    // A block hash lives for a minute, and is forgotten when the last block that could have it is final.
+    // A blockhash is valid for a minute. It can no longer settle when the last block that could have included it is
+    // final.
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let told = [
+    let expected = [
         "withdrawal.failed sent",
         "balance.released",
         "wallet_payment.unsettled signed",
         "wallet_payment.unsettled sent",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &expected).await;
     assert_eq!(ended(&site, &token, &withdrawal).await["state"], "failed");
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
     until("the reservations to end", async || {
@@ -186,9 +191,9 @@ async fn what_can_never_land_is_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_signed_is_given_back() {
-    // Aim: a chain that does not answer whoever wants to sign: the withdrawal fails and the spend is refused, under its key for
-    // ever, and nothing stays held or reserved.
+async fn unsignable_transfers_fail_and_release_their_holds() {
+    // Checks: when the chain does not respond while signing, the withdrawal and the wallet payment fail, the latter
+    // permanently under its key. No hold or reservation remains.
     let host = Host::new().with("PURSER_ENGINE__INITIAL_BACKOFF_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -204,25 +209,25 @@ async fn what_cannot_be_signed_is_given_back() {
     );
     let data = json!({"toAddress": agent.address(), "amountUsdc": 2});
     for _ in 0..2 {
-        let spend = keyed(&site, &token, "agentWalletTransfer", "once", &data).await;
-        assert_error(&spend, 409, "wallet_payment_failed");
+        let wallet_payment = keyed(&site, &token, "agentWalletTransfer", "once", &data).await;
+        assert_error(&wallet_payment, 409, "wallet_payment_failed");
     }
     site.chain_fault(json!({"fault": "clear"})).await;
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
-    let told = [
+    let expected = [
         "withdrawal.failed pending",
         "balance.released",
         "wallet_payment.failed pending",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &expected).await;
     service.stop();
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
-    // Aim: a day of failures is an event, and so is the first answer after it; five days disable it, and what it was owed is
-    // dropped; registered again it is active, and what was dropped is posted when it is asked for.
+async fn failing_endpoint_is_reported_disabled_and_reactivated() {
+    // Checks: a day of failures is an event, and so is the next success. Five days disable the endpoint and drop its
+    // deliveries. Registered again it is active, and dropped deliveries can be redelivered.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -242,7 +247,7 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     register(&site, &token, &url, &["refund.*"]).await;
     let had = receiver.at("/moody").len();
     arrives(&receiver, "/moody", had + 1).await;
-    // Another test is on its way when the first gives the endpoint up.
+    // Another test message is in progress when the first one disables the endpoint.
     register(&site, &token, &url, &["refund.*"]).await;
     site.advance(6 * DAY_S).await;
     let token = agent.token(&site).await;
@@ -259,8 +264,8 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     receiver.set_healthy(true);
     register(&site, &token, &url, &["refund.*"]).await;
     site.wait_for_events(&token, &["webhook.enabled disabled"]).await;
-    let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
-    assert_eq!(asked.status, 202, "{}", asked.text);
+    let redelivery = post(&site, &token, "/redeliver-webhook", None, &again).await;
+    assert_eq!(redelivery.status, 202, "{}", redelivery.text);
     until("it is delivered after all", async || {
         let path = format!("/webhook-deliveries?webhook_id={id}&status=delivered");
         site.get_as(&token, &path).await.text.contains(&dropped).then_some(())
@@ -269,9 +274,9 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
-    // Aim: 410 disables it at once and its message has failed; registered again the message is posted when it is asked for, and
-    // fails again; deleted, it takes nothing any more.
+async fn endpoint_answering_410_is_disabled_and_can_be_deleted() {
+    // Checks: 410 disables the endpoint at once and fails its message. Registered again, the message can be redelivered
+    // and fails again. A deleted endpoint receives nothing.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -283,8 +288,8 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
     register(&site, &token, &url, &["refund.*"]).await;
     let again = json!({"delivery_id": first["delivery_id"]});
     until("it is asked for before it is disabled again", async || {
-        let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
-        if asked.status == 202 {
+        let redelivery = post(&site, &token, "/redeliver-webhook", None, &again).await;
+        if redelivery.status == 202 {
             return Some(());
         }
         register(&site, &token, &url, &["refund.*"]).await;
@@ -311,33 +316,33 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
-    // Aim: a charge is told while it is open; while the issuer does not answer, a second wish is refused; paused, it is closed and
-    // gives back the rest; what the issuer does not set aside for a withdrawal is refused and takes nothing.
+async fn paused_card_is_closable_and_takes_one_action() {
+    // Checks: a charge on an open card is an event. While the issuer does not respond, a second action is rejected. A
+    // paused card can be closed and credits the rest. A withdrawal that the issuer declines to hold takes nothing.
     let host = Host::new().with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let card = opened(&site, &token, json!({"usd_amount": 10})).await;
-    let wish = json!({"card_id": card});
-    let open = post_with_key(&site, &token, "/resume-card", None, &wish).await;
-    assert_eq!(open.status, 200, "nothing is asked: {}", open.text);
+    let action = json!({"card_id": card});
+    let open = post_with_key(&site, &token, "/resume-card", None, &action).await;
+    assert_eq!(open.status, 200, "a resumed card needs no action: {}", open.text);
     assert_eq!(charge(&site, &card, "4").await.status, 200);
     site.wait_for_events(&token, &["reloadable_card.charged"]).await;
     fault(&site, "/sandbox/card-program", "unreachable", 0).await;
     assert_eq!(
-        post_with_key(&site, &token, "/pause-card", None, &wish).await.status,
+        post_with_key(&site, &token, "/pause-card", None, &action).await.status,
         202
     );
     assert_error(
-        &post_with_key(&site, &token, "/close-card", None, &wish).await,
+        &post_with_key(&site, &token, "/close-card", None, &action).await,
         409,
         "card_action_in_progress",
     );
     fault(&site, "/sandbox/card-program", "clear", 0).await;
     wait_for_reloadable_card(&site, &token, &card, "paused").await;
     assert_eq!(
-        post_with_key(&site, &token, "/close-card", None, &wish).await.status,
+        post_with_key(&site, &token, "/close-card", None, &action).await.status,
         202
     );
     wait_for_reloadable_card(&site, &token, &card, "closed").await;
@@ -356,8 +361,9 @@ async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_the_bank_refuses_takes_no_money() {
-    // Aim: the bank's no is told, the account stays refused, and a transfer to it is refused with its own code.
+async fn rejected_bank_account_takes_no_money() {
+    // Checks: a rejection by the bank is an event, the account stays rejected, and a transfer to it fails with its own
+    // code.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -378,8 +384,8 @@ async fn an_account_that_the_bank_refuses_takes_no_money() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archived_recipient_is_deleted() {
-    // Aim: hidden and then deleted, it is in no list any more.
+async fn archived_recipient_can_be_deleted() {
+    // Checks: after it is archived and deleted, the recipient is in no list.
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -399,9 +405,9 @@ async fn an_archived_recipient_is_deleted() {
     assert_eq!(deleted.body["deleted"], true, "{}", deleted.text);
     let listed = site.get_as(&token, "/payment-recipients?include_archived=true").await;
     assert_eq!(listed.body["recipients"], json!([]));
-    let told = [
+    let expected = [
         "payment_recipient.archived active",
         "payment_recipient.deleted archived",
     ];
-    site.wait_for_events(&token, &told).await;
+    site.wait_for_events(&token, &expected).await;
 }

@@ -1,4 +1,5 @@
-//! What a restored backup finds done already, and what operators reject: each ends once, as the other side has it.
+//! Work that a restored backup finds already done, and work that operators reject: each ends once, with the outcome at
+//! the provider.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -16,34 +17,33 @@ use super::withdraw::balance;
 /// Never ordered from its issuer, so that nothing was bought.
 const CARD: &str = "/get-card?amount=5";
 
-/// A transaction on Base.
 const TX_HASH: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_the_lost_history_took_is_credited_once() {
-    // Aim: signed after the backup, for something that no provider has, and on its chain after the restore, so that the restored
-    // service credits the transfer; the same payment presented again buys nothing and is charged nothing, whether the chain answers
-    // at once or must be read.
+async fn payment_of_lost_history_is_credited_once() {
+    // Checks: a payment is signed after the backup for a product that no provider has, and settles after the restore,
+    // so the service credits it. Presented again, it buys and charges nothing, whether the chain responds at once or
+    // must be read.
     let host = incoming_transfers::host();
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
     let site = ServiceClient::of(&service);
     let mut paid = Vec::new();
-    for told in ["payment.credited settling", "payment.credited unknown"] {
+    for change in ["payment.credited settling", "payment.credited unknown"] {
         let agent = Agent::new(Network::Base);
         let payment = agent.payment(&site, CARD).await;
-        paid.push((agent, payment, told));
+        paid.push((agent, payment, change));
     }
     service.stop();
     restore(&host, &file);
     let service = host.start();
     let site = ServiceClient::of(&service);
-    for (agent, payment, told) in &paid {
+    for (agent, payment, change) in &paid {
         submit_on_base(&site, payment).await;
         let token = agent.token(&site).await;
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
-        if told.ends_with("unknown") {
+        if change.ends_with("unknown") {
             site.chain_fault(json!({"fault": "lose_response", "wallet": agent.address()}))
                 .await;
         }
@@ -58,7 +58,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
             "{}",
             again.text
         );
-        site.wait_for_events(&token, &[told]).await;
+        site.wait_for_events(&token, &[change]).await;
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
     }
     assert_eq!(site.transfers().await.len(), 2);
@@ -78,9 +78,9 @@ async fn withdrawal_status(site: &ServiceClient<'_>, token: &str, id: &str) -> V
     site.get_as(token, &path).await.body["withdrawal"]["status"].clone()
 }
 
-async fn claimed(desk: &OperatorClient<'_>, id: &str) -> Value {
+async fn claimed(operator: &OperatorClient<'_>, id: &str) -> Value {
     until("it is in the queue", async || {
-        let claimed = desk
+        let claimed = operator
             .post("/admin/card-withdrawals/claim", json!({"withdrawal_id": id}))
             .await;
         (claimed.status == 200).then(|| claimed.body["lease"].clone())
@@ -89,9 +89,10 @@ async fn claimed(desk: &OperatorClient<'_>, id: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
-    // Aim: the backup has two withdrawals that the issuer has not answered; since then one was paid and the other, while it was
-    // claimed, rejected: after the restore both end so by themselves, nobody is asked to pay, and the balance stays as it is.
+async fn card_withdrawal_decisions_survive_a_restore() {
+    // Checks: the backup has two withdrawals without a response of the issuer. Later one was paid, and the other was
+    // claimed and rejected. After the restore both end the same way automatically, no operator is asked to pay, and the
+    // balance is unchanged.
     let host = Host::new().with("PURSER_SANDBOX__ISSUER_CREDIT_DELAY_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -107,26 +108,26 @@ async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let lease = claimed(&desk, &ids[0]).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let lease = claimed(&operator, &ids[0]).await;
     let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": TX_HASH});
-    desk.done("/admin/card-withdrawals/fulfil", paid).await;
-    let lease = claimed(&desk, &ids[1]).await;
+    operator.done("/admin/card-withdrawals/fulfil", paid).await;
+    let lease = claimed(&operator, &ids[1]).await;
     let rejected = json!({"withdrawal_id": ids[1], "lease": lease, "reason": "no such place"});
-    desk.done("/admin/card-withdrawals/reject", rejected).await;
-    let told = ["card_withdrawal.rejected claimed", "card_withdrawal.hold_released"];
-    site.wait_for_events(&token, &told).await;
+    operator.done("/admin/card-withdrawals/reject", rejected).await;
+    let expected = ["card_withdrawal.rejected claimed", "card_withdrawal.hold_released"];
+    site.wait_for_events(&token, &expected).await;
     assert_eq!(card_balance(&site, &token).await, json!(70));
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let told = ["card_withdrawal.complete pending", "card_withdrawal.rejected pending"];
-    site.wait_for_events(&token, &told).await;
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let expected = ["card_withdrawal.complete pending", "card_withdrawal.rejected pending"];
+    site.wait_for_events(&token, &expected).await;
     for (id, state) in ids.iter().zip(["complete", "rejected"]) {
         assert_eq!(withdrawal_status(&site, &token, id).await, state);
     }
-    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let queue = operator.get("/admin/card-withdrawals").await.body;
     assert_eq!(queue["withdrawals"], json!([]));
     assert_eq!(card_balance(&site, &token).await, json!(70));
     service.stop();

@@ -1,5 +1,5 @@
-//! Transactions that move our money more than once, and transfers that are nobody's: a payment to a provider, the operator's own money,
-//! gas.
+//! Transactions with several of our transfers, and transfers that belong to no account: provider payments, operator
+//! funds and gas.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withd
 const CARD: &str = "/get-card?amount=5";
 const INCOMING: &str = "/admin/incoming-transfers";
 
-/// Whatever lands on Base from now on shares a transaction, or does not.
+/// Turns on or off that later transfers on Base share a transaction.
 async fn together(site: &ServiceClient<'_>, on: bool) {
     let fault = if on { "together" } else { "clear" };
     site.chain_fault(json!({"network": "base", "fault": fault})).await;
@@ -34,7 +34,7 @@ async fn sends(site: &ServiceClient<'_>, from: &str, to: &str, amount: &str) {
     assert_eq!(sent.status, 200, "{}", sent.text);
 }
 
-/// Transactions of transfers on Base between these two, each with its place.
+/// Transfers on Base between these two: transaction and index.
 async fn moved(site: &ServiceClient<'_>, from: &str, to: &str) -> Vec<(String, u64)> {
     let page = site.get("/sandbox/transfers?limit=1000&network=base", &[]).await.body;
     let all = page["transfers"].as_array().unwrap().iter();
@@ -44,11 +44,11 @@ async fn moved(site: &ServiceClient<'_>, from: &str, to: &str) -> Vec<(String, u
         .collect()
 }
 
-/// Kinds of what differs, once there are so many.
-async fn differs(desk: &OperatorClient<'_>, count: usize) -> Vec<String> {
+/// Kinds of the open discrepancies, once there are this many.
+async fn differs(operator: &OperatorClient<'_>, count: usize) -> Vec<String> {
     until("reconciliation says it", async || {
-        let stands = desk.get("/admin/reconciliation").await.body;
-        let open = stands["discrepancies"].as_array().unwrap();
+        let status = operator.get("/admin/reconciliation").await.body;
+        let open = status["discrepancies"].as_array().unwrap();
         let kinds = open.iter().map(|one| one["kind"].as_str().unwrap().to_owned());
         (open.len() == count).then(|| kinds.collect())
     })
@@ -56,9 +56,9 @@ async fn differs(desk: &OperatorClient<'_>, count: usize) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payments_and_withdrawals_of_one_transaction_are_each_counted_once() {
-    // Aim: two payments that land in one transaction, and two withdrawals that leave by another: each is credited and sent once, its
-    // holder is told the transaction, and neither the books nor reconciliation miss any.
+async fn transfers_of_one_transaction_are_each_counted_once() {
+    // Checks: two payments of one transaction and two withdrawals of another are each credited and sent once. Their
+    // owners see the transaction, and neither ledger nor reconciliation misses one.
     let host = host();
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -96,16 +96,20 @@ async fn payments_and_withdrawals_of_one_transaction_are_each_counted_once() {
     assert_eq!(reconcile(&host), (Some(0), Vec::new()));
 }
 
-/// The operator says of each of three transfers what it paid for, wrongly and rightly.
+/// The operator attributes three transfers, wrongly and rightly.
 async fn explained(host: &Host, service: &Service, hash: &str) {
-    let desk = OperatorClient::first(host, service);
-    let said = |name: &str, word: Value| {
+    let operator = OperatorClient::first(host, service);
+    let attribution = |name: &str, target: Value| {
         let mut body = json!({"transaction": name, "evidence": "the invoice"});
-        body.as_object_mut().unwrap().extend(word.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(target.as_object().unwrap().clone());
         body
     };
     let named = [0, 1, 2].map(|index| format!("{hash}#{index}"));
-    let ambiguous = desk.post(ATTRIBUTE, said(hash, json!({"network_fees": true}))).await;
+    let ambiguous = operator
+        .post(ATTRIBUTE, attribution(hash, json!({"network_fees": true})))
+        .await;
     assert_eq!(
         (ambiguous.status, ambiguous.code()),
         (409, "departure_ambiguous"),
@@ -118,21 +122,21 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
         ambiguous.text
     );
     for (body, refusal) in [
-        (said(&named[0], json!({})), (400, "parameter_missing")),
+        (attribution(&named[0], json!({})), (400, "parameter_missing")),
         (
-            said(&named[0], json!({"network_fees": true, "loss": true})),
+            attribution(&named[0], json!({"network_fees": true, "loss": true})),
             (400, "parameter_invalid"),
         ),
         (
-            said(&named[0], json!({"provider": "nobody"})),
+            attribution(&named[0], json!({"provider": "unknown"})),
             (400, "parameter_invalid"),
         ),
         (
-            said(&format!("{hash}#3"), json!({"network_fees": true})),
+            attribution(&format!("{hash}#3"), json!({"network_fees": true})),
             (404, "transfer_not_found"),
         ),
     ] {
-        let refused = desk.post(ATTRIBUTE, body).await;
+        let refused = operator.post(ATTRIBUTE, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
     let paid = [
@@ -146,29 +150,32 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
     ];
     let booked = admin(host, service, &paid, "").unwrap();
     assert_eq!(booked["attributed_to"], json!("provider gift_cards"));
-    let again = desk.post(ATTRIBUTE, said(&named[0], json!({"loss": true}))).await;
+    let again = operator
+        .post(ATTRIBUTE, attribution(&named[0], json!({"loss": true})))
+        .await;
     assert_eq!(
         (again.status, again.code()),
         (404, "transfer_not_found"),
         "{}",
         again.text
     );
-    for (name, word, booked_to) in [
+    for (name, target, booked_to) in [
         (&named[1], json!({"operator_funds": true}), "operator_funds"),
         (&named[2], json!({"network_fees": true}), "network_fees"),
     ] {
-        let booked = desk.done(ATTRIBUTE, said(name, word)).await;
+        let booked = operator.done(ATTRIBUTE, attribution(name, target)).await;
         assert_eq!(booked["attributed_to"], json!(booked_to), "{booked}");
     }
-    let audited = desk.audit().await.into_iter();
-    assert_eq!(audited.filter(|(_, what, _)| what == "departure.book").count(), 3);
+    let audited = operator.audit().await.into_iter();
+    let audited = audited.filter(|(_, what, _)| what == "transfer.attribute");
+    assert_eq!(audited.count(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_restore() {
-    // Aim: three plain transfers out of the treasury by one transaction are named by reconciliation; the hash alone is refused with
-    // their names, each is booked once where the operator says, nothing differs then, no balance has changed, and withdrawals go on all
-    // the time.
+async fn untracked_treasury_transfers_are_attributed_without_a_restore() {
+    // Checks: reconciliation reports three plain treasury transfers of one transaction. The hash alone is rejected with
+    // their names. Each is attributed once, as the operator says, which leaves no discrepancy and changes no balance.
+    // Withdrawals continue meanwhile.
     let host = host().with("PURSER_RECONCILIATION__RUN_INTERVAL_MS", "50");
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -197,17 +204,17 @@ async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_res
     balance(&site, &token, [5.66, 5.66, 0.0]).await;
     service.stop();
     let report = host.assert_verified();
-    let stands = |place: &str| report["balances"][place].as_i64();
-    assert_eq!(stands("network_fees"), Some(4_000_000));
-    assert_eq!(stands("operator_funds"), Some(3_000_000));
+    let balance_of = |place: &str| report["balances"][place].as_i64();
+    assert_eq!(balance_of("network_fees"), Some(4_000_000));
+    assert_eq!(balance_of("operator_funds"), Some(3_000_000));
     assert_eq!(reconcile(&host), (Some(0), Vec::new()));
 }
 
-/// What of the funder's waits for the operator.
-async fn funds(desk: &OperatorClient<'_>, funder: &Agent, count: usize) -> Vec<Value> {
+/// Transfers of the funder that wait for the operator.
+async fn funds(operator: &OperatorClient<'_>, funder: &Agent, count: usize) -> Vec<Value> {
     let own = |one: &Value| one["sender"].as_str().unwrap().eq_ignore_ascii_case(&funder.address());
     until("what was put into the treasury waits", async || {
-        let waits = listed(desk).await.into_iter();
+        let waits = listed(operator).await.into_iter();
         let waits: Vec<_> = waits.filter(|one| own(one) && one["status"] == "waiting").collect();
         (waits.len() == count).then_some(waits)
     })
@@ -215,10 +222,10 @@ async fn funds(desk: &OperatorClient<'_>, funder: &Agent, count: usize) -> Vec<V
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_79_transactions_of_two_payments_outlive_a_restore_each_credited_once() {
-    // Aim: restored from before all of it: a transaction by which we settled two payments, one by which the operator put money into the
-    // treasury twice, and one by which a stranger brings two payments to the chain afterwards. Each payer has a card or a credit, once,
-    // over a kill; what was put in is nobody's balance until an operator says so of each.
+async fn case_79_payments_of_shared_transactions_are_credited_once_after_restore() {
+    // Checks: the backup precedes three transactions: we settled two payments, the operator funded the treasury twice,
+    // and later another party submits two payments. Each payer has a card or a credit, once, across a kill. The
+    // operator's money is on no balance until the operator decides about each transfer.
     let host = host();
     host.start().stop();
     let file = backup(&host);
@@ -249,21 +256,25 @@ async fn case_79_transactions_of_two_payments_outlive_a_restore_each_credited_on
     }
     service.kill();
     let service = host.start();
-    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (site, operator) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     for (agent, has) in [(&one, 0.0), (&two, 0.0), (&three, 5.0), (&four, 5.0)] {
         let token = agent.token(&site).await;
         balance(&site, &token, [has, has, 0.0]).await;
     }
-    let waits = funds(&desk, &funder, 2).await;
+    let waits = funds(&operator, &funder, 2).await;
     let token = funder.token(&site).await;
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
     let body = |one: &Value| json!({"deposit_id": one["deposit_id"], "evidence": "our own transfer"});
-    let kept = desk.done(&format!("{INCOMING}/operator-funds"), body(&waits[0])).await;
-    assert_eq!(kept["status"], "operator_funds");
-    funds(&desk, &funder, 1).await;
-    desk.done(&format!("{INCOMING}/operator-funds"), body(&waits[1])).await;
-    until("nobody need decide about anything", async || {
-        listed(&desk).await.is_empty().then_some(())
+    let decided = operator
+        .done(&format!("{INCOMING}/operator-funds"), body(&waits[0]))
+        .await;
+    assert_eq!(decided["status"], "operator_funds");
+    funds(&operator, &funder, 1).await;
+    operator
+        .done(&format!("{INCOMING}/operator-funds"), body(&waits[1]))
+        .await;
+    until("all incoming transfers to be decided", async || {
+        listed(&operator).await.is_empty().then_some(())
     })
     .await;
     balance(&site, &token, [0.0, 0.0, 0.0]).await;

@@ -1,4 +1,4 @@
-//! `purser verify` finds what it must find, and the store comes back from what it must come back from.
+//! `purser verify` detects planted errors, and the store recovers from every state that it must survive.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ async fn used() -> (Host, Vec<(String, String)>) {
         let payment = agent.payment(&site, path).await;
         let card = Agent::pay(&site, path, &payment).await.card().to_owned();
         let token = agent.token(&site).await;
-        until("the issuer's word", async || {
+        until("the issuer's response", async || {
             let read = site.get_as(&token, &format!("/get-card-data?card_id={card}")).await;
             let credited = site.get_as(&token, "/get-account-balance").await.body["balance"] != 0;
             (read.str("status") == Some("ready") || credited).then_some(())
@@ -47,7 +47,7 @@ async fn used() -> (Host, Vec<(String, String)>) {
     (host, bought)
 }
 
-/// Changes rows of a copy behind everybody's back.
+/// Changes rows in a copy of the store.
 pub(crate) async fn tampered(
     host: &Host,
     name: &str,
@@ -65,7 +65,7 @@ pub(crate) async fn tampered(
     .await
 }
 
-/// Writes and deletes whatever, for each row of a copy.
+/// Writes and deletes rows in a copy of the store.
 pub(crate) async fn rewritten(
     host: &Host,
     name: &str,
@@ -101,7 +101,7 @@ pub(crate) async fn rewritten(
     (copy, changed)
 }
 
-/// Verify must fail and name this.
+/// Asserts that verify fails with this problem.
 pub(crate) fn assert_problem(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
     let (passed, report) = host.verify_on(copy);
     assert!(!passed, "{rule} went unnoticed");
@@ -110,17 +110,18 @@ pub(crate) fn assert_problem(host: &Host, copy: &std::path::Path, rule: &str, su
         .iter()
         .any(|f| f["rule"] == rule && f["subject"].as_str().unwrap().contains(subject));
     assert!(named, "{rule} {subject} is not among {findings:#?}");
-    // For people, too.
-    let said = text(&host.run_on(&["verify"], copy));
+    // Also in the text output.
+    let output = text(&host.run_on(&["verify"], copy));
     assert!(
-        said.contains("PROBLEM") && said.contains(rule) && said.contains(subject),
-        "{said}"
+        output.contains("PROBLEM") && output.contains(rule) && output.contains(subject),
+        "{output}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_23_verify_names_one_wrong_posting() {
-    // Aim: one posting off by one unit, and one booked for another amount on both sides, are found by the cause's id.
+async fn case_23_verify_reports_one_wrong_posting() {
+    // Checks: one posting that is off by one unit, and one with a wrong amount on both sides, are reported with the id
+    // of the cause.
     let (host, _) = used().await;
     let first = std::sync::Mutex::new(None);
     let only_first = |row: &Row| -> Option<LedgerTransaction> {
@@ -139,7 +140,7 @@ async fn case_23_verify_names_one_wrong_posting() {
     let cause = first.lock().unwrap().clone().unwrap();
     assert_problem(&host, &unbalanced, "ledger.unbalanced", &cause);
     assert_problem(&host, &unbalanced, "ledger.balance_mismatch", "all postings");
-    // The first two postings are what was received: both sides tell of one unit more.
+    // The first two postings are the received amount: both sides have one unit more.
     let (shifted, _) = tampered(&host, "shifted", &[table::LEDGER], |_, row| {
         let mut transaction = only_first(row)?;
         transaction.postings[0].atomic += 1;
@@ -161,9 +162,9 @@ fn entities(kind: EntityKind) -> [u8; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_65_verify_names_one_wrong_snapshot() {
-    // Aim: an account with one unit too much, a payment that says it was refunded, a snapshot that lost a byte: each is
-    // named.
+async fn case_65_verify_reports_one_wrong_snapshot() {
+    // Checks: an account with one unit too much, a payment with a false refund, and a snapshot with a lost byte are
+    // each reported.
     let (host, _) = used().await;
     let rich = std::sync::Mutex::new(String::new());
     let (copy, changed) = tampered(&host, "rich", &entities(EntityKind::Account), |_, row| {
@@ -203,9 +204,9 @@ async fn case_65_verify_names_one_wrong_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_12_verify_names_one_wrong_outcome() {
-    // Aim: a payment whose card is another payment's, or does not exist, and a transfer that the chain does not know are
-    // each named.
+async fn case_12_verify_reports_one_wrong_outcome() {
+    // Checks: a payment whose card belongs to another payment or does not exist, and a transfer that the chain does not
+    // know, are each reported.
     let (host, _) = used().await;
     let wrong = std::sync::Mutex::new(None::<String>);
     let swap = |to: Option<CardId>| {
@@ -237,7 +238,7 @@ async fn case_12_verify_names_one_wrong_outcome() {
     host.assert_verified();
 }
 
-/// Every replay gets its card, and the books are right.
+/// Asserts that every replay gets its card and that the ledger balances.
 async fn assert_replays_and_ledger(host: &Host, bought: &[(String, String)]) {
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -251,8 +252,9 @@ async fn assert_replays_and_ledger(host: &Host, bought: &[(String, String)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_65_snapshots_can_be_thrown_away() {
-    // Aim: sled's directory deleted, and damaged in every file: the service rebuilds it and knows everything.
+async fn case_65_deleted_snapshots_are_rebuilt() {
+    // Checks: when the directory of sled is deleted, or every file in it is corrupt, the service rebuilds it
+    // completely.
     let (host, bought) = used().await;
     let sled = sled_directory(&host);
     std::fs::remove_dir_all(&sled).unwrap();
@@ -279,9 +281,9 @@ fn sled_directory(host: &Host) -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_66_a_damaged_journal_is_refused_with_its_place() {
-    // Aim: one byte changed in the middle of the journal: neither the service nor verify starts, and both say where; the
-    // byte put back, everything is there.
+async fn case_66_corrupt_journal_is_rejected_with_its_position() {
+    // Checks: with one byte changed in the middle of the journal, neither the service nor verify starts, and both
+    // report the position. With the byte restored, everything exists.
     let (host, bought) = used().await;
     let store = host.data().join("store");
     let mut segments: Vec<PathBuf> = std::fs::read_dir(&store)
@@ -296,13 +298,13 @@ async fn case_66_a_damaged_journal_is_refused_with_its_place() {
     let mut bad = good.clone();
     bad[used / 3] ^= 0x10;
     std::fs::write(segment, &bad).unwrap();
-    let Err(said) = host.try_start() else {
+    let Err(output) = host.try_start() else {
         panic!("served from a damaged journal")
     };
     let name = segment.file_name().unwrap().to_str().unwrap();
     assert!(
-        said.contains("damaged") && said.contains(name) && said.contains("byte"),
-        "{said}"
+        output.contains("damaged") && output.contains(name) && output.contains("byte"),
+        "{output}"
     );
     let verify = host.run(&["verify"]);
     assert!(
@@ -315,9 +317,9 @@ async fn case_66_a_damaged_journal_is_refused_with_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_65_what_cannot_be_written_is_refused_in_words() {
-    // Aim: a data directory that cannot be made, or is a file, and a directory that another process has: a clear
-    // refusal, and the one who has it goes on.
+async fn case_65_unwritable_data_directory_is_a_clear_error() {
+    // Checks: a data directory that cannot be created, is a file, or belongs to another process gives a clear error.
+    // The other process continues.
     let host = Host::new();
     let nowhere = host.run_on(&["serve"], std::path::Path::new("/proc/purser"));
     assert!(
@@ -335,10 +337,10 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
     );
 
     let service = host.start();
-    let Err(said) = host.try_start() else {
+    let Err(output) = host.try_start() else {
         panic!("two processes on one directory")
     };
-    assert!(said.contains("in use by another process"), "{said}");
+    assert!(output.contains("in use by another process"), "{output}");
     let site = ServiceClient::of(&service);
     assert_eq!(
         Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await.status,
@@ -347,9 +349,9 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
-    // Aim: backup and restore through the binary: the restored books are right and every payment has its card; a backup
-    // is replaced only by force; one with a changed byte and a store that is already there are refused.
+async fn case_66_backup_restores_and_corrupt_backup_is_rejected() {
+    // Checks: after backup and restore through the binary, the ledger balances and every payment has its card. A backup
+    // is replaced only by force. A backup with a changed byte and an existing store are rejected.
     let (mut host, bought) = used().await;
     let file = host.sibling_path("backup");
     let path = file.to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! `purser verify` on managed wallets: whose each address is, and whose each payment.
+//! `purser verify` on agent wallets: owners of addresses and wallet payments.
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{EntityKind, table};
@@ -13,9 +13,9 @@ use super::http::ServiceClient;
 use super::verify::{assert_problem, rewritten};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_73_verify_names_an_address_and_a_payment_that_are_not_the_owners() {
-    // Aim: an address without its row, one whose row names another account, and a payment of a managed wallet that is another
-    // account's, are each found by name.
+async fn case_73_verify_reports_foreign_addresses_and_wallet_payments() {
+    // Checks: an address without its row, a row with another account, and a wallet payment of another account are each
+    // reported by name.
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);

@@ -1,4 +1,4 @@
-//! `purser verify` on what is sealed, what waits for its time, and what a price was made from.
+//! `purser verify` on sealed records, scheduled jobs and quotes.
 
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{CardId, Network};
@@ -21,15 +21,15 @@ async fn sold() -> (Host, [String; 4]) {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let desk = OperatorClient::first(&host, &service);
+    let operator = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let buy = async |path: &str| agent.buy(&site, path).await;
     let intl = |bought: Response| bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
     let usa = buy("/get-card?amount=5").await.card().to_owned();
     let gift = buy(GIFT).await.card().to_owned();
     let made = intl(buy(INTL).await);
-    let lease = desk.claim(&made).await;
-    assert_eq!(desk.fulfil(&made, lease).await.status, 200);
+    let lease = operator.claim(&made).await;
+    assert_eq!(operator.fulfil(&made, lease).await.status, 200);
     let queued = intl(buy(INTL).await);
     let token = agent.token(&site).await;
     for (card, status) in [(&usa, "ready"), (&gift, "completed")] {
@@ -48,7 +48,7 @@ fn deletion(key: &RowKey) -> Option<Vec<Write>> {
     Some(vec![Write::Delete { key: key.clone() }])
 }
 
-/// Takes the rows under a prefix away that are about this.
+/// Deletes the one row under a prefix that matches.
 async fn without(host: &Host, name: &str, prefix: u8, about: impl Fn(&RowKey, &Row) -> bool) -> std::path::PathBuf {
     let taken = |key: &RowKey, row: &Row| about(key, row).then(|| deletion(key)).flatten();
     let (copy, changed) = rewritten(host, name, &[prefix], taken).await;
@@ -62,8 +62,8 @@ fn of(key: &RowKey, card: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
-    // Aim: number, code or CVV of each kind of card gone, and records of no card: each is found by its id.
+async fn case_70_verify_reports_missing_and_orphaned_sealed_records() {
+    // Checks: a missing number, code or CVV of each kind of card, and records without a card, are reported by id.
     let (host, [usa, gift, made, _]) = sold().await;
     for (card, prefix, rule) in [
         (&usa, table::VAULT, "product.vault_mismatch"),
@@ -75,11 +75,11 @@ async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
         let copy = without(&host, &name, prefix, |key, _| of(key, card)).await;
         assert_problem(&host, &copy, rule, card);
     }
-    // The start opens the first record, as a sample: this is the last.
-    let nobody = CardId(u128::MAX);
+    // The service opens the first record at startup, as a sample; this is the last one.
+    let unknown = CardId(u128::MAX);
     for (prefix, key, rule) in [
-        (table::VAULT, table::vault(nobody), "vault.orphaned"),
-        (table::CVV, table::cvv(nobody), "cvv.orphaned"),
+        (table::VAULT, table::vault(unknown), "vault.orphaned"),
+        (table::CVV, table::cvv(unknown), "cvv.orphaned"),
     ] {
         let moved = |old: &RowKey, row: &Row| {
             let put = Write::Put {
@@ -91,32 +91,32 @@ async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
         };
         let (copy, changed) = rewritten(&host, rule, &[prefix], moved).await;
         assert_eq!(changed, 1);
-        assert_problem(&host, &copy, rule, &nobody.to_string());
+        assert_problem(&host, &copy, rule, &unknown.to_string());
     }
     host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verify_names_each_card_and_order_without_its_timer() {
-    // Aim: the end of a USA card, the end of an international one, the day of an open order: each timer that is gone is found;
-    // one that is due already, and so an effect, is there.
+async fn verify_reports_cards_and_orders_without_scheduled_job() {
+    // Checks: a missing scheduled job is reported: the expiry of a USA card, the expiry of an international card, the
+    // overdue day of an order. A job that is already due is in the outbox instead.
     let (host, [usa, _, made, queued]) = sold().await;
-    let is = |row: &Row, work: &Job| codec::decode::<OutboxJob>(&row.value).unwrap().job == *work;
-    for (card, work) in [
+    let is = |row: &Row, job: &Job| codec::decode::<OutboxJob>(&row.value).unwrap().job == *job;
+    for (card, job) in [
         (&usa, Job::ExpireCard(usa.parse().unwrap())),
         (&made, Job::ExpireIntlCard(made.parse().unwrap())),
         (&queued, Job::MarkOrderOverdue(queued.parse().unwrap())),
     ] {
-        let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &work)).await;
+        let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &job)).await;
         assert_problem(&host, &copy, "product.timer_missing", card);
         let due = |key: &RowKey, row: &Row| {
-            let effect: OutboxJob = codec::decode(&row.value).unwrap();
+            let outbox_job: OutboxJob = codec::decode(&row.value).unwrap();
             let put = Write::Put {
-                key: table::outbox_job(effect.id),
+                key: table::outbox_job(outbox_job.id),
                 revision: row.revision,
                 value: row.value.to_vec(),
             };
-            (effect.job == work).then(|| vec![put, Write::Delete { key: key.clone() }])
+            (outbox_job.job == job).then(|| vec![put, Write::Delete { key: key.clone() }])
         };
         let (copy, _) = rewritten(&host, &format!("due {card}"), &[table::TIMER], due).await;
         let (passed, report) = host.verify_on(&copy);
@@ -125,9 +125,9 @@ async fn verify_names_each_card_and_order_without_its_timer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_25_verify_judges_a_gift_card_by_the_facts_of_its_quote() {
-    // Aim: another exchange rate, another fee rate or another amount than what was charged is found, though charge and
-    // postings agree with each other.
+async fn case_25_verify_checks_gift_card_charge_against_its_quote() {
+    // Checks: an exchange rate, fee rate or amount that differs from the charge is reported, even when charge and
+    // postings agree.
     let (host, [_, gift, ..]) = sold().await;
     type Change = fn(&mut GiftCard);
     let changes: [(&str, Change, &str); 3] = [

@@ -1,4 +1,4 @@
-//! Who else has to do with webhooks: operators, and the libraries that receivers use.
+//! Webhooks for operators, and verification libraries of receivers.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -15,8 +15,9 @@ use super::receiver::Receiver;
 use super::webhooks::{arrives, delivery, listening, register};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_see_deliveries_and_post_them_again() {
-    // Aim: endpoints and deliveries of all accounts, and posting again, which is written down; a look by who may only look.
+async fn operators_list_and_redeliver_messages() {
+    // Checks: operators list endpoints and deliveries of all accounts. Redelivery is in the audit log and needs a
+    // permission beyond reading.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -25,23 +26,23 @@ async fn operators_see_deliveries_and_post_them_again() {
     let (id, _) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     arrives(&receiver, "/ok", 1).await;
     let sent = delivery(&site, &token, &id, "delivered", 1).await;
-    let desk = OperatorClient::first(&host, &service);
-    let all = desk.get("/admin/webhooks").await.body;
+    let operator = OperatorClient::first(&host, &service);
+    let all = operator.get("/admin/webhooks").await.body;
     assert_eq!(
         (&all["webhooks"][0]["webhook"]["webhook_id"], &all["has_more"]),
         (&json!(id), &json!(false))
     );
-    let of_wallet = desk
+    let of_wallet = operator
         .get(&format!("/admin/webhooks?wallet={}", agent.address()))
         .await
         .body;
     assert_eq!(of_wallet["webhooks"], all["webhooks"]);
-    let list = desk
+    let list = operator
         .get(&format!("/admin/webhooks/deliveries?webhook_id={id}"))
         .await
         .body;
     assert_eq!(list["deliveries"][0], sent);
-    let again = desk
+    let again = operator
         .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["delivery_id"]}))
         .await;
     assert_eq!(again.status, 202, "{}", again.text);
@@ -50,27 +51,27 @@ async fn operators_see_deliveries_and_post_them_again() {
         sent["event_id"].as_str().unwrap()
     );
     let since = json!({"webhook_id": id, "since": "2026-11-20T00:00:00Z"});
-    assert_eq!(desk.post("/admin/webhooks/redeliver", since).await.status, 202);
-    let audit = desk.audit().await;
+    assert_eq!(operator.post("/admin/webhooks/redeliver", since).await.status, 202);
+    let audit = operator.audit().await;
     let done: Vec<_> = audit
         .iter()
         .filter(|(_, what, _)| what == "webhook.redeliver")
         .map(|(.., of)| of.clone())
         .collect();
     assert_eq!(done, [sent["delivery_id"].as_str().unwrap(), &id]);
-    let reader = desk.add_operator("reader", "read-only").await;
+    let reader = operator.add_operator("reader", "read-only").await;
     let refused = reader
         .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["delivery_id"]}))
         .await;
     assert_eq!((refused.status, refused.code()), (403, "role_not_permitted"));
-    let unknown = desk.get("/admin/webhooks/deliveries?webhook_id=wh_x").await;
+    let unknown = operator.get("/admin/webhooks/deliveries?webhook_id=wh_x").await;
     assert_eq!((unknown.status, unknown.code()), (404, "webhook_not_found"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn published_libraries_verify_our_signatures() {
-    // Aim: `standardwebhooks` of PyPI takes what arrives with the secret that was given, in moved time too, and refuses it
-    // changed by a byte.
+    // Checks: `standardwebhooks` of PyPI accepts a message with its secret, also in advanced sandbox time, and rejects
+    // it with one changed byte.
     let Some(library) = library() else { return };
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
@@ -79,7 +80,7 @@ async fn published_libraries_verify_our_signatures() {
     let (_, old) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let (_, new) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let got = arrives(&receiver, "/ok", 2).await.remove(1);
-    // Whoever verifies goes by the wall clock, and the sandbox's time is not it.
+    // Verifiers use the wall clock, which differs from sandbox time.
     site.advance(2 * 3_600).await;
     let token = Agent::new(Network::Base).token(&site).await;
     let (_, later) = register(&site, &token, &receiver.url("/later"), &["refund.*"]).await;
@@ -107,8 +108,8 @@ async fn published_libraries_verify_our_signatures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signature_carries_wall_time_wherever_the_sandbox_is() {
-    // Aim: after the sandbox's time went two hours ahead, a message is signed with the machine's time all the same.
+async fn webhook_signature_uses_wall_clock_time() {
+    // Checks: after sandbox time advanced two hours, messages are still signed with wall-clock time.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -122,7 +123,7 @@ async fn a_signature_carries_wall_time_wherever_the_sandbox_is() {
     assert!((before..=after).contains(&signed_at), "{before} {signed_at} {after}");
 }
 
-/// The published package, in a directory of its own; `None`, and a line about it, where it cannot be had.
+/// The published package in its own directory; `None`, with a log line, where it is unavailable.
 fn library() -> Option<tempfile::TempDir> {
     let folder = tempfile::tempdir().unwrap();
     let installed = Command::new("python3")

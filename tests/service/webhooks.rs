@@ -1,4 +1,4 @@
-//! Events that are posted to endpoints.
+//! Webhook events.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::receiver::{ReceivedMessage, Receiver};
 
-/// A host whose services post to this machine, soon and often.
+/// A host that posts to this machine, with short delays.
 pub(crate) fn listening() -> Host {
     Host::new()
         .with("PURSER_OUTBOUND__ALLOWED_HOSTS", r#"["127.0.0.1:*"]"#)
@@ -38,7 +38,7 @@ pub(crate) async fn post(
     send(request).await.unwrap()
 }
 
-/// Its id and its secret.
+/// Returns its id and its secret.
 pub(crate) async fn register(site: &ServiceClient<'_>, token: &str, url: &str, types: &[&str]) -> (String, String) {
     let made = post(
         site,
@@ -53,7 +53,7 @@ pub(crate) async fn register(site: &ServiceClient<'_>, token: &str, url: &str, t
     (text("webhook_id"), text("secret"))
 }
 
-/// By code that shares nothing with the service's.
+/// Verifies the signature with code that is independent of the service.
 pub(crate) fn signed(got: &ReceivedMessage, secret: &str) -> bool {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -70,7 +70,7 @@ pub(crate) async fn arrives(receiver: &Receiver, path: &str, count: usize) -> Ve
     .await
 }
 
-/// The first delivery of an endpoint, once it is in this state, or in any without one, and has had so many tries.
+/// The first delivery of an endpoint, once it has this status, if any, and this many attempts.
 pub(crate) async fn delivery(site: &ServiceClient<'_>, token: &str, endpoint: &str, state: &str, tries: u64) -> Value {
     let path = format!("/webhook-deliveries?webhook_id={endpoint}");
     until("a delivery comes to something", async || {
@@ -83,9 +83,10 @@ pub(crate) async fn delivery(site: &ServiceClient<'_>, token: &str, endpoint: &s
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_arrive_signed_and_are_the_streams_own() {
-    // Aim: from the purchase to the endpoint: the test first, then what it wants to hear of, each body byte for byte an event
-    // of `GET /events`, signed by the secret of the answer; nothing of it in clear in the log, the store or another answer.
+async fn webhook_events_are_signed_and_match_the_stream() {
+    // Checks: the endpoint receives the test message first, then the events of its types after a purchase. Each body
+    // equals an event of `GET /events` byte for byte and is signed with the registered secret. The secret is in clear
+    // in no log, store or other response.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -94,7 +95,7 @@ async fn events_arrive_signed_and_are_the_streams_own() {
     let (id, secret) = register(&site, &token, &receiver.url("/ok"), &["card.*"]).await;
     arrives(&receiver, "/ok", 1).await;
     agent.buy(&site, "/get-card?amount=5").await;
-    let got = until("the card is told of", async || {
+    let got = until("the card.ready event", async || {
         let got = receiver.at("/ok");
         got.iter().any(|got| got.kind() == "card.ready").then_some(got)
     })
@@ -124,13 +125,16 @@ async fn events_arrive_signed_and_are_the_streams_own() {
     );
     assert!(page.body["deliveries"][0]["delivery_id"].is_string(), "{}", page.text);
     let key = secret.strip_prefix("whsec_").unwrap();
-    let told = [
+    let texts = [
         site.get_as(&token, "/get-webhook").await.text,
         page.text,
         Value::from(site.events(&token, 0).await).to_string(),
         host.logged(),
     ];
-    assert!(told.iter().all(|text| !text.contains(key)), "a secret is told");
+    assert!(
+        texts.iter().all(|text| !text.contains(key)),
+        "a response or log line has the secret"
+    );
     service.stop();
     host.assert_verified();
     let raw = STANDARD.decode(key).unwrap();
@@ -152,11 +156,11 @@ fn files_under(root: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_59_no_inside_address_is_registered_or_posted_to() {
-    // Aim: every form of an inside address is refused at registration; one that passed while it was listed is not posted to
-    // once it is not; a redirect to the inside is not followed.
+async fn case_59_internal_address_is_never_registered_or_posted_to() {
+    // Checks: every form of an internal address is rejected at registration. An address that was allowlisted at
+    // registration receives nothing after its removal. Redirects to internal addresses are not followed.
     let (mut host, receiver) = (listening(), Receiver::open().await);
-    // This receiver alone, so that every other port of this machine is inside.
+    // Only this receiver is allowed; all other ports of this machine count as internal.
     let own = receiver.url("").trim_start_matches("http://").to_owned();
     host.set("PURSER_OUTBOUND__ALLOWED_HOSTS", &format!("[\"{own}\"]"));
     let service = host.start();
@@ -173,9 +177,9 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
         "http://169.254.169.254/latest/meta-data/",
         "http://10.0.0.1/",
         "http://printer.local/",
-        "https://user:word@hooks.nobody.example/",
-        "https://hooks.nobody.example:8443/",
-        "ftp://hooks.nobody.example/",
+        "https://user:word@hooks.unknown.example/",
+        "https://hooks.unknown.example:8443/",
+        "ftp://hooks.unknown.example/",
         "no url",
     ] {
         let refused = post(&site, &token, "/register-webhook", None, &json!({"url": url})).await;
@@ -199,17 +203,17 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let again = json!({"delivery_id": first["delivery_id"]});
-    let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
-    assert_eq!(asked.status, 202, "{}", asked.text);
+    let redelivery = post(&site, &token, "/redeliver-webhook", None, &again).await;
+    assert_eq!(redelivery.status, 202, "{}", redelivery.text);
     let tried = delivery(&site, &token, &id, "", 2).await;
     assert_eq!(tried["attempts"][1]["error"], "its port is not called");
     assert_eq!(receiver.at("/ok").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_60_whatever_a_receiver_does_it_is_bounded() {
-    // Aim: each behaviour ends as one try with its reason, within the time-out; the status counts as soon as it is there; the
-    // others are not kept waiting; what a receiver says is kept without long numbers.
+async fn case_60_every_receiver_behavior_is_bounded() {
+    // Checks: each behavior ends as one attempt with its reason, within the timeout. The status counts as soon as it
+    // arrives. Other endpoints are not delayed. A stored response excerpt has no long numbers.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
     let site = ServiceClient::of(&service);
@@ -268,9 +272,9 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
     assert!(seconds(&late[1]) >= seconds(&late[0]) + 3, "Retry-After is honoured");
 }
 
-/// Waits until every delivery is known to have arrived: what a kill leaves open is posted again.
+/// Waits until every delivery is recorded as delivered: a delivery that a kill leaves open is posted again.
 async fn stored_secrets(site: &ServiceClient<'_>, token: &str, path: &str) {
-    until("all to be written down", async || {
+    until("all deliveries to be recorded", async || {
         let page = site.get_as(token, path).await.body;
         let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["status"]);
         states.all(|state| state == "delivered").then_some(())
@@ -279,17 +283,17 @@ async fn stored_secrets(site: &ServiceClient<'_>, token: &str, path: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap() {
-    // Aim: registered again, both secrets sign, and after the overlap the new one alone; redelivered over a restart, the id is
-    // the same; the same key shows the same secret, and says so once it is replaced for good.
+async fn case_62_message_keeps_its_id_and_overlapping_secrets_both_sign() {
+    // Checks: after another registration both secrets sign, and after the overlap only the new one. A redelivery across
+    // a restart keeps its id. The same key shows the same secret, and reports it once the secret is replaced.
     let mut host = listening().with("PURSER_WEBHOOKS__SECRET_OVERLAP_SECONDS", "3600");
     let receiver = Receiver::open().await;
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    let wanted = json!({"url": receiver.url("/ok"), "types": ["refund.*"]});
-    let first = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
-    let replayed = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
+    let registration = json!({"url": receiver.url("/ok"), "types": ["refund.*"]});
+    let first = post(&site, &token, "/register-webhook", Some("one"), &registration).await;
+    let replayed = post(&site, &token, "/register-webhook", Some("one"), &registration).await;
     assert_eq!(
         (&first.text, replayed.header("idempotency-replayed")),
         (&replayed.text, Some("true"))
@@ -330,7 +334,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
         signed(&four, &newest) && !signed(&four, &new),
         "the one before had six seconds left"
     );
-    let withheld = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
+    let withheld = post(&site, &token, "/register-webhook", Some("one"), &registration).await;
     let secret = withheld.body["secret"].as_str();
     assert!(
         secret == Some(old) || withheld.body["secret_withheld"] == "secret_replaced",
@@ -339,7 +343,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     );
     let gone = post(&site, &token, "/delete-webhook", None, &json!({"webhook_id": id})).await;
     assert_eq!(gone.body, json!({"deleted": true, "webhook_id": id}));
-    let withheld = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
+    let withheld = post(&site, &token, "/register-webhook", Some("one"), &registration).await;
     let shown = (&withheld.body["secret"], &withheld.body["secret_withheld"]);
     assert_eq!(shown, (&json!(null), &json!("secret_replaced")));
     service.stop();

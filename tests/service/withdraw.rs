@@ -1,4 +1,4 @@
-//! Money out: withdrawals on both chains.
+//! Withdrawals on both chains.
 
 use purser_actors::id::{Network, Wallet};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, send, until};
 
-/// A wallet whose card the issuer refused, so that it has 6.66 on its balance. The token is born of a sign-in.
+/// A wallet whose card the issuer declined, so that 6.66 are on its balance. The token comes from a sign-in.
 pub(crate) async fn agent_with_balance(site: &ServiceClient<'_>, network: Network) -> (Agent, String) {
     let agent = Agent::new(network);
     assert_eq!(agent.buy(site, "/get-card?amount=6.66").await.status, 200);
@@ -16,7 +16,7 @@ pub(crate) async fn agent_with_balance(site: &ServiceClient<'_>, network: Networ
     (agent, token)
 }
 
-/// Until the refused card's 6.66 are on the balance.
+/// Waits until the 6.66 of the declined card are on the balance.
 pub(crate) async fn credited(site: &ServiceClient<'_>, token: &str) {
     until("the credit", async || {
         let balance = site.get_as(token, "/get-account-balance").await;
@@ -50,7 +50,7 @@ pub(crate) fn id_of(answer: &Response) -> String {
     answer.body["withdrawal"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Transfers that left the treasury for a wallet and stayed, both chains.
+/// Treasury transfers to a wallet that were not reorged, on both chains.
 pub(crate) async fn received(site: &ServiceClient<'_>, agent: &Agent) -> Vec<u64> {
     let mut all = Vec::new();
     for network in Network::ALL {
@@ -67,12 +67,12 @@ pub(crate) async fn received(site: &ServiceClient<'_>, agent: &Agent) -> Vec<u64
     all
 }
 
-/// Balance, available, held, once all three are so.
-pub(crate) async fn balance(site: &ServiceClient<'_>, token: &str, wanted: [f64; 3]) {
+/// Waits until balance, available and held have these values.
+pub(crate) async fn balance(site: &ServiceClient<'_>, token: &str, expected: [f64; 3]) {
     until("the balance", async || {
         let read = site.get_as(token, "/get-account-balance").await.body;
         let shown = ["balance", "available", "held"].map(|name| read[name].as_f64());
-        (shown == wanted.map(Some)).then_some(())
+        (shown == expected.map(Some)).then_some(())
     })
     .await;
 }
@@ -84,9 +84,9 @@ pub(crate) fn start() -> (Host, Service) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
-    // Aim: held at once, sent, complete with its transaction; the balance falls by exactly the amount; every step is an
-    // event and a line of the statement, and the books are right.
+async fn withdrawal_arrives_on_both_chains_and_in_the_statement() {
+    // Checks: the amount is held at once, sent, then complete with its transaction. The balance falls by exactly the
+    // amount. Every step is an event and a line of the statement, and the ledger balances.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
@@ -104,7 +104,7 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
         assert_eq!(received(&site, &agent).await, [2_500_000]);
 
         let lines = site.get_as(&token, "/get-account-statement").await.body;
-        let told: Vec<String> = lines["entries"]
+        let lines_of_statement: Vec<String> = lines["entries"]
             .as_array()
             .unwrap()
             .iter()
@@ -116,7 +116,7 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
             })
             .collect();
         assert_eq!(
-            told,
+            lines_of_statement,
             [
                 r#""credited" 6.66 -> 6.66 (0)"#,
                 r#""held" 2.5 -> 6.66 (2.5)"#,
@@ -135,7 +135,7 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
         );
 
         let events = site.events(&token, 0).await;
-        let told: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();
+        let types: Vec<&str> = events.iter().filter_map(|e| e["type"].as_str()).collect();
         for kind in [
             "withdrawal.pending",
             "withdrawal.sent",
@@ -143,7 +143,7 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
             "balance.held",
             "balance.withdrawn",
         ] {
-            assert_eq!(told.iter().filter(|t| **t == kind).count(), 1, "{kind} in {told:?}");
+            assert_eq!(types.iter().filter(|t| **t == kind).count(), 1, "{kind} in {types:?}");
         }
     }
     service.stop();
@@ -151,8 +151,9 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_27_two_withdrawals_of_the_whole_balance_at_once_are_one() {
-    // Aim: of twenty at once for everything one is taken on, nineteen are refused; the chain shows one transfer.
+async fn case_27_concurrent_withdrawals_of_the_whole_balance_send_once() {
+    // Checks: of twenty concurrent withdrawals of the whole balance one is accepted and nineteen are rejected. The
+    // chain has one transfer.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = agent_with_balance(&site, Network::Base).await;
@@ -172,8 +173,8 @@ async fn case_27_two_withdrawals_of_the_whole_balance_at_once_are_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_28_a_credit_during_a_withdrawal_is_not_lost() {
-    // Aim: while a withdrawal is held back by the chain, refused cards are credited; both count in the end.
+async fn case_28_credit_during_a_withdrawal_is_not_lost() {
+    // Checks: while the chain holds a withdrawal, declined cards are credited; both count in the end.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, token) = agent_with_balance(&site, Network::Solana).await;
@@ -190,8 +191,8 @@ async fn case_28_a_credit_during_a_withdrawal_is_not_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_answer_a_refusal_and_a_late_landing_move_the_money_once() {
-    // Aim: whatever the chain says or does not say, a withdrawal ends as what the chain shows: one transfer.
+async fn withdrawal_is_sent_once_under_every_chain_fault() {
+    // Checks: under every chain fault a withdrawal ends with the outcome of the chain and one transfer.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     for network in Network::ALL {
@@ -208,10 +209,10 @@ async fn a_lost_answer_a_refusal_and_a_late_landing_move_the_money_once() {
             json!({"fault": "front_run", "times": 1}),
         ] {
             let (agent, token) = agent_with_balance(&site, network).await;
-            let mut steered = fault.clone();
-            steered["network"] = json!(network.name());
-            steered["wallet"] = json!(treasury);
-            site.chain_fault(steered).await;
+            let mut targeted = fault.clone();
+            targeted["network"] = json!(network.name());
+            targeted["wallet"] = json!(treasury);
+            site.chain_fault(targeted).await;
             let id = id_of(&withdraw(&site, &token, None, &json!({"amount": 6.66})).await);
             assert_eq!(
                 ended(&site, &token, &id).await["state"],
@@ -227,9 +228,9 @@ async fn a_lost_answer_a_refusal_and_a_late_landing_move_the_money_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
-    // Aim: the chain refuses the transfer for now; over a kill the amount stays held and the books are right; once the chain takes
-    // it, the same bytes land.
+async fn declined_withdrawal_stays_held_while_it_can_settle() {
+    // Checks: while the chain declines the transfer, the amount stays held across a kill and the ledger balances. Once
+    // the chain accepts it, the same bytes settle.
     let (host, service) = start();
     let site = ServiceClient::of(&service);
     let (_, token) = agent_with_balance(&site, Network::Solana).await;
@@ -262,18 +263,18 @@ async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_born_of_a_payment_withdraws_to_its_own_wallet_only() {
-    // Aim: a relayed payment's token cannot send money elsewhere; to the wallet itself it may; after a sign-in all is open.
+async fn payment_token_withdraws_only_to_its_own_wallet() {
+    // Checks: a payment token can withdraw only to its own wallet; a sign-in can withdraw to any address.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
     let (agent, signed_in) = agent_with_balance(&site, Network::Base).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let relayed = bought.body["auth"]["id_token"].as_str().unwrap();
-    let elsewhere = json!({"amount": 1, "address": Agent::new(Network::Base).address()});
-    let refused = withdraw(&site, relayed, None, &elsewhere).await;
+    let other_address = json!({"amount": 1, "address": Agent::new(Network::Base).address()});
+    let refused = withdraw(&site, relayed, None, &other_address).await;
     assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
     id_of(&withdraw(&site, relayed, None, &json!({"amount": 1})).await);
-    id_of(&withdraw(&site, &signed_in, None, &elsewhere).await);
+    id_of(&withdraw(&site, &signed_in, None, &other_address).await);
     for (body, param) in [
         (json!({"amount": 1, "address": "0x12"}), "address"),
         (json!({"amount": 1, "network": "solana"}), "network"),

@@ -1,4 +1,5 @@
-//! A facilitator of x402 version 2 over HTTP, in front of a chain that a test brings: it settles there, and answers as its mode says.
+//! A facilitator of x402 version 2 over HTTP, in front of a chain that a test brings: it settles there, and answers as
+//! its mode says.
 
 #![allow(unreachable_pub, reason = "part of several test programs")]
 
@@ -172,14 +173,14 @@ impl Server {
         self.shared.authorization.lock().clone()
     }
 
-    /// Nobody listens there any more.
+    /// Stops listening on the address.
     pub async fn stop(&mut self) {
         self.serving.abort();
         let _ = (&mut self.serving).await;
     }
 }
 
-/// Each connection carries one call: whoever has stopped serving is not reached over an old one.
+/// Each connection carries one call, so that an old connection cannot reach a stopped facilitator.
 async fn closed(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert("connection", axum::http::HeaderValue::from_static("close"));
@@ -249,7 +250,7 @@ async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         Mode::FalseReport => return axum::Json(success(&made_up, network)).into_response(),
         Mode::Fails(status) => return StatusCode::from_u16(status).unwrap().into_response(),
         Mode::Declines(reason) => return axum::Json(failure(reason, "")).into_response(),
-        Mode::Redirects => return (StatusCode::TEMPORARY_REDIRECT, [("location", "/x402/elsewhere")]).into_response(),
+        Mode::Redirects => return (StatusCode::TEMPORARY_REDIRECT, [("location", "/x402/other")]).into_response(),
         _ => {}
     }
     let request: Value = serde_json::from_slice(&body).unwrap();

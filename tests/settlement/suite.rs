@@ -1,4 +1,5 @@
-//! What every settlement port must do, whatever chain is behind it: a port's own test program brings a [`Rail`] and runs [`all`].
+//! What every settlement port must do, whatever chain is behind it: a port's own test program brings a [`Rail`] and
+//! runs [`all`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use purser_actors::port::{
     PreparedTransaction, Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
-/// A chain with a port in front of it, that a test steers.
+/// A chain with a port in front of it, controlled by a test.
 pub trait Rail {
     fn network(&self) -> Network;
 
@@ -24,10 +25,10 @@ pub trait Rail {
     /// The same by a payer who has nothing.
     async fn empty_payment(&mut self, amount: Usdc) -> Authorization;
 
-    /// A payment that somebody else brings to the chain.
+    /// Submits the payment to the chain past the port.
     async fn submit_externally(&mut self, authorization: &Authorization);
 
-    /// Somebody who can be paid.
+    /// A wallet that can receive a payment.
     async fn recipient(&mut self) -> Wallet;
 
     /// The treasury has at least this.
@@ -39,10 +40,10 @@ pub trait Rail {
     /// Enough time passes for everything that is on the chain to be final.
     async fn make_final(&mut self);
 
-    /// Enough time passes for what was signed and not sent to have run out for good.
+    /// Lets enough time pass that an unsubmitted authorization can never settle.
     async fn expire(&mut self, authorization: &Authorization);
 
-    /// The port ends where it stands, and another is opened on what it has stored.
+    /// Drops the port at its present state and opens another on its stored rows.
     async fn reopen(&mut self);
 }
 
@@ -135,7 +136,7 @@ pub async fn run_suite<R: Rail>(rail: &mut R) {
     unsent_payment_expires(rail).await;
 }
 
-// Checks: one movement, however often it is submitted; seen, then final; on the list under its name.
+// Checks: one transfer however often it is submitted; first confirmed, then final, and listed by its reference.
 async fn payment_settles_once_and_becomes_final<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
     let before = rail.port().final_treasury_balance(rail.network()).await.unwrap();
@@ -146,14 +147,14 @@ async fn payment_settles_once_and_becomes_final<R: Rail>(rail: &mut R) {
     rail.make_final().await;
     until(rail, "the payment is final", async |rail| {
         let port = rail.port();
-        let standing = port.transaction_status(&payment, None, &landed).await.unwrap();
-        assert_ne!(standing, ChainTransactionStatus::NotFound);
-        (standing == ChainTransactionStatus::Final).then_some(())
+        let status = port.transaction_status(&payment, None, &landed).await.unwrap();
+        assert_ne!(status, ChainTransactionStatus::NotFound);
+        (status == ChainTransactionStatus::Final).then_some(())
     })
     .await;
     let finality = Finality::Final;
     let transaction = landed.clone();
-    // What somebody else has sent may have to be searched.
+    // A payment submitted by another party may have to be searched.
     let found = until(rail, "the look-up finds it", async |rail| {
         Some(lookup(rail, &payment).await).filter(|found| *found != ChainStatus::Pending)
     })
@@ -182,7 +183,7 @@ async fn payment_settles_once_and_becomes_final<R: Rail>(rail: &mut R) {
     .await;
 }
 
-// Checks: a payer without money is declined, by the check or by the submission, and nothing moves.
+// Checks: a payer without money is declined, by the precheck or the submission, and nothing moves.
 async fn unpayable_payment_is_declined<R: Rail>(rail: &mut R) {
     let payment = rail.empty_payment(AMOUNT).await;
     let decline = match rail.port().prepare(&payment).await.unwrap() {
@@ -209,7 +210,7 @@ async fn unpayable_payment_is_declined<R: Rail>(rail: &mut R) {
     );
 }
 
-// Checks: whoever brings it to the chain, it is this payment.
+// Checks: the payment is the same, whether the port or another party submits it.
 async fn externally_submitted_payment_counts<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
     let prepared = ready(rail, &payment).await;
@@ -230,7 +231,7 @@ async fn externally_submitted_payment_counts<R: Rail>(rail: &mut R) {
     listed_once(rail, &payment).await;
 }
 
-// Checks: what a port that ends has begun is on the chain once, and the next one knows it.
+// Checks: a payment that a killed port started is on chain once, and the next port knows it.
 async fn killed_port_resumes<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
     let prepared = ready(rail, &payment).await;
@@ -252,8 +253,8 @@ async fn killed_port_resumes<R: Rail>(rail: &mut R) {
     listed_once(rail, &payment).await;
 }
 
-// Checks: a transfer out of the treasury is paid like a payment, is a departure, and leaves once however often it is signed on
-// a chain that takes each nonce once.
+// Checks: a transfer out of the treasury settles like a payment and is listed as outgoing. It executes once, even if it
+// is signed several times on a chain that accepts each nonce once.
 async fn outgoing_transfer_executes_once<R: Rail>(rail: &mut R) {
     rail.fund_treasury(AMOUNT).await;
     let to = rail.recipient().await;
@@ -271,8 +272,8 @@ async fn outgoing_transfer_executes_once<R: Rail>(rail: &mut R) {
         assert_eq!(transaction(pay(rail, &again).await), landed);
     }
     let (first, last) = (Timestamp(0), Timestamp(u64::MAX));
-    let departures = rail.port().outgoing_transfers(first, last).await.unwrap();
-    let of_it: Vec<_> = departures
+    let outgoing = rail.port().outgoing_transfers(first, last).await.unwrap();
+    let of_it: Vec<_> = outgoing
         .iter()
         .filter(|left| left.fingerprint == signed.fingerprint())
         .collect();
@@ -293,7 +294,7 @@ async fn outgoing_transfer_executes_once<R: Rail>(rail: &mut R) {
     assert!(since.iter().all(|left| left.fingerprint != signed.fingerprint()));
 }
 
-// Checks: the list is the same in pages of any size, and each name leads to its movement.
+// Checks: the list is the same with any page size, and each reference leads to its transfer.
 async fn list_pages_are_consistent<R: Rail>(rail: &mut R) {
     // A list may have what is final alone.
     rail.make_final().await;
@@ -310,7 +311,7 @@ async fn list_pages_are_consistent<R: Rail>(rail: &mut R) {
     assert_eq!(named(rail, "nothing").await, Vec::new());
 }
 
-// Checks: what was never sent is pending as long as it can land, and impossible once that is proven.
+// Checks: a payment that was never sent is pending while it is valid, and impossible once its expiry is proven.
 async fn unsent_payment_expires<R: Rail>(rail: &mut R) {
     rail.fund_treasury(AMOUNT).await;
     let to = rail.recipient().await;

@@ -51,9 +51,9 @@ fn transaction(submitted: SubmitResult) -> String {
     }
 }
 
-// Checks: what waits goes in one transaction, but for the payer whose money has gone meanwhile, who is declined without gas.
+// Checks: waiting payments share one transaction. A payer whose money has gone meanwhile is declined without gas.
 #[tokio::test]
-async fn payments_that_wait_go_in_one_transaction() {
+async fn waiting_payments_share_one_transaction() {
     let Some((w, first)) = held(12).await else { return };
     let submitted = submit_all(&w, 1..12).await;
     w.send_usdc(payer(5), 0).await;
@@ -78,10 +78,10 @@ async fn payments_that_wait_go_in_one_transaction() {
     assert_eq!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed), 0);
 }
 
-// Checks: a payer who becomes a contract that uses up all gas, after the batch was sent, costs the others one further
-// transaction; its lost gas is counted and the payer itself is declined.
+// Checks: a payer becomes a contract that uses up all gas after the batch was sent. The others cost one further
+// transaction, the lost gas is counted, and the payer is declined.
 #[tokio::test]
-async fn case_84_a_hostile_payer_costs_the_others_one_more_transaction() {
+async fn case_84_hostile_payer_costs_others_one_more_transaction() {
     const HOSTILE: usize = 6;
     let Some((w, first)) = held(50).await else { return };
     let submitted = submit_all(&w, 1..50).await;
@@ -111,7 +111,8 @@ async fn case_84_a_hostile_payer_costs_the_others_one_more_transaction() {
     assert_eq!(w.port().counters().transactions.load(Ordering::Relaxed), 3);
 }
 
-// Checks: a contract wallet (ERC-1271) pays with its owner's signature, in a transaction of its own beside the others' batch.
+// Checks: a contract wallet (ERC-1271) pays with its owner's signature, in its own transaction beside the others'
+// batch.
 #[tokio::test]
 async fn case_84_a_contract_wallet_never_shares_a_transaction() {
     const WALLET: usize = 2;
@@ -153,8 +154,8 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
     ));
 }
 
-// Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle; a restart
-// forgets neither whose gas it was nor how much.
+// Checks: once payers with code have cost too much gas, payments of payers with code are rejected and the others
+// settle. A restart keeps the gas count of each payer.
 #[tokio::test]
 async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
     // Accepts every signature where gas has no price, as in a check; else it uses up all gas.

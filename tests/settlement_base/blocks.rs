@@ -17,10 +17,10 @@ async fn raw_of_latest(w: &Harness) -> Vec<Value> {
     raw
 }
 
-// Checks: a reorganisation that drops payments of a single transaction and of a batch: they are gone, then on the chain again; the
-// list names each movement that stands once, and a reader of it misses none.
+// Checks: a reorg drops a single-transaction payment and a batch. They vanish and are included again. The list names
+// each confirmed transfer once, and a reader of it misses none.
 #[tokio::test]
-async fn case_08_payments_survive_reorganizations_that_drop_them() {
+async fn case_08_payments_survive_reorgs_that_drop_them() {
     let Some(w) = Harness::deep(6).await else { return };
     for (depth, payers) in [(1, 0..1), (3, 1..3), (10, 3..6)] {
         let payments: Vec<_> = payers.clone().map(|n| w.payment(n)).collect();
@@ -62,7 +62,7 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
             })
             .await;
         }
-        // Whoever had read up to the end reads on from there.
+        // A reader that was at the end continues from there.
         let after = w
             .port()
             .movements(Network::Base, before.next.as_ref(), 100)
@@ -84,9 +84,9 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
     assert_eq!(whole.items.len(), 6);
 }
 
-// Checks: a reorganisation that has the same transaction in another block.
+// Checks: a reorg moves the transaction to another block.
 #[tokio::test]
-async fn a_payment_that_is_included_again_at_once_stays_landed() {
+async fn payment_included_again_at_once_stays_confirmed() {
     let Some(w) = Harness::start(1).await else { return };
     let payment = w.payment(0);
     w.prepare(&payment).await;
@@ -108,11 +108,12 @@ async fn a_payment_that_is_included_again_at_once_stays_landed() {
     w.assert_settled_once(&[0]).await;
 }
 
-// Checks: a port that ends before, while and after a payment is sent, mined or final; the next one brings it to the same end.
+// Checks: a port is killed before, during and after a payment is sent, mined or final. The next port reaches the same
+// result.
 #[tokio::test]
-async fn a_port_that_ends_at_any_stage_settles_once() {
+async fn port_killed_at_any_stage_settles_once() {
     let Some(mut w) = Harness::start(5).await else { return };
-    // 0: handed over, and nobody knows how far it came.
+    // 0: submitted, with an unknown outcome.
     w.prepare(&w.payment(0)).await;
     let lost = w.submit(&w.payment(0));
     tokio::task::yield_now().await;
@@ -135,7 +136,7 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
         matches!(w.lookup(&w.payment(1)).await, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
-    // 2: mined while nobody looked.
+    // 2: mined while the port was closed.
     w.prepare(&w.payment(2)).await;
     let lost = w.submit(&w.payment(2));
     w.in_pool(1).await;
@@ -154,7 +155,7 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
     submitted.await.unwrap();
     w.kill().await;
     w.open().await;
-    // 4: the block in which it landed was replaced while nobody looked.
+    // 4: its block was replaced while the port was closed.
     w.prepare(&w.payment(4)).await;
     let submitted = w.submit(&w.payment(4));
     w.in_pool(1).await;

@@ -39,10 +39,10 @@ async fn burn_is_listed(way: &BridgeHarness, burn: &SignedBurn) {
     assert_eq!(events[0].rent_payer, Keypair::from_seed(&[1; 32]).address());
 }
 
-// Checks: case 35 to 37 and 40. One burn, listed as having left; unseen, pending, expired, attested again, complete; one mint of
-// all that the bridge did not take, which is more than was ordered.
+// Checks: cases 35 to 37 and 40. One burn is listed as outgoing and goes through not found, pending, expired,
+// reattested and complete. One mint brings everything except the fee, which is more than was ordered.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
+async fn case_40_burn_is_minted_once_less_the_fee() {
     let Some(way) = BridgeHarness::open(2, |_| {}).await else {
         return;
     };
@@ -71,8 +71,8 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
     way.iris.lists("pending_confirmations", &message);
     assert_eq!(way.bridge.attestation(&burn).await.unwrap(), pending);
     way.iris.lists("expired", &message);
-    let lapsed = AttestationStatus::Expired { nonce: message.nonce };
-    assert_eq!(way.bridge.attestation(&burn).await.unwrap(), lapsed);
+    let expired = AttestationStatus::Expired { nonce: message.nonce };
+    assert_eq!(way.bridge.attestation(&burn).await.unwrap(), expired);
     way.iris.respond("200 OK", "", "{}");
     way.bridge.reattest(&message.nonce).await.unwrap();
     let reattest = format!("POST /v2/reattest/0x{} HTTP/1.1", "5a".repeat(32));
@@ -98,9 +98,9 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
     assert_eq!(way.base.balance(key("recipient").address()).await, 5_000_501);
 }
 
-// Checks: each answer of Iris means what it says of the burn and no more, and a message of another burn is never minted on.
+// Checks: each response of Iris maps to one status of the burn, and another burn's message is never minted.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_35_answers_of_iris_mean_what_they_say() {
+async fn case_35_iris_responses_map_to_attestation_status() {
     let Some(way) = BridgeHarness::open(2, |_| {}).await else {
         return;
     };
@@ -155,9 +155,10 @@ async fn case_35_answers_of_iris_mean_what_they_say() {
     }
 }
 
-// Checks: of a burn that an operator has named after a restore the amount is known, and nothing else is asked of its message.
+// Checks: for a burn that an operator attributed after a restore only the amount is known, and nothing else is required
+// of its message.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_named_burn_is_known_by_its_amount() {
+async fn burn_is_matched_by_its_amount() {
     let Some(way) = BridgeHarness::open(2, |_| {}).await else {
         return;
     };
@@ -187,9 +188,9 @@ async fn a_named_burn_is_known_by_its_amount() {
     );
 }
 
-// Checks: after a 429 Iris is not asked for anything for as long as it says.
+// Checks: after a 429 no request is sent to Iris for the time it gives.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rate_limit_of_iris_is_honoured() {
+async fn iris_rate_limit_is_honoured() {
     let Some(way) = BridgeHarness::open(2, |_| {}).await else {
         return;
     };
@@ -213,7 +214,8 @@ async fn a_rate_limit_of_iris_is_honoured() {
     assert_eq!(way.iris.requests.lock().len(), asked);
 }
 
-// Checks: no burn is signed above the fee limit or without money; a free one burns what arrives.
+// Checks: no burn is signed above the fee limit or without money. Without a fee the burned amount equals the delivered
+// one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burn_is_signed_within_the_fee_limit() {
     let standard = |settings: &mut CctpSettings| settings.min_finality_threshold = THRESHOLD_STANDARD;
@@ -260,9 +262,9 @@ async fn a_burn_is_signed_within_the_fee_limit() {
     assert_eq!(way.chain.counts(), (0, 0));
 }
 
-// Checks: a burn that was lost is proved to be dead by two endpoints past its blockhash, and by one alone never.
+// Checks: two endpoints past the blockhash prove that a lost burn has expired. One endpoint never does.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_38_a_burn_that_never_lands_is_proved_by_two_endpoints() {
+async fn case_38_failed_burn_is_proven_by_two_endpoints() {
     for endpoints in [2, 1] {
         let Some(way) = BridgeHarness::open(endpoints, |_| {}).await else {
             return;
@@ -295,7 +297,7 @@ async fn case_38_a_burn_that_never_lands_is_proved_by_two_endpoints() {
     }
 }
 
-// Checks: case 37. A port that is killed behind the signature, or behind the first send, burns once.
+// Checks: case 37. A port killed after signing or after the first submission burns once.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_37_a_killed_port_burns_once() {
     let Some(mut way) = BridgeHarness::open(2, |_| {}).await else {

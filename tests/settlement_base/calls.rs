@@ -39,8 +39,8 @@ async fn declined_reason(w: &Harness, payment: &Authorization) -> String {
     decline.map_or_else(String::new, |decline| decline.reason.to_string())
 }
 
-// Checks: a payment of an empty wallet costs two calls in its whole life: its check. Sent again at once it costs none, and later
-// blocks none either.
+// Checks: a payment of an empty wallet costs the two calls of its check. Repeated at once it costs none, and neither do
+// later blocks.
 #[tokio::test]
 async fn a_declined_payment_costs_two_calls() {
     let Some((w, counted)) = counting(1).await else { return };
@@ -60,10 +60,10 @@ async fn a_declined_payment_costs_two_calls() {
     );
 }
 
-// Checks: payments that come together are checked by two calls, whoever of them has code, and one that has is told apart; a payment
-// that is declined among them costs no call of its own.
+// Checks: payments that come together are checked with two calls, with and without code at the payer. A declined
+// payment among them costs no additional call.
 #[tokio::test]
-async fn payments_that_come_together_are_checked_by_two_calls() {
+async fn concurrent_payments_are_checked_with_two_calls() {
     const PAYERS: usize = 60;
     let Some((w, counted)) = counting(PAYERS).await else {
         return;
@@ -90,10 +90,10 @@ async fn payments_that_come_together_are_checked_by_two_calls() {
     assert_eq!(counted.lock().len(), 2);
 }
 
-// Checks: payments that come apart, each some milliseconds behind the one before, are joined: there are no more checks than periods of
-// 20 ms, however fast the endpoint answers.
+// Checks: payments some milliseconds apart are joined. There are at most as many checks as periods of 20 ms, however
+// fast the endpoint responds.
 #[tokio::test]
-async fn payments_that_come_shortly_one_behind_the_other_share_their_checks() {
+async fn payments_in_quick_succession_share_their_checks() {
     const PAYERS: usize = 60;
     let Some((w, counted)) = counting(PAYERS).await else {
         return;
@@ -119,10 +119,10 @@ async fn payments_that_come_shortly_one_behind_the_other_share_their_checks() {
     );
 }
 
-// Checks: what payers hold and who has code is found in one call as it is found address by address: contracts, a delegation of
-// EIP-7702, plain wallets, and one address twice; with the newest block.
+// Checks: one call returns the same balances and code as a query for each address: contracts, an EIP-7702 delegation,
+// plain wallets, and a duplicate address. It also returns the newest block.
 #[tokio::test]
-async fn one_call_finds_what_payers_hold_and_who_has_code() {
+async fn one_call_reads_balances_and_code_of_all_payers() {
     let Some(w) = Harness::closed(4).await else { return };
     let delegation = format!("0xef0100{:x}", payer(3));
     for (n, code) in [(1, delegation), (2, "0x00".to_owned())] {
@@ -158,9 +158,9 @@ async fn one_call_finds_what_payers_hold_and_who_has_code() {
     assert_eq!(usdc::decode_balance(&returned.unwrap()).unwrap(), U256::from(VALUE));
 }
 
-// Checks: where an endpoint runs no code without a contract, each payer is asked for.
+// Checks: if an endpoint executes no code without a contract, it is called once for each payer.
 #[tokio::test]
-async fn an_endpoint_that_runs_no_code_without_a_contract_is_asked_for_each_payer() {
+async fn endpoint_without_code_execution_is_called_for_each_payer() {
     let Some(w) = Harness::closed(3).await else { return };
     let proxy = Proxy::start(&w.anvil.url).await;
     proxy.falsify(|request, result| match request["params"][0].get("to") {

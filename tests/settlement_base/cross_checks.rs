@@ -39,7 +39,7 @@ pub fn is_final(found: &ChainStatus) -> bool {
     )
 }
 
-/// Logs of a payment that nobody made, as they would stand in this block.
+/// Logs of a payment that was never made, as this block would have them.
 fn invented(payment: &Authorization, block: &Value, number: u64) -> [Value; 2] {
     let Authorization::Evm(signed) = payment else { panic!() };
     let (from, to) = (
@@ -74,9 +74,10 @@ pub fn is_logs_request(request: &Value) -> bool {
     request["method"] == "eth_getLogs" && request["params"][0]["blockHash"].is_string()
 }
 
-// Checks: a payment that one endpoint invents in a real block is seen, never final, and gone as soon as two endpoints agree.
+// Checks: a payment that one endpoint invents in a real block is confirmed, never final, and gone as soon as two
+// endpoints agree.
 #[tokio::test]
-async fn a_transfer_that_one_endpoint_invents_is_never_final() {
+async fn transfer_invented_by_one_endpoint_is_never_final() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
         return;
     };
@@ -111,7 +112,8 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
     assert!(list.items.is_empty(), "{list:?}");
 }
 
-// Checks: an endpoint that has no logs of its newest blocks yet: a payment and a plain transfer that it left out are found.
+// Checks: an endpoint has no logs of its newest blocks yet. A payment and a plain transfer that it omitted are still
+// found.
 #[tokio::test]
 async fn transfers_that_one_endpoint_leaves_out_are_found() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
@@ -148,9 +150,10 @@ async fn transfers_that_one_endpoint_leaves_out_are_found() {
     assert_eq!(list.items.len(), 2, "{list:?}");
 }
 
-// Checks: what one endpoint alone says is safe or finalized moves nothing, and does not stop the other's reorganisations.
+// Checks: a safe or finalized block that only one endpoint reports has no effect, and does not prevent reorgs of the
+// other.
 #[tokio::test]
-async fn one_endpoint_alone_makes_nothing_safe() {
+async fn one_endpoint_alone_moves_no_finality_level() {
     for place in 0..2 {
         let Some((mut w, proxy)) = behind_proxy(Anvil::start_with(32), 1).await else {
             return;
@@ -225,9 +228,10 @@ impl Clock for Shifted {
     }
 }
 
-// Checks: with one of two endpoints gone payments are seen and not final; after a minute no new one is taken; it goes on by itself.
+// Checks: with one of two endpoints gone payments are confirmed but not final. After a minute no new one is accepted.
+// The port recovers automatically.
 #[tokio::test]
-async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
+async fn single_endpoint_stops_finality_and_then_payments() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
         return;
     };
@@ -267,14 +271,14 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
     assert_eq!(w.balance(payer(1)).await, VALUE);
 }
 
-// Checks: behind the same addresses another chain has begun, or this one anew: an operator is told, and no payment is taken.
+// Checks: the endpoints' chain was replaced or reset. An operator is notified, and no payment is accepted.
 #[tokio::test]
-async fn nothing_is_taken_on_a_chain_that_was_reset() {
+async fn reset_chain_accepts_no_payment() {
     let Some(mut w) = Harness::closed(1).await else { return };
     w.anvil.mine(80).await;
     let clock = Shifted::open(&mut w).await;
     w.anvil.control("anvil_rollback", json!([75])).await;
-    until("an operator is told", async || {
+    until("an operator is notified", async || {
         (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
     })
     .await;
@@ -284,7 +288,7 @@ async fn nothing_is_taken_on_a_chain_that_was_reset() {
     assert!(!w.port().accepts_payments());
 }
 
-/// From this block on a chain that nobody else has, so many blocks longer at once.
+/// Continues this block with `length` blocks at once that no other endpoint has.
 pub fn fork(proxy: &Proxy, base: &purser_chains::evm::blocks::Header, length: u64) {
     let (from, root) = (base.number, base.hash);
     let time = base.timestamp;
@@ -315,10 +319,10 @@ pub fn fork(proxy: &Proxy, base: &purser_chains::evm::blocks::Header, length: u6
     });
 }
 
-// Checks: the preferred endpoint of three shows a chain of its own, longer than any reorganisation that is followed: the other two
-// outvote it while it goes on, and what is paid meanwhile settles.
+// Checks: the preferred endpoint of three reports its own chain, longer than any reorg that is followed. The other two
+// outvote it, and payments settle meanwhile.
 #[tokio::test]
-async fn one_endpoint_of_three_does_not_lead_astray() {
+async fn one_false_endpoint_of_three_has_no_effect() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
         return;
     };
@@ -338,9 +342,9 @@ async fn one_endpoint_of_three_does_not_lead_astray() {
     w.assert_settled_once(&[0]).await;
 }
 
-// Checks: the same with two endpoints: nothing is final meanwhile, and once the endpoint is honest again all goes on.
+// Checks: the same with two endpoints: nothing is final until the endpoint is honest again.
 #[tokio::test]
-async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
+async fn chain_invented_by_one_endpoint_is_abandoned() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
         return;
     };
@@ -362,9 +366,10 @@ async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
     w.assert_settled_once(&[0]).await;
 }
 
-// Checks: one endpoint counts transactions of the gas key that nobody sent: payments settle all the same, and no nonce is skipped.
+// Checks: one endpoint counts gas-key transactions that were never sent. Payments still settle, and no nonce is
+// skipped.
 #[tokio::test]
-async fn one_endpoint_alone_skips_no_nonce() {
+async fn one_endpoint_alone_cannot_skip_a_nonce() {
     for place in 0..2 {
         let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
             return;

@@ -1,4 +1,5 @@
-//! Endpoints that hang, are slow, change their minds or come and go: every payment is final once, and nothing by one word.
+//! Endpoints that hang, are slow, change their minds or come and go: every payment is final once, and nothing by one
+//! word.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,10 +35,10 @@ async fn stays_open(w: &Harness, n: usize) {
     }
 }
 
-// Checks: the preferred endpoint of two takes requests and never answers: what is paid is seen by the other one's word and not final;
-// once it answers it is.
+// Checks: the preferred endpoint of two hangs. A payment is confirmed through the other one, and final once both
+// respond.
 #[tokio::test]
-async fn an_endpoint_that_hangs_makes_nothing_final() {
+async fn hanging_endpoint_makes_nothing_final() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
         return;
     };
@@ -51,10 +52,10 @@ async fn an_endpoint_that_hangs_makes_nothing_final() {
     w.assert_settled_once(&[0]).await;
 }
 
-// Checks: the preferred endpoint of two shows another time beside true hashes: nothing becomes final by that, and what was stored so is
-// corrected by what two show once they agree, also by a port that was opened anew.
+// Checks: the preferred endpoint of two reports wrong block times with true hashes. Nothing becomes final, and stored
+// times are corrected once both agree, after a reopening too.
 #[tokio::test]
-async fn a_wrong_time_of_one_endpoint_is_corrected() {
+async fn wrong_clock_of_one_endpoint_is_corrected() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
         return;
     };
@@ -81,9 +82,9 @@ async fn a_wrong_time_of_one_endpoint_is_corrected() {
     w.assert_settled_once(&[0, 1]).await;
 }
 
-// Checks: an endpoint that is slow is waited for: it is the second of two that agree, and no alarm says otherwise.
+// Checks: the port waits for a slow endpoint, which counts as the second of two, and raises no alarm.
 #[tokio::test]
-async fn a_slow_endpoint_is_the_second_of_two_all_the_same() {
+async fn slow_endpoint_still_counts_as_the_second() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
         return;
     };
@@ -98,10 +99,10 @@ async fn a_slow_endpoint_is_the_second_of_two_all_the_same() {
     w.assert_settled_once(&[0, 1]).await;
 }
 
-// Checks: an endpoint that leaves the logs of a block out every other time: what it told the follower is read again, and each payment is
-// final once.
+// Checks: an endpoint omits the logs of a block every other time. The follower reads its response again, and each
+// payment becomes final once.
 #[tokio::test]
-async fn an_endpoint_that_changes_its_answers_is_checked_each_time() {
+async fn inconsistent_endpoint_is_checked_each_time() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 3).await else {
         return;
     };
@@ -122,9 +123,9 @@ async fn an_endpoint_that_changes_its_answers_is_checked_each_time() {
     w.assert_settled_once(&[0, 1, 2]).await;
 }
 
-// Checks: of three endpoints another one leaves logs out for each payment: the two others agree each time.
+// Checks: for each payment another one of three endpoints omits logs, and the other two agree.
 #[tokio::test]
-async fn two_of_three_may_be_others_each_time() {
+async fn any_two_of_three_endpoints_suffice() {
     let Some((mut w, first)) = behind_proxy(Anvil::start(), 3).await else {
         return;
     };
@@ -143,10 +144,10 @@ async fn two_of_three_may_be_others_each_time() {
     w.assert_settled_once(&[0, 1, 2]).await;
 }
 
-// Checks: a port with one endpoint, whose word is all there is, is opened again with two: from then on one alone makes nothing final, and
-// what was final before is held against both.
+// Checks: a port with one endpoint is reopened with two. From then on one endpoint alone makes nothing final, and
+// earlier final payments are compared with both.
 #[tokio::test]
-async fn one_endpoint_becomes_two_across_a_restart() {
+async fn second_endpoint_applies_after_a_restart() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
         return;
     };
@@ -177,10 +178,10 @@ async fn one_endpoint_becomes_two_across_a_restart() {
     w.assert_settled_once(&[0, 1]).await;
 }
 
-// Checks: one of two names an old block as safe and finalized for ever. What waits for that level is not final, and after a minute an
-// operator is told once, though the endpoints agree about every block.
+// Checks: one of two endpoints reports the same old block as safe and finalized for ever. Payments waiting for that
+// level are not final. After a minute an operator is notified once, although both agree about every block.
 #[tokio::test]
-async fn an_endpoint_whose_levels_stand_still_is_told_of_once() {
+async fn stalled_finality_levels_are_reported_once() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
         return;
     };
@@ -205,7 +206,7 @@ async fn an_endpoint_whose_levels_stand_still_is_told_of_once() {
     let alarms = || w.port().counters().alarms.load(Ordering::Relaxed);
     assert_eq!(alarms(), 0);
     clock.set(61_000);
-    until("an operator is told of both levels", async || {
+    until("an operator is notified of both levels", async || {
         w.anvil.mine(1).await;
         (alarms() >= 2).then_some(())
     })

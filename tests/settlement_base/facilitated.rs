@@ -127,9 +127,9 @@ impl Rail for FacilitatedRail {
     }
 }
 
-// Checks: payments, withdrawals, restarts and proofs as with keys of our own, and not one transaction of ours.
+// Checks: payments, withdrawals, restarts and proofs work as with gas keys, without one transaction from our keys.
 #[tokio::test]
-async fn a_port_without_a_gas_key_does_what_every_settlement_port_must() {
+async fn port_without_a_gas_key_passes_the_settlement_suite() {
     let Some(mut rail) = FacilitatedRail::start().await else {
         return;
     };
@@ -138,9 +138,9 @@ async fn a_port_without_a_gas_key_does_what_every_settlement_port_must() {
     assert_eq!(rail.base.harness.rows(b'n').await, 0, "no nonce of a gas key was used");
 }
 
-// Checks: a facilitator that settles and then answers 502 has settled: the follower shows it, and there is one transfer.
+// Checks: a facilitator settles and then responds 502. The follower finds the payment, and there is one transfer.
 #[tokio::test]
-async fn case_11_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() {
+async fn case_11_87_settlement_by_a_failing_facilitator_is_found_on_chain() {
     let Some(mut rail) = FacilitatedRail::start().await else {
         return;
     };
@@ -158,15 +158,18 @@ async fn case_11_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain
     assert_eq!(rail.base.harness.balance(payer(1)).await, 0);
 }
 
-// Checks: a gas key below the floor does not keep the port closed where a facilitator sends, is not used, and is used again once it
-// has gas.
+// Checks: with a facilitator, a gas key below the floor does not keep the port closed. It is unused until it has gas
+// again.
 #[tokio::test]
-async fn a_poor_gas_key_rests_behind_a_facilitator_until_it_has_gas() {
+async fn gas_key_without_gas_is_unused_until_funded() {
     let Some(mut world) = Harness::closed(2).await else {
         return;
     };
     world.gas_keys = vec!["poor"];
-    assert!(world.try_open(world.settings()).await.is_err(), "nobody else sends");
+    assert!(
+        world.try_open(world.settings()).await.is_err(),
+        "there is no other submitter"
+    );
     let settings = BaseSettings {
         is_facilitated: true,
         ..world.settings()

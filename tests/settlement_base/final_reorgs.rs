@@ -44,7 +44,7 @@ async fn replace_from(w: &Harness, lowest: u64) {
 }
 
 async fn assert_reported(w: &Harness) {
-    until("it is said how to go on", async || {
+    until("the operator command is reported", async || {
         let why = w.port().payments_blocked_reason();
         why.is_some_and(|why| why.contains("`purser admin chains accept base`"))
             .then_some(())
@@ -59,10 +59,11 @@ async fn restart(w: &mut Harness) {
     w.port = Some(std::sync::Arc::new(port));
 }
 
-// Checks: a final payment's block is replaced beyond `finalized`: nothing is taken, after a restart too, and why is said. An operator's
-// word drops what was read of it, once; then the payment can be sent again, is final once, and no place of the list is used twice.
+// Checks: a final payment's block is replaced beyond `finalized`. No payment is accepted, after a restart too, and the
+// reason is reported. An operator's order drops the affected rows once. Then the payment can be sent again, is final
+// once, and no list position is reused.
 #[tokio::test]
-async fn case_08_a_chain_that_replaced_what_was_final_is_read_again_by_an_operators_word() {
+async fn case_08_operator_orders_a_reread_after_a_final_reorg() {
     let Some(mut w) = Harness::start(2).await else { return };
     let block = paid(&w, 0, 12).await;
     assert_eq!(w.port().roll_back().await, Err(RollBackError::NotNeeded));
@@ -90,7 +91,7 @@ async fn case_08_a_chain_that_replaced_what_was_final_is_read_again_by_an_operat
     assert_eq!(w.port().roll_back().await, Ok(expected));
     assert_eq!(w.port().roll_back().await, Err(RollBackError::NotNeeded));
     assert!(!is_final(&w.lookup(&w.payment(0)).await));
-    // What was dropped stays so, and what is read now stands behind it.
+    // Dropped transfers stay dropped, and transfers read since then follow them in the list.
     restart(&mut w).await;
     w.read().await;
     for n in 0..2 {
@@ -103,14 +104,14 @@ async fn case_08_a_chain_that_replaced_what_was_final_is_read_again_by_an_operat
         assert!(is_final(&w.lookup(&w.payment(n)).await));
     }
     w.assert_settled_once(&[0, 1]).await;
-    let kept = w.port().stored_transfers(0, 100).await.unwrap();
-    let dropped: Vec<bool> = kept.iter().map(|one| one.reorged).collect();
-    assert_eq!(dropped, [true, false, false], "{kept:?}");
+    let rows = w.port().stored_transfers(0, 100).await.unwrap();
+    let dropped: Vec<bool> = rows.iter().map(|one| one.reorged).collect();
+    assert_eq!(dropped, [true, false, false], "{rows:?}");
 }
 
-// Checks: the same without a restart: the gas key begins again by the chain's own count of its transactions.
+// Checks: the same without a restart: the gas key continues from the chain's count of its transactions.
 #[tokio::test]
-async fn case_08_payments_are_sent_on_after_an_operators_word() {
+async fn case_08_payments_are_resent_after_an_operator_orders_a_reread() {
     let Some(w) = Harness::start(2).await else { return };
     let block = paid(&w, 0, 12).await;
     replace_from(&w, block).await;
@@ -118,7 +119,7 @@ async fn case_08_payments_are_sent_on_after_an_operators_word() {
     w.port().roll_back().await.unwrap();
     w.read().await;
     for n in 0..2 {
-        // Whoever sends while the gas key begins again asks again.
+        // A submitter retries while the gas key starts again.
         until("the payment is on the chain", async || {
             let submitted = w.submit(&w.payment(n));
             for _ in 0..20 {
@@ -136,9 +137,9 @@ async fn case_08_payments_are_sent_on_after_an_operators_word() {
     w.assert_settled_once(&[0, 1]).await;
 }
 
-// Checks: a reorganisation deeper than all blocks that are kept: it begins behind the newest payment that the chain still has.
+// Checks: a reorg deeper than all stored blocks starts behind the newest payment that the chain still has.
 #[tokio::test]
-async fn case_08_where_a_deep_reorganisation_began_is_found_by_what_had_moved() {
+async fn case_08_start_of_a_deep_reorg_is_found_by_its_transfers() {
     let Some(w) = Harness::start(2).await else { return };
     let first = paid(&w, 0, 12).await;
     let second = paid(&w, 1, 80).await;
@@ -152,10 +153,10 @@ async fn case_08_where_a_deep_reorganisation_began_is_found_by_what_had_moved() 
     assert_eq!(w.balance(treasury()).await, crate::harness::VALUE);
 }
 
-// Checks: one endpoint alone shows a chain that replaces what was final. Of two nothing is rolled back, as they do not agree; with a third
-// there is nothing to do: it is outvoted, and all goes on.
+// Checks: one endpoint reports a chain that replaces final blocks. With two endpoints nothing is rolled back, because
+// they disagree. With three it is outvoted and nothing stops.
 #[tokio::test]
-async fn case_08_no_operators_word_follows_one_endpoint_alone() {
+async fn case_08_operator_reread_needs_more_than_one_endpoint() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
         return;
     };

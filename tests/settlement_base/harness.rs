@@ -79,7 +79,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
 }
 
 impl Harness {
-    /// So many payers with 1 USDC each. `None`: the tool is missing, which was reported.
+    /// Starts with this number of payers, 1 USDC each. `None`: the tool is missing, which was reported.
     pub async fn start(payers: usize) -> Option<Self> {
         let mut world = Self::closed(payers).await?;
         world.open().await;
@@ -151,7 +151,7 @@ impl Harness {
         let settings = BaseSettings::new(CHAIN_ID, token, endpoints.collect(), key("treasury"), gas_keys);
         BaseSettings {
             fees: POLICY,
-            // Without a gas key somebody else sends.
+            // Without a gas key a facilitator submits.
             is_facilitated: self.gas_keys.is_empty(),
             resend_ms: 300,
             replace_ms: 700,
@@ -197,7 +197,7 @@ impl Harness {
         self.anvil.control("anvil_setBalance", json!([hex(to), wei])).await;
     }
 
-    /// Signed by this key: so much to this address, until then.
+    /// An authorization signed by this key.
     pub fn signed(&self, by: &str, to: Address, value: u64, valid_before: u64, nonce: u8) -> Authorization {
         self.signed_for(by, key(by).address(), to, value, valid_before, nonce)
     }
@@ -260,12 +260,12 @@ impl Harness {
             .into()
     }
 
-    /// A transaction of somebody else, not mined yet.
+    /// Submits another party's transaction without mining it.
     pub async fn submit_foreign(&self, by: &str, nonce: u64, to: Address, data: Bytes) {
         self.submit_foreign_at(10, by, nonce, to, data).await;
     }
 
-    /// The same at so many times the price, so that it goes before ours.
+    /// The same at a multiple of the gas price, so that it goes before our transactions.
     pub async fn submit_foreign_at(&self, times: u128, by: &str, nonce: u64, to: Address, data: Bytes) {
         let fee = self.node.fees(POLICY).await.unwrap().fee;
         let transaction = Transaction {
@@ -322,7 +322,7 @@ impl Harness {
         count(&content["pending"]) + count(&content["queued"])
     }
 
-    /// Until so many transactions are in the pool.
+    /// Waits until the pool has this number of transactions.
     pub async fn in_pool(&self, transactions: usize) {
         until("transactions are in the pool", async || {
             (self.pending().await == transactions).then_some(())

@@ -118,10 +118,10 @@ async fn harness(payers: usize) -> Option<Harness> {
     Some(w)
 }
 
-// Checks: a message has a row before it is in the pool, is seen in its first block and taken at the depth of its amount, brings
-// what was burned less the fee, and is sent once however often it is given.
+// Checks: a message has a row before it is in the pool. It is confirmed in its first block, final at its amount's
+// depth, mints the burn less the fee, and is sent once however often it is given.
 #[tokio::test]
-async fn a_message_is_taken_once_by_its_nonce() {
+async fn message_is_minted_once_per_nonce() {
     let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(1, recipient), "attester");
@@ -150,9 +150,9 @@ async fn a_message_is_taken_once_by_its_nonce() {
     assert_eq!(w.balance(recipient).await, 5_000_100);
 }
 
-// Checks: what waits together with payments does not share their transaction.
+// Checks: a mint does not share a transaction with waiting payments.
 #[tokio::test]
-async fn a_message_goes_alone() {
+async fn mint_has_its_own_transaction() {
     let Some(w) = harness(3).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(2, recipient), "attester");
@@ -183,23 +183,24 @@ async fn a_message_goes_alone() {
     assert_eq!(w.balance(crate::harness::treasury()).await, 3 * VALUE);
 }
 
-// Checks: what the transmitter refuses costs no gas and may be given again; a forged, an expired and a misdirected message.
+// Checks: a forged, an expired and a misdirected message cost no gas when the transmitter rejects them, and may be
+// given again.
 #[tokio::test]
-async fn case_36_what_the_transmitter_refuses_costs_no_gas() {
+async fn case_36_message_rejected_by_the_transmitter_costs_no_gas() {
     let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let expired = BurnMessage {
         expiration_block: 2,
         ..attested(4, recipient)
     };
-    let elsewhere = BurnMessage {
+    let other_recipient = BurnMessage {
         recipient: [9; 32],
         ..attested(5, recipient)
     };
     for (message, text) in [
         (sendable(&attested(3, recipient), "stranger"), "not attester"),
         (sendable(&expired, "attester"), "expired"),
-        (sendable(&elsewhere, "attester"), "recipient"),
+        (sendable(&other_recipient, "attester"), "recipient"),
     ] {
         let SentMessage::Declined(decline) = send(&w, &message).await.unwrap() else {
             panic!("{text}")
@@ -218,9 +219,9 @@ async fn case_36_what_the_transmitter_refuses_costs_no_gas() {
     assert!(matches!(mined(&w, sent).await, SentMessage::Received { .. }));
 }
 
-// Checks: somebody else's mint is found by the nonce with its own transaction, also while ours is in the pool.
+// Checks: a mint by another party is found by its nonce, with its own transaction, also while ours is in the pool.
 #[tokio::test]
-async fn case_36_somebody_else_may_mint() {
+async fn case_36_mint_by_another_party_counts() {
     let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(6, recipient), "attester");
@@ -238,9 +239,9 @@ async fn case_36_somebody_else_may_mint() {
     assert_no_rows_left(&w).await;
 }
 
-// Checks: a message that was sent by a port that was killed, and lost by the pool, is sent again by the next port alone.
+// Checks: a killed port sent a message and the pool lost it. The next port sends it again automatically.
 #[tokio::test]
-async fn a_killed_port_leaves_no_message_behind() {
+async fn message_of_a_killed_port_is_sent_again() {
     let Some(mut w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(7, recipient), "attester");
@@ -261,7 +262,7 @@ async fn a_killed_port_leaves_no_message_behind() {
     assert_no_rows_left(&w).await;
 }
 
-// Checks: a mint that a reorganisation removes is sent again, and counts only once it is deep enough.
+// Checks: a mint removed by a reorg is sent again, and counts only once it is deep enough.
 #[tokio::test]
 async fn a_mint_that_is_removed_is_sent_again() {
     let Some(w) = harness(0).await else { return };

@@ -18,9 +18,9 @@ const POLICY: FeePolicy = FeePolicy {
     max_fee: 500_000_000_000,
 };
 
-// Checks: a base fee ×100 holds transactions up until they are replaced; one attempt of each lands.
+// Checks: a hundredfold base fee delays transactions until they are replaced. One attempt of each is included.
 #[tokio::test]
-async fn case_85_a_base_fee_times_a_hundred_is_followed() {
+async fn case_85_hundredfold_base_fee_is_followed() {
     let Some(w) = Harness::start(2).await else { return };
     let mut submitted = Vec::new();
     for n in 0..2 {
@@ -40,9 +40,9 @@ async fn case_85_a_base_fee_times_a_hundred_is_followed() {
     w.assert_settled_once(&[0, 1]).await;
 }
 
-// Checks: a nonce whose row is lost below one that is stored is filled, and its payment goes with a later one.
+// Checks: a nonce with a lost row below a stored one is filled, and its payment uses a later nonce.
 #[tokio::test]
-async fn case_85_a_gap_of_nonces_is_filled() {
+async fn case_85_nonce_gap_is_filled() {
     let Some(mut w) = Harness::start(2).await else { return };
     for n in 0..2 {
         w.prepare(&w.payment(n)).await;
@@ -69,16 +69,16 @@ async fn case_85_a_gap_of_nonces_is_filled() {
     assert_eq!(w.lookup(&w.payment(0)).await, ChainStatus::Pending);
     let again = w.submit(&w.payment(0));
     assert!(matches!(w.mined(again).await, SubmitResult::Settled { .. }));
-    // What the lost row was made for is left behind: it is nobody's.
+    // Nothing is sent for the lost row.
     assert_eq!(w.balance(crate::harness::treasury()).await, 2 * crate::harness::VALUE);
     let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
     assert_eq!(sent, Ok(3));
 }
 
-// Checks: another process uses the key's next nonce: the payment is released once two endpoints show it for good, and settles by
-// the nonce behind.
+// Checks: another process uses the key's next nonce. The payment is released once two endpoints show that nonce as
+// final, and settles with the next nonce.
 #[tokio::test]
-async fn case_85_a_key_that_somebody_else_uses_heals() {
+async fn case_85_gas_key_recovers_from_foreign_use() {
     let Some(w) = Harness::start(1).await else { return };
     w.prepare(&w.payment(0)).await;
     let submitted = w.submit(&w.payment(0));
@@ -91,16 +91,16 @@ async fn case_85_a_key_that_somebody_else_uses_heals() {
     assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);
 }
 
-// Checks: a key without gas is said to be, and payments that come afterwards go by the other one.
+// Checks: a key without gas is reported, and later payments use the other key.
 #[tokio::test]
-async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
+async fn case_85_gas_key_without_gas_is_replaced_by_the_other() {
     let Some(mut w) = Harness::closed(3).await else { return };
     w.gas_keys = vec!["gas", "gas 2"];
     w.open().await;
     w.send_ether(key("gas").address(), "0x0").await;
     w.prepare(&w.payment(0)).await;
     let held = w.submit(&w.payment(0));
-    until("an operator is told", async || {
+    until("an operator is notified", async || {
         (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
     })
     .await;
@@ -115,8 +115,8 @@ async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
     w.assert_settled_once(&[0, 1, 2]).await;
 }
 
-// Checks: once the only key is known to be without gas, a payment is not prepared, and its payer is not blamed; readiness has the reason
-// until there is gas.
+// Checks: once the only key is known to have no gas, payments are not prepared and their payers not blamed. Readiness
+// has the reason until there is gas.
 #[tokio::test]
 async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     let Some(mut w) = Harness::closed(2).await else { return };
@@ -124,7 +124,7 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     w.send_ether(key("gas").address(), "0x0").await;
     w.prepare(&w.payment(0)).await;
     let held = w.submit(&w.payment(0));
-    until("an operator is told", async || {
+    until("an operator is notified", async || {
         (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
     })
     .await;
@@ -141,10 +141,11 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     w.assert_settled_once(&[0]).await;
 }
 
-// Checks: two of three endpoints show too many transactions of the only key, for a moment: once they are honest, readiness says that the
-// key does not know its next nonce and an operator is told; no payment is prepared. The key goes on by itself, without a filler.
+// Checks: two of three endpoints briefly report too many transactions of the only key. Readiness then reports an
+// unknown next nonce, an operator is notified, and no payment is prepared. The key recovers automatically, without a
+// filler.
 #[tokio::test]
-async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
+async fn gas_key_recovers_after_two_endpoints_report_wrong_counts() {
     let Some(mut w) = Harness::closed(2).await else { return };
     let liars = [Proxy::start(&w.anvil.url).await, Proxy::start(&w.anvil.url).await];
     w.urls = vec![w.anvil.url.clone(), liars[0].url.clone(), liars[1].url.clone()];

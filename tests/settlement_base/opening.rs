@@ -47,13 +47,13 @@ const INVALID_SETTINGS: [(Change, &str); 11] = [
     ),
     (|s| s.proof = Finality::Confirmed, "`proof`"),
     (
-        |s| s.token.address = key("nobody").address(),
+        |s| s.token.address = key("unused").address(),
         "`token`: there is no contract",
     ),
     (|s| s.token.name = "USDC".to_owned(), "`token`: the EIP-712 domain"),
 ];
 
-// Checks: each bad setting is refused before anything begins, and its name comes first.
+// Checks: each bad setting is rejected before anything starts, and the error begins with its name.
 #[tokio::test]
 async fn a_port_does_not_open_with_a_bad_setting() {
     let Some(w) = Harness::closed(0).await else { return };

@@ -44,7 +44,7 @@ impl Harness {
         submitted
     }
 
-    /// So much in a block that was read.
+    /// Sets the balance in a block that the follower has read.
     async fn holds(&self, of: Address, value: u64) {
         self.send_usdc(of, value).await;
         self.anvil.mine(1).await;
@@ -52,11 +52,11 @@ impl Harness {
     }
 }
 
-// Checks: a wallet with the money of one payment presents six at once: one is taken, the others are declined before their claims, and
-// when they are prepared all the same. One more is declined at each stage of the first: checked, prepared, on its way, on its way after
-// a restart, on the chain. Once it has money again, another one is taken.
+// Checks: a wallet with money for one payment presents six at once. One is accepted, and the others are declined before
+// their claims and when prepared. Another is declined at each stage of the first: checked, prepared, pending, pending
+// after a restart, on chain. With new money another is accepted.
 #[tokio::test]
-async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
+async fn case_88_only_one_payment_is_accepted_when_funds_suffice_for_one() {
     let Some(mut w) = Harness::start(1).await else { return };
     let payments: Vec<Authorization> = (1..=6).map(|nonce| w.of_first(nonce)).collect();
     let answers = join_all(payments.iter().map(|payment| w.checked(payment))).await;
@@ -71,7 +71,7 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     let first = &payments[taken];
     assert_eq!(w.checked(first).await, None, "its own place");
 
-    // Alone in its check, so that nothing but what is under way is in its way.
+    // The only payment of its check, so that only pending payments can exceed the balance.
     let declined = async |w: &Harness, nonce: u8| {
         let other = w.of_first(nonce);
         assert_eq!(w.checked(&other).await.as_deref(), Some(INSUFFICIENT_FUNDS), "{nonce}");
@@ -108,10 +108,10 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     );
 }
 
-// Checks: what is on the chain is not taken off the balance twice: a wallet with the money of three has three taken, while the rows of
-// those before are still there, also right after a block that the port has not read; a fourth is declined.
+// Checks: a payment on chain is not deducted twice. A wallet with money for three has three accepted while their rows
+// still exist, also right after a block that the port has not read. A fourth is declined.
 #[tokio::test]
-async fn what_the_balance_shows_is_not_counted_again() {
+async fn settled_payment_is_not_deducted_twice() {
     let Some(w) = Harness::start(1).await else { return };
     w.holds(payer(0), 3 * VALUE).await;
     let mut submitted = vec![
@@ -128,10 +128,10 @@ async fn what_the_balance_shows_is_not_counted_again() {
     assert_eq!(w.balance(treasury()).await, 3 * VALUE);
 }
 
-// Checks: a payment that fails on the chain, one whose authorization has run out, and one that was only checked or prepared and goes no
-// further make room again.
+// Checks: balance is released by a payment that fails on chain, by an expired authorization, and by a payment that was
+// checked or prepared but not submitted.
 #[tokio::test]
-async fn a_payment_that_ends_without_settling_makes_room_again() {
+async fn payment_that_ends_unsettled_releases_its_amount() {
     let Some(w) = Harness::start(1).await else { return };
     let fails = w.submit_in_flight(&w.of_first(1), 1).await;
     assert_eq!(w.checked(&w.of_first(2)).await.as_deref(), Some(INSUFFICIENT_FUNDS));
@@ -139,7 +139,7 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     assert!(matches!(w.mined(fails).await, SubmitResult::Declined(_)));
     w.holds(payer(0), VALUE).await;
     let second = w.of_first(3);
-    until("there is room behind a failure", async || {
+    until("the amount of a failed payment is released", async || {
         w.checked(&second).await.is_none().then_some(())
     })
     .await;
@@ -147,7 +147,7 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     // Checked, and never prepared.
     let third = w.of_first(4);
     assert_eq!(w.checked(&third).await.as_deref(), Some(INSUFFICIENT_FUNDS));
-    until("there is room behind a check", async || {
+    until("the amount of a checked payment is released", async || {
         w.checked(&third).await.is_none().then_some(())
     })
     .await;
@@ -155,7 +155,7 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
     let end = latest.timestamp + 100;
     let short_lived = w.signed("payer 0", treasury(), VALUE, end, 5);
-    until("there is room behind a check", async || {
+    until("the amount of a checked payment is released", async || {
         w.checked(&short_lived).await.is_none().then_some(())
     })
     .await;
@@ -166,7 +166,7 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     w.anvil.control("evm_setNextBlockTimestamp", json!([hex(end)])).await;
     w.anvil.mine(1).await;
     w.read().await;
-    until("there is room behind a payment that has run out", async || {
+    until("the amount of an expired payment is released", async || {
         w.checked(&last).await.is_none().then_some(())
     })
     .await;
@@ -177,7 +177,7 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     assert_eq!(w.balance(treasury()).await, VALUE);
 }
 
-// Checks: payments of a contract wallet that are under way count against its balance; its signatures stay valid.
+// Checks: pending payments of a contract wallet count against its balance. Its signatures stay valid.
 #[tokio::test]
 async fn payments_of_a_contract_wallet_count_together() {
     let Some(w) = Harness::start(1).await else { return };
@@ -209,14 +209,14 @@ async fn payments_of_a_contract_wallet_count_together() {
     assert_eq!(w.balance(treasury()).await, 2 * VALUE);
 }
 
-// Checks: what a managed wallet pays elsewhere counts against what it pays us. Transfers out of the treasury are not held back: the
-// books weigh them.
+// Checks: an agent wallet's payments to others count against its payments to us. Treasury transfers are not limited
+// here, because the ledger checks them.
 #[tokio::test]
-async fn a_managed_wallets_payments_count_together_and_the_treasurys_do_not() {
+async fn agent_wallet_payments_count_together_but_treasury_transfers_do_not() {
     let Some(w) = Harness::start(1).await else { return };
     w.port().track_wallets([payer(0)]);
-    let elsewhere = w.signed("payer 0", payer(1), VALUE, LATE, 1);
-    let submitted = w.submit_in_flight(&elsewhere, 1).await;
+    let other_payment = w.signed("payer 0", payer(1), VALUE, LATE, 1);
+    let submitted = w.submit_in_flight(&other_payment, 1).await;
     let ours = w.of_first(2);
     assert_eq!(w.checked(&ours).await.as_deref(), Some(INSUFFICIENT_FUNDS));
     assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
@@ -234,8 +234,8 @@ async fn a_managed_wallets_payments_count_together_and_the_treasurys_do_not() {
     }
 }
 
-// Checks: an endpoint that runs no code without a contract does not say what payers hold: then a payment is checked by its simulation
-// alone, and one that does not fit beside another is declined when the chain shows that.
+// Checks: an endpoint that executes no code without a contract returns no balances. Payments are then checked by
+// simulation alone, and one that exceeds the balance together with another is declined when the chain shows it.
 #[tokio::test]
 async fn without_balances_a_simulation_alone_decides() {
     let Some(mut w) = Harness::closed(1).await else { return };

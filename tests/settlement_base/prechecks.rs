@@ -55,10 +55,11 @@ async fn settles(w: &Harness, payment: &Authorization) -> String {
     }
 }
 
-// Checks (case 88): a payment of an empty wallet is declined before its claim, and settles when the wallet has the money; preparing
-// uses the check before the claim, but only once, so that a wallet that is drained in between costs gas at most once.
+// Checks (case 88): a payment of an empty wallet is declined before its claim, and settles when the wallet has the
+// money; preparing uses the check before the claim, but only once, so that a wallet that is drained in between costs
+// gas at most once.
 #[tokio::test]
-async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
+async fn case_88_empty_wallet_is_declined_before_the_claim() {
     let Some(w) = Harness::start(2).await else { return };
     let (good, short) = (w.payment(0), w.payment(1));
     w.send_usdc(payer(1), VALUE - 1).await;
@@ -93,8 +94,8 @@ async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
     w.assert_settled_once(&[0, 1]).await;
 }
 
-// Checks (case 14): a contract (ERC-1271) and an account that delegates to one (EIP-7702) accept their signatures and no others, before
-// and after the payment is on the chain; an address without a contract accepts none.
+// Checks (case 14): a contract (ERC-1271) and an account that delegates to one (EIP-7702) accept their signatures and
+// no others, before and after the payment is on the chain; an address without a contract accepts none.
 #[tokio::test]
 async fn case_14_contracts_and_delegated_accounts_verify_their_signatures() {
     let Some(w) = Harness::start(4).await else { return };
@@ -133,7 +134,7 @@ async fn case_14_contracts_and_delegated_accounts_verify_their_signatures() {
     assert_eq!(w.balance(treasury()).await, 2 * VALUE);
 }
 
-// Checks: the signature of a contract is valid although its balance is too low, which is a decline.
+// Checks: a contract's signature is valid although its low balance leads to a decline.
 #[tokio::test]
 async fn an_empty_contract_has_a_valid_signature_and_is_declined() {
     let Some(w) = Harness::start(1).await else { return };
@@ -160,10 +161,11 @@ fn factory_call(function: &str, owner: Address) -> Bytes {
         .into()
 }
 
-// Checks (case 14): a wallet that is not deployed pays (ERC-6492): a listed factory deploys it in the transaction of its payment, which
-// has no other payment; it pays again when it is deployed. Another factory or a wrong signature is declined.
+// Checks (case 14): a wallet that is not deployed pays (ERC-6492): a listed factory deploys it in the transaction of
+// its payment, which has no other payment; it pays again when it is deployed. Another factory or a wrong signature is
+// declined.
 #[tokio::test]
-async fn case_14_a_wallet_is_deployed_with_its_first_payment() {
+async fn case_14_smart_account_is_deployed_with_its_first_payment() {
     let Some(mut w) = Harness::closed(2).await else { return };
     let (factory, owner) = (Address::repeat_byte(0x66), key("owner").address());
     let code = runtime("SmartWalletFactory");

@@ -28,7 +28,7 @@ struct ProxyState {
 }
 
 impl Proxy {
-    /// Honest until it is told otherwise. Serves until the test ends.
+    /// Honest until a test sets a fault. Serves until the test ends.
     pub async fn start(node: &str) -> Self {
         let behind = Arc::new(ProxyState {
             node: node.to_owned(),
@@ -48,7 +48,7 @@ impl Proxy {
         *self.state.change.lock() = Some(Box::new(change));
     }
 
-    /// From now on it answers so much later.
+    /// Delays each response by this duration from now on.
     pub fn slow(&self, delay: Duration) {
         *self.state.delay.lock() = Some(delay);
     }

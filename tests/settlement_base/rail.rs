@@ -107,7 +107,7 @@ impl Rail for BaseRail {
 }
 
 #[tokio::test]
-async fn the_port_for_base_does_what_every_settlement_port_must() {
+async fn base_port_passes_the_settlement_suite() {
     let Some(world) = Harness::start(0).await else { return };
     suite::run_suite(&mut BaseRail::new(world)).await;
 }

@@ -1,4 +1,4 @@
-//! A port that begins while its chain does not answer: from its rows alone, until somebody has checked the chain.
+//! A port that opens while its chain does not respond: it uses its rows alone until the chain was checked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,10 @@ async fn reopen(w: &Harness, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenErr
     BaseSettlement::reopen(w.settings(), store, transport, clock, gate.clone()).await
 }
 
-// Checks: behind a closed gate rows answer, and nothing is read, signed, taken or sent. Once it opens, what was under way is sent
-// again and payments are taken.
+// Checks: behind a closed gate the port answers from its rows and reads, signs, accepts and sends nothing. Once the
+// gate opens, pending payments are sent again and payments are accepted.
 #[tokio::test]
-async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
+async fn port_behind_a_closed_gate_does_not_use_its_chain() {
     let Some(mut w) = Harness::start(3).await else { return };
     let settled = w.submit(&w.payment(0));
     assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));
@@ -66,7 +66,7 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     gate.open();
     w.in_pool(1).await;
     w.anvil.mine(1).await;
-    until("what was under way has settled", async || {
+    until("the pending payments have settled", async || {
         let found = w.lookup(&w.payment(1)).await;
         matches!(found, ChainStatus::Confirmed { .. }).then_some(())
     })
@@ -77,7 +77,7 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));
 }
 
-// Checks: without rows there is no block to go on from: a first start needs the chain.
+// Checks: without rows there is no block to continue from, so a first start needs the chain.
 #[tokio::test]
 async fn a_port_without_rows_needs_its_chain() {
     let Some(w) = Harness::closed(0).await else { return };
@@ -85,10 +85,10 @@ async fn a_port_without_rows_needs_its_chain() {
     assert!(matches!(opened, Err(OpenError::NothingStored)), "{opened:?}");
 }
 
-// Checks: a gas key whose next nonce only one of two endpoints shows signs nothing, and the port says so instead of taking payments
-// that would wait. It goes on once the other endpoint answers.
+// Checks: a gas key whose next nonce is known from only one of two endpoints signs nothing. The port reports it and
+// accepts no payments that would wait. It continues once the other endpoint responds.
 #[tokio::test]
-async fn no_payment_is_taken_before_a_gas_key_knows_its_nonce() {
+async fn no_payment_is_accepted_before_a_gas_key_knows_its_nonce() {
     let Some(mut w) = Harness::closed(1).await else { return };
     let proxy = Proxy::start(&w.anvil.url).await;
     proxy.falsify(|_, _| None);

@@ -1,5 +1,4 @@
-//! The sandbox's Base through the same suite: what stands behind the port in tests keeps the rules of what stands behind it in
-//! production.
+//! The sandbox's Base through the same suite: the test double keeps the rules of the production port.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,7 +123,7 @@ impl Rail for SandboxRail {
         self.clock.0.store(signed.valid_before * 1_000, Ordering::SeqCst);
     }
 
-    // As after `kill -9`: another house on a copy of whatever is on the disk now.
+    // As after `kill -9`: another instance on a copy of the disk's present content.
     async fn reopen(&mut self) {
         let folder = tempfile::tempdir().unwrap();
         for name in ["base.chain", "solana.chain"] {
@@ -136,7 +135,7 @@ impl Rail for SandboxRail {
 }
 
 #[tokio::test]
-async fn the_sandbox_does_what_every_settlement_port_must() {
+async fn sandbox_passes_the_settlement_suite() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock(AtomicU64::new(1_768_473_000_000)));
     let chains = open(&folder, &clock);

@@ -1,5 +1,5 @@
-//! A Solana of one program: burns of the bridge take effect, everything else is nothing. Circle's programs cannot be loaded into a
-//! local runtime; their side of a burn is what is scripted here, as a transport in place of nodes.
+//! A Solana of one program: burns of the bridge take effect, everything else is nothing. Circle's programs cannot be
+//! loaded into a local runtime; their side of a burn is what is scripted here, as a transport in place of nodes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl ScriptedSolana {
         chain
     }
 
-    /// So many blocks later.
+    /// Advances the chain by this number of blocks.
     pub fn advance(&self, blocks: u64) {
         self.0.lock().height += blocks;
     }

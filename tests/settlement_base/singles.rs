@@ -26,9 +26,10 @@ fn reason(preparation: Preparation) -> String {
     }
 }
 
-// Checks: a payment is seen in its first block and final two blocks later, and its row goes once a receipt is final.
+// Checks: a payment is confirmed in its first block and final two blocks later. Its row is deleted once its receipt is
+// final.
 #[tokio::test]
-async fn a_payment_is_seen_and_becomes_final_by_depth() {
+async fn payment_is_confirmed_and_becomes_final_by_depth() {
     let Some(w) = Harness::start(1).await else { return };
     let payment = w.payment(0);
     assert_eq!(reason(w.prepare(&payment).await), "ready");
@@ -43,13 +44,13 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
         panic!()
     };
     assert_eq!(finality, Finality::Confirmed);
-    let standing = async || w.port().transaction_status(&payment, None, &transaction).await.unwrap();
+    let status = async || w.port().transaction_status(&payment, None, &transaction).await.unwrap();
     w.anvil.mine(1).await;
     w.read().await;
-    assert_eq!(standing().await, ChainTransactionStatus::Confirmed);
+    assert_eq!(status().await, ChainTransactionStatus::Confirmed);
     w.anvil.mine(1).await;
     w.read().await;
-    assert_eq!(standing().await, ChainTransactionStatus::Final);
+    assert_eq!(status().await, ChainTransactionStatus::Final);
     w.assert_settled_once(&[0]).await;
     let counters = w.port().counters();
     assert_eq!(counters.transactions.load(Ordering::Relaxed), 1);
@@ -57,9 +58,9 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
     assert!(counters.gas_spent_gwei.load(Ordering::Relaxed) > 0);
 }
 
-// Checks: what must fail is declined under its code before any gas is spent, when it is prepared and when it is submitted.
+// Checks: a payment that must fail is declined with its reason before any gas is spent, at prepare and at submit.
 #[tokio::test]
-async fn case_05_06_what_must_fail_is_declined_without_gas() {
+async fn case_05_06_failing_payment_is_declined_without_gas() {
     let Some(w) = Harness::start(2).await else { return };
     w.send_usdc(payer(1), VALUE - 1).await;
     let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
@@ -91,10 +92,10 @@ async fn case_05_06_what_must_fail_is_declined_without_gas() {
     assert_eq!(sent, Ok(0));
 }
 
-// Checks: a stranger's transaction settles the payment that is in our pool too; ours costs gas and moves nothing, and whoever
-// waits is told of the stranger's.
+// Checks: a stranger's transaction settles a payment that is in our pool too. Ours costs gas and moves nothing, and
+// waiting callers receive the stranger's transaction.
 #[tokio::test]
-async fn case_10_a_stranger_is_first_with_a_payment_that_is_on_its_way() {
+async fn case_10_stranger_settles_a_pending_payment_first() {
     let Some(w) = Harness::start(1).await else { return };
     let payment = w.payment(0);
     w.prepare(&payment).await;
@@ -111,10 +112,10 @@ async fn case_10_a_stranger_is_first_with_a_payment_that_is_on_its_way() {
     w.assert_settled_once(&[0]).await;
 }
 
-// Checks: two payments that a stranger settles in one transaction are two movements of one name with an index each, and two
-// transfers of ours in one are two departures.
+// Checks: two payments that a stranger settles in one transaction are two transfers with one transaction hash and an
+// index each. Two of our transfers in one transaction are two outgoing transfers.
 #[tokio::test]
-async fn two_transfers_in_one_transaction_have_a_name_each() {
+async fn transfers_in_one_transaction_have_distinct_references() {
     let Some(w) = Harness::start(2).await else { return };
     w.send_usdc(treasury(), 10 * VALUE).await;
     let mut all = vec![w.payment(0), w.payment(1)];
@@ -143,36 +144,36 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     assert_eq!(transactions.len(), 1);
     let found = port.in_transaction(Network::Base, &page.items[0].transaction).await;
     assert_eq!(found.unwrap(), page.items);
-    let kept = port.stored_transfers(1, 2).await.unwrap();
-    let places: Vec<(u64, u32)> = kept.iter().map(|kept| (kept.position, kept.index)).collect();
-    assert_eq!(places, [(2, 3), (3, 5)]);
+    let transfers = port.stored_transfers(1, 2).await.unwrap();
+    let indexes: Vec<(u64, u32)> = transfers.iter().map(|one| (one.position, one.index)).collect();
+    assert_eq!(indexes, [(2, 3), (3, 5)]);
     let marks = |from: usize| {
         all[from..]
             .iter()
             .map(|signed| signed.fingerprint())
             .collect::<BTreeSet<_>>()
     };
-    let departures = port
+    let outgoing = port
         .outgoing_transfers(Timestamp(0), Timestamp(u64::MAX))
         .await
         .unwrap();
     assert_eq!(
-        departures.iter().map(|left| left.fingerprint).collect::<BTreeSet<_>>(),
+        outgoing.iter().map(|left| left.fingerprint).collect::<BTreeSet<_>>(),
         marks(2)
     );
-    let places: Vec<u32> = departures.iter().map(|left| left.index).collect();
-    assert_eq!(places, [5, 7]);
+    let indexes: Vec<u32> = outgoing.iter().map(|left| left.index).collect();
+    assert_eq!(indexes, [5, 7]);
     let ours = Wallet::Evm(treasury().into_array());
-    assert_eq!(port.sent_by(&ours, Timestamp(0)).await.unwrap(), departures);
+    assert_eq!(port.sent_by(&ours, Timestamp(0)).await.unwrap(), outgoing);
     for authorization in &all {
         assert!(matches!(w.lookup(authorization).await, ChainStatus::Confirmed { .. }));
     }
 }
 
-// Checks: a transfer without an authorization is on the list under a mark of its own, and no payment is found in it. It is seen, then
-// final by the depth of its amount, and not even seen when a reorganisation has dropped it.
+// Checks: a transfer without an authorization is listed with its own fingerprint and matches no payment. It is
+// confirmed, then final at its amount's depth, and not found once a reorg has dropped it.
 #[tokio::test]
-async fn a_plain_transfer_is_listed_and_is_no_payment() {
+async fn plain_transfer_is_listed_but_is_not_a_payment() {
     let Some(w) = Harness::start(1).await else { return };
     w.send_ether(payer(0), "0xde0b6b3a7640000").await;
     // transfer(address,uint256).
@@ -207,8 +208,8 @@ async fn a_plain_transfer_is_listed_and_is_no_payment() {
     assert_eq!(finality().await, Finality::Confirmed);
 }
 
-// Checks: what a top-up forwards on Base is one transfer of exactly its amount, however often it is signed and sent, and becomes
-// final without a bridge.
+// Checks: a top-up on Base is one transfer of exactly its amount, however often it is signed and sent. It becomes final
+// without a bridge.
 #[tokio::test]
 async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
     let Some(w) = Harness::start(0).await else { return };
@@ -243,10 +244,10 @@ async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
     assert_eq!(page.items.len(), 1);
 }
 
-// Checks: preparing a transfer of ours shows no endpoint its signature: one could send what it is shown and answer that it fails. What
-// the token would refuse is declined all the same.
+// Checks: preparing one of our transfers shows its signature to no endpoint, which could submit it and report a
+// failure. A transfer that the token would reject is still declined.
 #[tokio::test]
-async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
+async fn preparing_a_transfer_hides_its_signature_from_endpoints() {
     let Some(mut w) = Harness::closed(1).await else { return };
     let proxy = Proxy::start(&w.anvil.url).await;
     let seen = Arc::new(Mutex::new(String::new()));
@@ -283,9 +284,9 @@ async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
     assert!(matches!(w.mined(w.submit(&ours)).await, SubmitResult::Settled { .. }));
 }
 
-// Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.
+// Checks: one endpoint does not prove an expiry. Two that are past it in a final block do.
 #[tokio::test]
-async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
+async fn case_86_expiry_needs_two_endpoints() {
     let Some(mut w) = Harness::closed(1).await else { return };
     let both = std::mem::take(&mut w.urls);
     w.urls = both[..1].to_vec();
@@ -296,7 +297,7 @@ async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
     w.anvil.control("evm_setNextBlockTimestamp", json!([hex(end)])).await;
     w.anvil.mine(12).await;
     w.read().await;
-    until("an operator is told", async || {
+    until("an operator is notified", async || {
         assert_eq!(w.lookup(&payment).await, ChainStatus::Pending);
         let alarms = w.port().counters().alarms.load(Ordering::Relaxed);
         (alarms > 0).then_some(())
@@ -312,10 +313,10 @@ async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
     assert_eq!(w.balance(payer(0)).await, VALUE);
 }
 
-// Checks: an authorization that its payer cancels is impossible once that is final; one whose nonce paid somebody else before we
-// heard of it is impossible by two endpoints that list where.
+// Checks: an authorization cancelled by its payer is impossible once the cancellation is final. One whose nonce paid
+// another recipient first is impossible once two endpoints list that transaction.
 #[tokio::test]
-async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() {
+async fn cancelled_or_used_authorization_is_impossible_once_final() {
     let Some(w) = Harness::start(2).await else { return };
     let canceled = w.payment(0);
     let payer_key = key("payer 0");
@@ -328,8 +329,8 @@ async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() 
     let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
     let end = latest.timestamp + 1_000;
     let used = w.signed("payer 1", treasury(), VALUE, end, 2);
-    let elsewhere = w.signed("payer 1", payer(9), VALUE, end, 2);
-    w.submit_foreign("stranger", 1, w.token.address(), w.calldata(&elsewhere))
+    let other_payment = w.signed("payer 1", payer(9), VALUE, end, 2);
+    w.submit_foreign("stranger", 1, w.token.address(), w.calldata(&other_payment))
         .await;
     w.anvil.mine(1).await;
     w.read().await;

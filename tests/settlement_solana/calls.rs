@@ -17,27 +17,28 @@ const IDLE_METHODS: [&str; 6] = [
     "getSlot",
 ];
 
-// Checks: a payment of a wallet with too little money costs at most two calls in its whole life, also when it comes again at once.
+// Checks: a payment from a wallet with too little money costs at most two calls in total, also when it is repeated at
+// once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_declined_payment_costs_at_most_two_calls() {
-    let Some(house) = Harness::open(90).await else { return };
+    let Some(harness) = Harness::open(90).await else { return };
     let counted: Arc<Mutex<Vec<String>>> = Arc::default();
     let calls = counted.clone();
-    house.faults.falsify("", move |request, _| {
+    harness.faults.falsify("", move |request, _| {
         let method = request["method"].as_str().unwrap();
         if !IDLE_METHODS.contains(&method) {
             calls.lock().push(method.to_owned());
         }
     });
-    let payment = house.payment(200_000_000, "more than it has").await;
+    let payment = harness.payment(200_000_000, "more than it has").await;
     for _ in 0..3 {
-        let decline = house.port.precheck(&payment).await.unwrap();
+        let decline = harness.port.precheck(&payment).await.unwrap();
         assert_eq!(decline.reason.to_string(), "insufficient_funds");
     }
     // Until it could be on the chain no more, and was read.
-    let slot = house.port.status().slot;
+    let slot = harness.port.status().slot;
     until("the port has read on", || async {
-        (house.port.status().covered_slot > slot + 32).then_some(())
+        (harness.port.status().covered_slot > slot + 32).then_some(())
     })
     .await;
     let counted = counted.lock();

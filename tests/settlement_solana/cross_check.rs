@@ -58,7 +58,7 @@ impl Harness {
         .await
     }
 
-    /// Until so many more slots are final on the chain.
+    /// Waits until this number of further slots is final on the chain.
     pub async fn wait_slots(&self, slots: u64) {
         let slot = self.final_slot().await;
         until("slots pass", || async {
@@ -73,11 +73,8 @@ impl Harness {
     }
 
     pub async fn wait_until_stalled(&self) {
-        until("it stands still", || async {
-            (!self.port.is_up_to_date()).then_some(())
-        })
-        .await;
-        let payment = self.payment(1, "while it stands still").await;
+        until("it stalls", || async { (!self.port.is_up_to_date()).then_some(()) }).await;
+        let payment = self.payment(1, "while it is stalled").await;
         let refused = self.port.prepare(&payment).await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
     }
@@ -107,48 +104,48 @@ pub fn listed_too(result: &mut Value, signature: &str, slot: u64, level: &str) {
     entries.insert(place.unwrap_or(entries.len()), entry);
 }
 
-// Checks: no payment is taken before the first reading of the treasury's transactions is durable. That reading begins at what is final
-// by then, so a payment that lands before it would never be listed.
+// Checks: no payment is accepted before the follower's first read is durable. It starts at the finalized slot, so a
+// payment settled before it would never be listed.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_payment_is_taken_before_the_chain_is_followed() {
-    let Some(mut house) = Harness::closed(111, |_| {}).await else {
+async fn no_payment_is_accepted_before_the_follower_has_caught_up() {
+    let Some(mut harness) = Harness::closed(111, |_| {}).await else {
         return;
     };
-    house.faults.falsify(HOSTS[1], |request, result| {
+    harness.faults.falsify(HOSTS[1], |request, result| {
         if request["method"] == "getEpochInfo" {
             *result = json!("nonsense");
         }
     });
-    house.work().await;
+    harness.work().await;
     until("a blockhash is read", || async {
-        (house.port.status().slot > 0).then_some(())
+        (harness.port.status().slot > 0).then_some(())
     })
     .await;
-    let payment = house.payment(7, "too early").await;
-    let refused = house.port.prepare(&payment).await.unwrap_err();
+    let payment = harness.payment(7, "too early").await;
+    let refused = harness.port.prepare(&payment).await.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
-    assert!(!house.port.is_up_to_date());
-    house.faults.clear_false_responses();
-    house.wait_until_resumed().await;
-    assert_eq!(house.movements(1).await.len(), 1);
+    assert!(!harness.port.is_up_to_date());
+    harness.faults.clear_false_responses();
+    harness.wait_until_resumed().await;
+    assert_eq!(harness.movements(1).await.len(), 1);
 }
 
-// Checks: a transfer that one endpoint invents, in the list and by itself, is never final and never listed, in whatever place the
-// endpoint is; meanwhile what is honest is not final either, new payments are refused, and it is counted. Once it is gone all goes on.
+// Checks: a transfer invented by one endpoint, first or second, in the list and by id, is never final or listed. Until
+// it is gone, true transfers are not final either, new payments are rejected, and a mismatch is counted.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_one_endpoint_invents_is_never_final() {
+async fn transfer_invented_by_one_endpoint_is_never_final() {
     for (place, host) in HOSTS.into_iter().enumerate() {
         let test = 70 + place as u8;
-        let Some(house) = Harness::open_with(test, short_standstill).await else {
+        let Some(harness) = Harness::open_with(test, short_standstill).await else {
             return;
         };
-        let stranger = house.another(40);
-        let (real, bytes) = house.plain(&stranger, 3, "real").await;
+        let stranger = harness.another(40);
+        let (real, bytes) = harness.plain(&stranger, 3, "real").await;
         let (invented, model) = (base58(&[place as u8 + 1; 64]), base58(&real));
         // The transaction itself is shown too, from some slot on: the real one under another name.
         let (shown, from): (Mutex<Option<Value>>, Arc<AtomicU64>) = (Mutex::default(), Arc::default());
         let (lie, begins) = (invented.clone(), Arc::clone(&from));
-        house.faults.falsify(host, move |request, result| {
+        harness.faults.falsify(host, move |request, result| {
             let slot = begins.load(Ordering::SeqCst);
             match request["method"].as_str().unwrap() {
                 "getSignaturesForAddress" if slot > 0 && request["params"][1].get("before").is_none() => {
@@ -164,29 +161,29 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
                 _ => {}
             };
         });
-        house.node().send_each(&bytes).await;
-        house.movements(1).await;
-        let slot = house.final_slot().await + 20;
+        harness.node().send_each(&bytes).await;
+        harness.movements(1).await;
+        let slot = harness.final_slot().await + 20;
         from.store(slot, Ordering::SeqCst);
-        house.wait_slots(25).await;
-        let (second, bytes) = house.plain(&house.another(41), 4, "behind it").await;
-        house.node().send_each(&bytes).await;
-        house.is_on_the_chain(&second).await;
-        house.wait_until_stalled().await;
-        let listed = house.listed().await;
+        harness.wait_slots(25).await;
+        let (second, bytes) = harness.plain(&harness.another(41), 4, "behind it").await;
+        harness.node().send_each(&bytes).await;
+        harness.is_on_the_chain(&second).await;
+        harness.wait_until_stalled().await;
+        let listed = harness.listed().await;
         assert_eq!(
             listed.len(),
             1,
             "neither the invented one nor the one behind it: {listed:?}, {slot}"
         );
-        assert!(house.port.status().covered_slot < slot + 10);
+        assert!(harness.port.status().covered_slot < slot + 10);
         until("it is counted", || async {
-            (house.port.mismatches() >= 1).then_some(())
+            (harness.port.mismatches() >= 1).then_some(())
         })
         .await;
-        house.faults.clear_false_responses();
-        house.wait_until_resumed().await;
-        let names: Vec<String> = house
+        harness.faults.clear_false_responses();
+        harness.wait_until_resumed().await;
+        let names: Vec<String> = harness
             .listed()
             .await
             .into_iter()
@@ -194,22 +191,22 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
             .collect();
         assert_eq!(names[..2], [base58(&real), base58(&second)]);
         assert!(!names.contains(&invented));
-        assert!(house.port.mismatches() >= 1);
+        assert!(harness.port.mismatches() >= 1);
     }
 }
 
-// Checks: a transfer that one endpoint leaves out, in whatever place it is, is not passed over: nothing behind it is final, and lists
-// are not said to be complete, before both show it. A restart in between changes nothing.
+// Checks: a transfer omitted by one endpoint, first or second, is not skipped. Until both report it, later transfers
+// are not final and lists are not complete, after a restart too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_one_endpoint_leaves_out_is_not_passed_over() {
+async fn transfer_omitted_by_one_endpoint_is_not_skipped() {
     for (place, host) in HOSTS.into_iter().enumerate() {
         let test = 72 + place as u8;
-        let Some(mut house) = Harness::open_with(test, short_standstill).await else {
+        let Some(mut harness) = Harness::open_with(test, short_standstill).await else {
             return;
         };
-        let (hidden, bytes) = house.plain(&house.another(40), 3, "hidden").await;
+        let (hidden, bytes) = harness.plain(&harness.another(40), 3, "hidden").await;
         let name = base58(&hidden);
-        house.faults.falsify(host, move |request, result| {
+        harness.faults.falsify(host, move |request, result| {
             match request["method"].as_str().unwrap() {
                 "getSignaturesForAddress" => result
                     .as_array_mut()
@@ -219,33 +216,33 @@ async fn a_transfer_that_one_endpoint_leaves_out_is_not_passed_over() {
                 _ => {}
             };
         });
-        house.node().send_each(&bytes).await;
-        let slot = house.is_on_the_chain(&hidden).await;
-        house.wait_until_stalled().await;
+        harness.node().send_each(&bytes).await;
+        let slot = harness.is_on_the_chain(&hidden).await;
+        harness.wait_until_stalled().await;
         assert!(
-            house.port.status().covered_slot < slot + 10,
-            "nobody has said that it is read so far"
+            harness.port.status().covered_slot < slot + 10,
+            "no second endpoint confirms these slots"
         );
-        assert_eq!(house.port.cross_checked(), Some(house.port.status().covered_slot));
-        assert_eq!(house.listed().await, []);
-        house.kill().await;
-        house.wait_until_stalled().await;
-        assert!(house.port.status().covered_slot < slot + 10);
-        house.faults.clear_false_responses();
-        let moved = house.movements(1).await;
+        assert_eq!(harness.port.cross_checked(), Some(harness.port.status().covered_slot));
+        assert_eq!(harness.listed().await, []);
+        harness.kill().await;
+        harness.wait_until_stalled().await;
+        assert!(harness.port.status().covered_slot < slot + 10);
+        harness.faults.clear_false_responses();
+        let moved = harness.movements(1).await;
         assert_eq!(moved[0].transaction, base58(&hidden));
-        house.wait_until_resumed().await;
+        harness.wait_until_resumed().await;
     }
 }
 
-// Checks: endpoints that list the same and show different movements of it make nothing final.
+// Checks: two endpoints that list the same transaction with different transfers make nothing final.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_amount_that_one_endpoint_changes_is_never_final() {
-    let Some(house) = Harness::open_with(74, short_standstill).await else {
+async fn amount_changed_by_one_endpoint_is_never_final() {
+    let Some(harness) = Harness::open_with(74, short_standstill).await else {
         return;
     };
-    let (sent, bytes) = house.plain(&house.another(40), 3, "three").await;
-    house.faults.falsify(HOSTS[0], |request, result| {
+    let (sent, bytes) = harness.plain(&harness.another(40), 3, "three").await;
+    harness.faults.falsify(HOSTS[0], |request, result| {
         if request["method"] == "getTransaction" && result.is_object() {
             // Transfers of more, and balances that agree with it.
             for call in result["transaction"]["message"]["instructions"].as_array_mut().unwrap() {
@@ -259,50 +256,50 @@ async fn an_amount_that_one_endpoint_changes_is_never_final() {
             }
         }
     });
-    house.node().send_each(&bytes).await;
-    let slot = house.is_on_the_chain(&sent).await;
-    house.wait_until_stalled().await;
-    assert_eq!(house.listed().await, []);
-    assert!(house.port.status().covered_slot < slot + 10 && house.port.mismatches() >= 1);
-    house.faults.clear_false_responses();
-    let moved = house.movements(1).await;
+    harness.node().send_each(&bytes).await;
+    let slot = harness.is_on_the_chain(&sent).await;
+    harness.wait_until_stalled().await;
+    assert_eq!(harness.listed().await, []);
+    assert!(harness.port.status().covered_slot < slot + 10 && harness.port.mismatches() >= 1);
+    harness.faults.clear_false_responses();
+    let moved = harness.movements(1).await;
     assert_eq!(moved[0].amount.atomic(), 3);
-    house.wait_until_resumed().await;
+    harness.wait_until_resumed().await;
 }
 
-// Checks: with one endpoint down a payment settles and stays seen; it is final once both are back.
+// Checks: with one endpoint down a payment settles and stays confirmed. It is final once both respond.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_final_while_one_endpoint_is_down() {
     for (place, host) in HOSTS.into_iter().enumerate() {
-        let Some(house) = Harness::open(75 + place as u8).await else {
+        let Some(harness) = Harness::open(75 + place as u8).await else {
             return;
         };
-        house.faults.kill(host);
-        let payment = house.payment(7, "one endpoint").await;
-        let transaction = house.pay(&payment).await;
+        harness.faults.kill(host);
+        let payment = harness.payment(7, "one endpoint").await;
+        let transaction = harness.pay(&payment).await;
         let id: Signature = parse_base58(&transaction).unwrap();
-        house.is_on_the_chain(&id).await;
-        house.wait_slots(20).await;
-        let standing = house
+        harness.is_on_the_chain(&id).await;
+        harness.wait_slots(20).await;
+        let status = harness
             .port
             .transaction_status(&payment, None, &transaction)
             .await
             .unwrap();
-        assert_eq!(standing, ChainTransactionStatus::Confirmed);
-        assert_eq!(house.listed().await, []);
-        house.faults.revive();
-        house.until_final(&payment, &transaction).await;
-        assert_eq!(house.movements(1).await.len(), 1);
+        assert_eq!(status, ChainTransactionStatus::Confirmed);
+        assert_eq!(harness.listed().await, []);
+        harness.faults.revive();
+        harness.until_final(&payment, &transaction).await;
+        assert_eq!(harness.movements(1).await.len(), 1);
     }
 }
 
-// Checks: an endpoint that says that far more is final than is makes nothing final early, and nobody waits for it: how far the chain is
-// final is the second highest claim. A cursor that it has poisoned while it was alone is taken back.
+// Checks: one endpoint reports a finalized slot far ahead of the chain. Nothing becomes final early and nothing waits,
+// because the second highest finalized slot counts. A cursor that this endpoint moved while it was alone is moved back.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endpoint_that_is_far_ahead_moves_nothing() {
+async fn endpoint_far_ahead_does_not_move_the_cursor() {
     const AHEAD: u64 = 1_000_000;
     let alone = |settings: &mut SolanaSettings| settings.endpoints.truncate(1);
-    let Some(mut house) = Harness::open_with(77, alone).await else {
+    let Some(mut harness) = Harness::open_with(77, alone).await else {
         return;
     };
     let ahead = |request: &Value, result: &mut Value| match request["method"].as_str().unwrap() {
@@ -318,40 +315,40 @@ async fn an_endpoint_that_is_far_ahead_moves_nothing() {
         }
         _ => {}
     };
-    house.faults.falsify(HOSTS[0], ahead);
-    until("one endpoint's word counts where it is alone", || async {
-        (house.port.status().covered_slot > AHEAD).then_some(())
+    harness.faults.falsify(HOSTS[0], ahead);
+    until("a single endpoint decides alone", || async {
+        (harness.port.status().covered_slot > AHEAD).then_some(())
     })
     .await;
-    assert_eq!(house.port.cross_checked(), None);
-    house.kill_for(|_| {}).await;
-    let payment = house.payment(5, "beside it").await;
-    let transaction = house.pay(&payment).await;
-    house.until_final(&payment, &transaction).await;
-    house.movements(1).await;
-    let covered = house.port.status().covered_slot;
-    assert!(covered < AHEAD && covered <= house.final_slot().await, "{covered}");
-    let cross_checked = house.port.cross_checked();
+    assert_eq!(harness.port.cross_checked(), None);
+    harness.kill_for(|_| {}).await;
+    let payment = harness.payment(5, "beside it").await;
+    let transaction = harness.pay(&payment).await;
+    harness.until_final(&payment, &transaction).await;
+    harness.movements(1).await;
+    let covered = harness.port.status().covered_slot;
+    assert!(covered < AHEAD && covered <= harness.final_slot().await, "{covered}");
+    let cross_checked = harness.port.cross_checked();
     assert!(
         cross_checked.is_some_and(|slot| (covered..AHEAD).contains(&slot)),
         "{cross_checked:?}"
     );
-    assert!(house.port.is_up_to_date() && house.port.mismatches() == 0);
+    assert!(harness.port.is_up_to_date() && harness.port.mismatches() == 0);
 }
 
-// Checks: a payment of ours that never lands is not final because one endpoint says so, in whatever place it is; and it is not
-// impossible either while that endpoint says so.
+// Checks: one endpoint, first or second, reports an unsent payment as final. The payment is neither final nor
+// impossible while the endpoint does so.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_one_endpoint_says_is_final_is_only_seen() {
+async fn payment_final_at_one_endpoint_is_only_confirmed() {
     for (place, host) in HOSTS.into_iter().enumerate() {
-        let Some(house) = Harness::open(78 + place as u8).await else {
+        let Some(harness) = Harness::open(78 + place as u8).await else {
             return;
         };
-        house.faults.drop_transactions(true);
-        let payment = house.payment(7, "never there").await;
-        let prepared = house.ready(&payment).await;
+        harness.faults.drop_transactions(true);
+        let payment = harness.payment(7, "never there").await;
+        let prepared = harness.ready(&payment).await;
         let (name, at) = (prepared.transaction.clone(), AtomicU64::new(0));
-        house.faults.falsify(host, move |request, result| {
+        harness.faults.falsify(host, move |request, result| {
             if request["method"] != "getSignatureStatuses" {
                 return;
             }
@@ -365,16 +362,16 @@ async fn a_payment_that_one_endpoint_says_is_final_is_only_seen() {
                 }
             }
         });
-        let submitted = house.port.submit(&payment, &prepared).await.unwrap();
+        let submitted = harness.port.submit(&payment, &prepared).await.unwrap();
         let SubmitResult::Settled { transaction, finality } = submitted else {
             panic!("{submitted:?}")
         };
         assert_eq!(finality, Finality::Confirmed);
-        house.wait_slots(200).await;
-        let looked = house.port.lookup(&payment, None).await.unwrap();
+        harness.wait_slots(200).await;
+        let status = harness.port.lookup(&payment, None).await.unwrap();
         let finality = Finality::Confirmed;
-        assert_eq!(looked, ChainStatus::Confirmed { transaction, finality });
-        assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
-        assert_eq!(house.listed().await, []);
+        assert_eq!(status, ChainStatus::Confirmed { transaction, finality });
+        assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(0));
+        assert_eq!(harness.listed().await, []);
     }
 }

@@ -31,11 +31,11 @@ fn without_keys(settings: &mut SolanaSettings) {
     settings.is_facilitated = true;
 }
 
-async fn port(house: &Harness, facilitator: &Server) -> Port {
-    port_within(house, facilitator, Duration::from_secs(30)).await
+async fn port(harness: &Harness, facilitator: &Server) -> Port {
+    port_within(harness, facilitator, Duration::from_secs(30)).await
 }
 
-async fn port_within(house: &Harness, facilitator: &Server, timeout: Duration) -> Port {
+async fn port_within(harness: &Harness, facilitator: &Server, timeout: Duration) -> Port {
     let settings = FacilitatorSettings {
         url: facilitator.url(),
         auth: Auth::None,
@@ -43,17 +43,17 @@ async fn port_within(house: &Harness, facilitator: &Server, timeout: Duration) -
     };
     let clocks = (Arc::new(SystemClock) as _, Arc::new(rpc::SystemClock::default()) as _);
     let chain = Presented::Solana(SolanaChain::MAINNET);
-    let list = FacilitatorList::open(chain, vec![settings], house.store.clone(), clocks)
+    let list = FacilitatorList::open(chain, vec![settings], harness.store.clone(), clocks)
         .await
         .unwrap();
     assert!(list.refresh().await);
-    assert_eq!(list.fee_payer(), Some(house.fee_payer().address()));
+    assert_eq!(list.fee_payer(), Some(harness.fee_payer().address()));
     let waiting = SubmitIntervals {
         poll: Duration::from_millis(50),
         retry: Duration::from_secs(2),
     };
     Arc::new(FacilitatedSettlement::new(
-        house.port.clone(),
+        harness.port.clone(),
         list,
         Arc::new(SystemClock),
         waiting,
@@ -72,28 +72,28 @@ async fn pay(port: &Port, payment: &Authorization) -> String {
 
 async fn until_final(port: &Port, payment: &Authorization, transaction: &str) {
     until("the transfer is final", || async {
-        let standing = port.transaction_status(payment, None, transaction).await;
-        matches!(standing, Ok(ChainTransactionStatus::Final)).then_some(())
+        let status = port.transaction_status(payment, None, transaction).await;
+        matches!(status, Ok(ChainTransactionStatus::Final)).then_some(())
     })
     .await;
 }
 
-// Checks: a payment settles by the facilitator's fee payer, is declined before where its payer has nothing, and becomes final; what a
-// facilitator has settled before it failed is found by the message.
+// Checks: a payment settles with the facilitator's fee payer and becomes final, and is declined before if its payer has
+// no money. A payment settled by a facilitator that then failed is found by its message.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
-    let Some(house) = Harness::open_with(80, without_keys).await else {
+async fn case_87_payment_settles_without_a_fee_payer_key() {
+    let Some(harness) = Harness::open_with(80, without_keys).await else {
         return;
     };
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
-    let port = port(&house, &facilitator).await;
-    let payment = house.payment(5_000_000, "one").await;
+    let facilitator = Server::start(SolanaBackend::of(&harness), Mode::Succeeds).await;
+    let port = port(&harness, &facilitator).await;
+    let payment = harness.payment(5_000_000, "one").await;
     let transaction = pay(&port, &payment).await;
     assert_eq!(pay(&port, &payment).await, transaction, "it is found, not sent again");
     until_final(&port, &payment, &transaction).await;
 
     facilitator.set(Mode::FailsAfter(502));
-    let lost = house.payment(4_000_000, "two").await;
+    let lost = harness.payment(4_000_000, "two").await;
     let transaction = pay(&port, &lost).await;
     until_final(&port, &lost, &transaction).await;
     // Its payer's transactions are searched every few seconds at most.
@@ -102,12 +102,12 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
         matches!(found, ChainStatus::Confirmed { transaction: of, .. } if of == transaction).then_some(())
     })
     .await;
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(9_000_000));
+    assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(9_000_000));
 
-    let empty = house.another(9);
-    house.chain.set_usdc(&empty.address(), 1, false).await;
-    let fee_payer = house.fee_payer().address();
-    let unpaid = house.payment_by(&empty, &fee_payer, 1_000, "three").await;
+    let empty = harness.another(9);
+    harness.chain.set_usdc(&empty.address(), 1, false).await;
+    let fee_payer = harness.fee_payer().address();
+    let unpaid = harness.payment_by(&empty, &fee_payer, 1_000, "three").await;
     let heard = (facilitator.verifies(), facilitator.settles());
     match port.prepare(&unpaid).await.unwrap() {
         Preparation::Declined(decline) => assert_eq!(&*decline.reason, "insufficient_funds"),
@@ -115,19 +115,22 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     }
     let hears = (facilitator.verifies(), facilitator.settles());
     assert_eq!(hears, heard, "it never hears of a payment that is declined before");
-    let strangers = house.payment_by(&house.client(), &[3; 32], 1_000, "four").await;
+    let strangers = harness.payment_by(&harness.client(), &[3; 32], 1_000, "four").await;
     assert_eq!(port.lookup(&strangers, None).await.unwrap(), ChainStatus::Pending);
 }
 
-// Checks: the treasury's own withdrawal needs no fee payer of ours either; without a token account of the receiver it is refused.
+// Checks: a treasury withdrawal needs no fee payer key. It is declined if the recipient has no token account.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
-    let Some(house) = Harness::open_with(81, without_keys).await else {
+async fn withdrawal_settles_without_a_fee_payer_key() {
+    let Some(harness) = Harness::open_with(81, without_keys).await else {
         return;
     };
-    house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
-    let port = port(&house, &facilitator).await;
+    harness
+        .chain
+        .set_usdc(&harness.treasury().address(), 1_000, false)
+        .await;
+    let facilitator = Server::start(SolanaBackend::of(&harness), Mode::Succeeds).await;
+    let port = port(&harness, &facilitator).await;
     let transfer = |to: &Keypair| OutgoingTransferRequest {
         key: 7,
         to: wallet(to),
@@ -138,28 +141,31 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
     let refused = port.sign(&transfer(&without_account)).await.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Permanent);
 
-    let receiver = house.another(10);
-    house.chain.set_usdc(&receiver.address(), 0, false).await;
+    let receiver = harness.another(10);
+    harness.chain.set_usdc(&receiver.address(), 0, false).await;
     assert!(port.can_receive(&wallet(&receiver)).await.unwrap());
     let signed = port.sign(&transfer(&receiver)).await.unwrap();
     let transaction = pay(&port, &signed).await;
     until_final(&port, &signed, &transaction).await;
-    assert_eq!(house.usdc(&receiver.address()).await, Some(300));
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(700));
+    assert_eq!(harness.usdc(&receiver.address()).await, Some(300));
+    assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(700));
 }
 
-// Checks: a facilitator declines at `/verify`, or does not answer there, and executes what it was shown. Preparing a withdrawal shows it
-// nothing, however often; one that was submitted is paid once, and the same signed transfer is never impossible then.
+// Checks: a facilitator declines or hangs at `/verify`, but executes what it received. Preparing a withdrawal sends it
+// nothing. A submitted withdrawal is paid once, and the signed transfer is never impossible afterwards.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
-    let Some(house) = Harness::open_with(84, without_keys).await else {
+async fn withdrawal_executed_at_verify_is_paid_once() {
+    let Some(harness) = Harness::open_with(84, without_keys).await else {
         return;
     };
-    let receiver = house.another(10);
-    house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
-    house.chain.set_usdc(&receiver.address(), 0, false).await;
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
-    let port = port_within(&house, &facilitator, Duration::from_secs(2)).await;
+    let receiver = harness.another(10);
+    harness
+        .chain
+        .set_usdc(&harness.treasury().address(), 1_000, false)
+        .await;
+    harness.chain.set_usdc(&receiver.address(), 0, false).await;
+    let facilitator = Server::start(SolanaBackend::of(&harness), Mode::Succeeds).await;
+    let port = port_within(&harness, &facilitator, Duration::from_secs(2)).await;
     for (number, mode) in (1_u64..).zip([Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify]) {
         facilitator.set(mode);
         let shown = facilitator.verifies();
@@ -190,9 +196,9 @@ async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
         .await;
         assert_eq!(pay(&port, &signed).await, found, "{mode:?}: not again");
         until_final(&port, &signed, &found).await;
-        assert_eq!(house.usdc(&receiver.address()).await, Some(300 * number), "{mode:?}");
+        assert_eq!(harness.usdc(&receiver.address()).await, Some(300 * number), "{mode:?}");
     }
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(400));
+    assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(400));
 }
 
 struct FacilitatedRail {
@@ -252,16 +258,16 @@ impl Rail for FacilitatedRail {
     }
 }
 
-// Checks: payments, withdrawals, restarts and proofs as with keys of our own.
+// Checks: payments, withdrawals, restarts and proofs work as with our own keys.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_port_without_a_fee_payer_does_what_every_settlement_port_must() {
-    let Some(house) = Harness::open_with(83, without_keys).await else {
+async fn port_without_a_fee_payer_passes_the_settlement_suite() {
+    let Some(harness) = Harness::open_with(83, without_keys).await else {
         return;
     };
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
-    let port = port(&house, &facilitator).await;
+    let facilitator = Server::start(SolanaBackend::of(&harness), Mode::Succeeds).await;
+    let port = port(&harness, &facilitator).await;
     let mut rail = FacilitatedRail {
-        solana: SolanaRail::new(house),
+        solana: SolanaRail::new(harness),
         facilitator,
         port,
     };

@@ -23,11 +23,11 @@ pub struct SolanaBackend {
 }
 
 impl SolanaBackend {
-    /// Its key is the fee payer of the house.
-    pub fn of(house: &Harness) -> Arc<Self> {
+    /// Its key is the harness's fee payer.
+    pub fn of(harness: &Harness) -> Arc<Self> {
         Arc::new(Self {
-            node: house.node(),
-            key: house.fee_payer(),
+            node: harness.node(),
+            key: harness.fee_payer(),
         })
     }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// Changes an endpoint's answer: the request, and its result.
 type FalseResponse = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
 
-/// A transport that loses what it is told to lose, and lies where it is told to.
+/// A transport that drops and falsifies responses as the test orders.
 pub struct Faults {
     inner: HttpTransport,
     url: EndpointUrl,
@@ -119,8 +119,8 @@ impl Transport for Faults {
             let answer = self.inner.post(to, body, timeout, max_response_bytes).await;
             let lies: Vec<FalseResponse> = {
                 let lies = self.false_responses.lock();
-                let told = lies.iter().filter(|(host, _)| url.host().starts_with(host));
-                told.map(|(_, lie)| Arc::clone(lie)).collect()
+                let matching = lies.iter().filter(|(host, _)| url.host().starts_with(host));
+                matching.map(|(_, lie)| Arc::clone(lie)).collect()
             };
             let mut response = answer?;
             if !lies.is_empty() {

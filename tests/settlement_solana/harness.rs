@@ -84,12 +84,12 @@ impl Harness {
     }
 
     pub async fn open_with(test: u8, change: fn(&mut SolanaSettings)) -> Option<Self> {
-        let mut house = Self::closed(test, change).await?;
-        house.start().await;
-        Some(house)
+        let mut harness = Self::closed(test, change).await?;
+        harness.start().await;
+        Some(harness)
     }
 
-    /// The same before it has read anything: [`House::work`] starts it.
+    /// The same before it has read anything: [`Harness::work`] starts it.
     pub async fn closed(test: u8, change: fn(&mut SolanaSettings)) -> Option<Self> {
         let chain = Chain::ready()?;
         chain.set_lamports(&key(test, FEE).address(), 1_000_000_000).await;

@@ -12,44 +12,44 @@ use purser_chains::solana::transaction::sign;
 
 use crate::harness::{Harness, until, wallet};
 
-// Aim: transfers of strangers are listed like any others, two in one transaction each by its own name; a restart neither loses
-// nor repeats one.
+// Checks: foreign transfers are listed like any other, two in one transaction with distinct references. A restart
+// neither loses nor repeats one.
 #[tokio::test(flavor = "multi_thread")]
-async fn transfers_of_strangers_are_listed_each_once() {
-    let Some(mut house) = Harness::open(60).await else {
+async fn foreign_transfers_are_listed_once_each() {
+    let Some(mut harness) = Harness::open(60).await else {
         return;
     };
-    let stranger = house.another(40);
-    house.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
-    house.chain.set_usdc(&stranger.address(), 100, false).await;
+    let stranger = harness.another(40);
+    harness.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
+    harness.chain.set_usdc(&stranger.address(), 100, false).await;
     let draft = Draft {
         fee_payer: stranger.address(),
-        blockhash: house.blockhash().await.hash,
+        blockhash: harness.blockhash().await.hash,
         instructions: vec![
-            house.transfer(&stranger, 3),
+            harness.transfer(&stranger, 3),
             memo("two at once"),
-            house.transfer(&stranger, 4),
+            harness.transfer(&stranger, 4),
         ],
         version: Version::Legacy,
     };
     let signed = sign(&draft, &[&stranger]).unwrap();
-    house.node().send_each(&signed.bytes).await;
-    let two = house.movements(2).await;
-    house.kill().await;
-    let payment = house.payment(5, "ours").await;
-    let ours = house.pay(&payment).await;
-    house.until_final(&payment, &ours).await;
-    let all = house.movements(3).await;
+    harness.node().send_each(&signed.bytes).await;
+    let two = harness.movements(2).await;
+    harness.kill().await;
+    let payment = harness.payment(5, "ours").await;
+    let ours = harness.pay(&payment).await;
+    harness.until_final(&payment, &ours).await;
+    let all = harness.movements(3).await;
     assert_eq!(all[..2], two);
     let shown: Vec<_> = all
         .iter()
         .map(|m| (m.incoming, m.counterparty, m.amount.atomic()))
         .collect();
-    let (their, our) = (wallet(&stranger), wallet(&house.client()));
+    let (their, our) = (wallet(&stranger), wallet(&harness.client()));
     assert_eq!(shown, [(true, their, 3), (true, their, 4), (true, our, 5)]);
     assert!(two[0].transaction == two[1].transaction && two[0].key() != two[1].key());
     assert_eq!(two[0].transaction, base58(&signed.id));
-    let in_transaction = async |id: &str| house.port.in_transaction(Network::Solana, id).await.unwrap();
+    let in_transaction = async |id: &str| harness.port.in_transaction(Network::Solana, id).await.unwrap();
     assert_eq!(in_transaction(&two[0].transaction).await, two);
     assert_eq!(in_transaction(&ours).await, all[2..]);
     assert_eq!(in_transaction("no transaction").await, []);
@@ -57,79 +57,80 @@ async fn transfers_of_strangers_are_listed_each_once() {
     let marks: Vec<_> = all.iter().map(|moved| moved.fingerprint).collect();
     let plain = |moved: &ChainMovement| ChainMovement::plain_fingerprint(&moved.transaction, moved.index);
     assert_eq!(marks, [plain(&two[0]), plain(&two[1]), payment.fingerprint()]);
-    assert_eq!(house.port.status().unreadable, 0);
+    assert_eq!(harness.port.status().unreadable, 0);
 }
 
-// Aim: what left a wallet is listed from the chain for any wallet, and from rows for the treasury; nothing that came in is.
+// Checks: outgoing transfers are read from the chain for any wallet and from rows for the treasury. Incoming transfers
+// are not listed.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_left_a_wallet_is_listed() {
-    let Some(house) = Harness::open(61).await else { return };
-    let payment = house.payment(6, "out of the client").await;
-    let transaction = house.pay(&payment).await;
-    house.until_final(&payment, &transaction).await;
-    let client = wallet(&house.client());
+async fn outgoing_transfers_of_a_wallet_are_listed() {
+    let Some(harness) = Harness::open(61).await else { return };
+    let payment = harness.payment(6, "out of the client").await;
+    let transaction = harness.pay(&payment).await;
+    harness.until_final(&payment, &transaction).await;
+    let client = wallet(&harness.client());
     let sent = until("it is listed", || async {
-        let sent = house.port.sent_by(&client, Timestamp(0)).await.ok()?;
+        let sent = harness.port.sent_by(&client, Timestamp(0)).await.ok()?;
         (!sent.is_empty()).then_some(sent)
     })
     .await;
-    let [departure] = sent.as_slice() else {
+    let [outgoing_transfer] = sent.as_slice() else {
         panic!("{sent:?}")
     };
     assert_eq!(
-        (&departure.transaction, departure.fingerprint),
+        (&outgoing_transfer.transaction, outgoing_transfer.fingerprint),
         (&transaction, payment.fingerprint())
     );
     assert_eq!(
-        (departure.to, departure.amount),
-        (wallet(&house.treasury()), Usdc::from_atomic(6))
+        (outgoing_transfer.to, outgoing_transfer.amount),
+        (wallet(&harness.treasury()), Usdc::from_atomic(6))
     );
-    house.movements(1).await;
-    let treasury = wallet(&house.treasury());
-    assert_eq!(house.port.sent_by(&treasury, Timestamp(0)).await.unwrap(), []);
+    harness.movements(1).await;
+    let treasury = wallet(&harness.treasury());
+    assert_eq!(harness.port.sent_by(&treasury, Timestamp(0)).await.unwrap(), []);
     assert_eq!(
-        house.port.sent_by(&Wallet::Evm([0; 20]), Timestamp(0)).await.unwrap(),
+        harness.port.sent_by(&Wallet::Evm([0; 20]), Timestamp(0)).await.unwrap(),
         []
     );
 }
 
-// Aim: what somebody with the treasury's key sends past the service is listed as having left.
+// Checks: a transfer signed with the treasury key outside the service appears in the list of outgoing transfers.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_leaves_past_the_service_is_listed() {
-    let Some(house) = Harness::open(62).await else { return };
-    let treasury = house.treasury();
-    house.chain.set_lamports(&treasury.address(), 1_000_000_000).await;
-    house.chain.set_usdc(&treasury.address(), 100, false).await;
-    let client = house.client().address();
+async fn transfer_outside_the_service_is_listed() {
+    let Some(harness) = Harness::open(62).await else { return };
+    let treasury = harness.treasury();
+    harness.chain.set_lamports(&treasury.address(), 1_000_000_000).await;
+    harness.chain.set_usdc(&treasury.address(), 100, false).await;
+    let client = harness.client().address();
     let transfer = TransferChecked::between(&treasury.address(), &client, &USDC_MAINNET, 8).unwrap();
     let draft = Draft {
         fee_payer: treasury.address(),
-        blockhash: house.blockhash().await.hash,
+        blockhash: harness.blockhash().await.hash,
         instructions: vec![transfer.instruction()],
         version: Version::V0,
     };
     let signed = sign(&draft, &[&treasury]).unwrap();
-    house.node().send_each(&signed.bytes).await;
-    house.movements(1).await;
-    let left = house
+    harness.node().send_each(&signed.bytes).await;
+    harness.movements(1).await;
+    let left = harness
         .port
         .outgoing_transfers(Timestamp(0), Timestamp(u64::MAX))
         .await
         .unwrap();
-    let [departure] = left.as_slice() else {
+    let [outgoing_transfer] = left.as_slice() else {
         panic!("{left:?}")
     };
-    assert_eq!(departure.transaction, base58(&signed.id));
+    assert_eq!(outgoing_transfer.transaction, base58(&signed.id));
     assert_eq!(
-        (departure.to, departure.amount),
+        (outgoing_transfer.to, outgoing_transfer.amount),
         (Wallet::Solana(client), Usdc::from_atomic(8))
     );
-    let before = Timestamp(departure.at.0 - 1);
-    assert_eq!(house.port.outgoing_transfers(Timestamp(0), before).await.unwrap(), []);
-    let from = Timestamp(departure.at.0);
-    assert_eq!(house.port.outgoing_transfers(from, from).await.unwrap().len(), 1);
+    let before = Timestamp(outgoing_transfer.at.0 - 1);
+    assert_eq!(harness.port.outgoing_transfers(Timestamp(0), before).await.unwrap(), []);
+    let from = Timestamp(outgoing_transfer.at.0);
+    assert_eq!(harness.port.outgoing_transfers(from, from).await.unwrap().len(), 1);
     assert_eq!(
-        house
+        harness
             .port
             .outgoing_transfers(Timestamp(from.0 + 1), Timestamp(u64::MAX))
             .await
@@ -138,37 +139,38 @@ async fn what_leaves_past_the_service_is_listed() {
     );
 }
 
-// Aim: what leaves a managed wallet is listed for `purser verify` with its positions, seen ones too, none of them twice; what comes
-// in, and what goes to the treasury, is not; nor is what another wallet sends. A restart reads on where it was.
+// Checks: outgoing transfers of an agent wallet are listed for `purser verify` with their positions, once each and
+// before they are final. Incoming ones, those to the treasury and those of other wallets are not. A restart continues
+// from the cursor.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_leaves_managed_wallets_is_listed_for_verify() {
-    let Some(mut house) = Harness::open(63).await else {
+async fn outgoing_transfers_of_agent_wallets_are_listed_for_verify() {
+    let Some(mut harness) = Harness::open(63).await else {
         return;
     };
-    let (managed, other) = (house.another(41), house.another(42));
+    let (managed, other) = (harness.another(41), harness.another(42));
     for wallet in [&managed, &other] {
-        house.chain.set_lamports(&wallet.address(), 1_000_000_000).await;
-        house.chain.set_usdc(&wallet.address(), 100, false).await;
+        harness.chain.set_lamports(&wallet.address(), 1_000_000_000).await;
+        harness.chain.set_usdc(&wallet.address(), 100, false).await;
     }
-    house.port.track_wallet(managed.address());
-    let client = house.client().address();
-    let send = async |house: &Harness, from: &purser_chains::solana::keypair::Keypair, to, amount| {
+    harness.port.track_wallet(managed.address());
+    let client = harness.client().address();
+    let send = async |harness: &Harness, from: &purser_chains::solana::keypair::Keypair, to, amount| {
         let transfer = TransferChecked::between(&from.address(), &to, &USDC_MAINNET, amount).unwrap();
         let draft = Draft {
             fee_payer: from.address(),
-            blockhash: house.blockhash().await.hash,
+            blockhash: harness.blockhash().await.hash,
             instructions: vec![transfer.instruction()],
             version: Version::V0,
         };
         let signed = sign(&draft, &[from]).unwrap();
-        house.node().send_each(&signed.bytes).await;
+        harness.node().send_each(&signed.bytes).await;
         base58(&signed.id)
     };
     // Pages of one, as a reader with a cursor gets them.
-    let all = async |house: &Harness| {
+    let all = async |harness: &Harness| {
         let (mut all, mut after) = (Vec::new(), 0);
         loop {
-            let page = TransferList::transfers_after(&*house.port, Network::Solana, after, 1)
+            let page = TransferList::transfers_after(&*harness.port, Network::Solana, after, 1)
                 .await
                 .unwrap();
             let Some(last) = page.last() else { return all };
@@ -177,23 +179,23 @@ async fn what_leaves_managed_wallets_is_listed_for_verify() {
             all.extend(page);
         }
     };
-    let out = async |house: &Harness, many: usize| {
+    let out = async |harness: &Harness, many: usize| {
         until("they are listed", || async {
-            let mut listed = all(house).await;
-            listed.retain(|one| one.from == wallet(&managed) && one.to != wallet(&house.treasury()));
+            let mut listed = all(harness).await;
+            listed.retain(|one| one.from == wallet(&managed) && one.to != wallet(&harness.treasury()));
             (listed.len() >= many).then_some(listed)
         })
         .await
     };
-    let first = send(&house, &managed, client, 3).await;
-    send(&house, &other, managed.address(), 5).await;
-    let one = out(&house, 1).await;
-    let to_treasury = send(&house, &managed, house.treasury().address(), 7).await;
-    house.movements(1).await;
-    house.kill().await;
-    house.port.track_wallet(managed.address());
-    let second = send(&house, &managed, client, 4).await;
-    let two = out(&house, 2).await;
+    let first = send(&harness, &managed, client, 3).await;
+    send(&harness, &other, managed.address(), 5).await;
+    let one = out(&harness, 1).await;
+    let to_treasury = send(&harness, &managed, harness.treasury().address(), 7).await;
+    harness.movements(1).await;
+    harness.kill().await;
+    harness.port.track_wallet(managed.address());
+    let second = send(&harness, &managed, client, 4).await;
+    let two = out(&harness, 2).await;
     let shown: Vec<_> = two
         .iter()
         .map(|one| (one.transaction.as_str(), one.index, one.to, one.amount.atomic()))
@@ -201,7 +203,7 @@ async fn what_leaves_managed_wallets_is_listed_for_verify() {
     let to = Wallet::Solana(client);
     assert_eq!(shown, [(first.as_str(), 0, to, 3), (second.as_str(), 0, to, 4)]);
     assert_eq!(one[0].transaction, first);
-    let everything = all(&house).await;
+    let everything = all(&harness).await;
     let names: std::collections::BTreeSet<_> = everything.iter().map(|one| &one.transaction).collect();
     assert_eq!(names.len(), everything.len(), "{everything:?}");
     assert!(everything.iter().any(|one| one.transaction == to_treasury));

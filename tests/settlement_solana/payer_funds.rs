@@ -41,17 +41,17 @@ impl Harness {
     }
 }
 
-// Checks: a wallet with the money of one payment presents eight at once: one is taken, the others are declined before their claims, and
-// when they are prepared all the same; after a restart too. One fee is paid. Once it has money again, another one is taken.
+// Checks: a wallet with money for one payment presents eight at once. One is accepted, and the others are declined
+// before their claims and when prepared, after a restart too. One fee is paid. With new money another is accepted.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
-    let Some(mut house) = Harness::open(90).await else {
+async fn case_88_only_one_payment_is_accepted_when_funds_suffice_for_one() {
+    let Some(mut harness) = Harness::open(90).await else {
         return;
     };
-    let before = house.lamports(&house.fee_payer().address()).await;
-    let payer = house.wallet_of(170, 5).await;
-    let payments = house.payments_of(&payer, 5, 8).await;
-    let answers = house.checked(&payments).await;
+    let before = harness.lamports(&harness.fee_payer().address()).await;
+    let payer = harness.wallet_of(170, 5).await;
+    let payments = harness.payments_of(&payer, 5, 8).await;
+    let answers = harness.checked(&payments).await;
     let taken: Vec<usize> = (0..payments.len()).filter(|n| answers[*n].is_none()).collect();
     let &[taken] = taken.as_slice() else {
         panic!("{answers:?}")
@@ -60,46 +60,49 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
         answers.iter().flatten().all(|reason| reason == INSUFFICIENT_FUNDS),
         "{answers:?}"
     );
-    let prepared = house.ready(&payments[taken]).await;
+    let prepared = harness.ready(&payments[taken]).await;
     let other = (taken + 1) % payments.len();
     assert_eq!(
-        house.prepared(&payments[other]).await.as_deref(),
+        harness.prepared(&payments[other]).await.as_deref(),
         Some(INSUFFICIENT_FUNDS)
     );
-    house.kill().await;
-    let again = house.checked(&payments).await;
+    harness.kill().await;
+    let again = harness.checked(&payments).await;
     for (number, reason) in again.iter().enumerate() {
         let expected = (number != taken).then_some(INSUFFICIENT_FUNDS);
         assert_eq!(reason.as_deref(), expected, "{number}: its row has what it takes");
     }
-    let submitted = house.port.submit(&payments[taken], &prepared).await.unwrap();
+    let submitted = harness.port.submit(&payments[taken], &prepared).await.unwrap();
     assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
-    house.until_final(&payments[taken], &prepared.transaction).await;
+    harness.until_final(&payments[taken], &prepared.transaction).await;
     assert_eq!(
-        house.checked(&payments[other..=other]).await[0].as_deref(),
+        harness.checked(&payments[other..=other]).await[0].as_deref(),
         Some(INSUFFICIENT_FUNDS)
     );
-    house.chain.set_usdc(&payer.address(), 5, false).await;
-    let fresh = house.payments_of(&payer, 5, 1).await.remove(0);
-    // The first one counts until a status query has told that it landed.
-    until("there is room again", || async {
-        house.prepared(&fresh).await.is_none().then_some(())
+    harness.chain.set_usdc(&payer.address(), 5, false).await;
+    let fresh = harness.payments_of(&payer, 5, 1).await.remove(0);
+    // The first payment counts until a status query reports it as settled.
+    until("the wallet has enough again", || async {
+        harness.prepared(&fresh).await.is_none().then_some(())
     })
     .await;
-    let transaction = house.pay(&fresh).await;
-    house.until_final(&fresh, &transaction).await;
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(10));
-    assert_eq!(house.lamports(&house.fee_payer().address()).await, before - 2 * 13_000);
-    assert_eq!(house.port.status().fee_payers[0].lost, 0);
+    let transaction = harness.pay(&fresh).await;
+    harness.until_final(&fresh, &transaction).await;
+    assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(10));
+    assert_eq!(
+        harness.lamports(&harness.fee_payer().address()).await,
+        before - 2 * 13_000
+    );
+    assert_eq!(harness.port.status().fee_payers[0].lost, 0);
 }
 
-// Checks: payments that are prepared at once without a check before are held against the balance too.
+// Checks: payments that are prepared at once without a precheck are compared with the balance too.
 #[tokio::test(flavor = "multi_thread")]
-async fn payments_prepared_at_once_take_no_more_than_the_wallet_has() {
-    let Some(house) = Harness::open(91).await else { return };
-    let payer = house.wallet_of(171, 14).await;
-    let payments = house.payments_of(&payer, 5, 6).await;
-    let prepared = join_all(payments.iter().map(|payment| house.prepared(payment))).await;
+async fn payments_prepared_at_once_stay_within_the_balance() {
+    let Some(harness) = Harness::open(91).await else { return };
+    let payer = harness.wallet_of(171, 14).await;
+    let payments = harness.payments_of(&payer, 5, 6).await;
+    let prepared = join_all(payments.iter().map(|payment| harness.prepared(payment))).await;
     let declined: Vec<&String> = prepared.iter().flatten().collect();
     assert!(
         declined.len() == 4 && declined.iter().all(|reason| *reason == INSUFFICIENT_FUNDS),
@@ -107,29 +110,32 @@ async fn payments_prepared_at_once_take_no_more_than_the_wallet_has() {
     );
 }
 
-// Checks: two payments that fit both go, whether they are presented together or one behind the other; a third that does not fit is
-// declined while they are under way.
+// Checks: two payments that fit the balance both settle, in parallel and in sequence. A third that does not fit is
+// declined while they are pending.
 #[tokio::test(flavor = "multi_thread")]
-async fn payments_that_fit_together_all_go() {
-    let Some(house) = Harness::open(92).await else { return };
-    let payer = house.wallet_of(172, 20).await;
-    let payments = house.payments_of(&payer, 5, 5).await;
-    assert_eq!(house.checked(&payments[..2]).await, [None, None]);
-    let both = join_all(payments[..2].iter().map(|payment| house.pay(payment))).await;
+async fn payments_within_the_balance_all_settle() {
+    let Some(harness) = Harness::open(92).await else { return };
+    let payer = harness.wallet_of(172, 20).await;
+    let payments = harness.payments_of(&payer, 5, 5).await;
+    assert_eq!(harness.checked(&payments[..2]).await, [None, None]);
+    let both = join_all(payments[..2].iter().map(|payment| harness.pay(payment))).await;
     // The wallet has exactly the rest, and what went is on the chain.
-    assert_eq!(house.checked(&payments[2..3]).await, [None]);
-    let third = house.pay(&payments[2]).await;
-    let fourth = house.ready(&payments[3]).await;
-    assert_eq!(house.prepared(&payments[4]).await.as_deref(), Some(INSUFFICIENT_FUNDS));
-    house.port.submit(&payments[3], &fourth).await.unwrap();
+    assert_eq!(harness.checked(&payments[2..3]).await, [None]);
+    let third = harness.pay(&payments[2]).await;
+    let fourth = harness.ready(&payments[3]).await;
+    assert_eq!(
+        harness.prepared(&payments[4]).await.as_deref(),
+        Some(INSUFFICIENT_FUNDS)
+    );
+    harness.port.submit(&payments[3], &fourth).await.unwrap();
     let transactions = [both, vec![third, fourth.transaction]].concat();
     for (payment, transaction) in payments.iter().zip(&transactions) {
-        house.until_final(payment, transaction).await;
+        harness.until_final(payment, transaction).await;
     }
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(20));
-    until("nothing is under way", || async {
-        (house.port.status().in_flight == 0).then_some(())
+    assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(20));
+    until("nothing is pending", || async {
+        (harness.port.status().in_flight == 0).then_some(())
     })
     .await;
-    assert_eq!(house.port.status().fee_payers[0].lost, 0);
+    assert_eq!(harness.port.status().fee_payers[0].lost, 0);
 }

@@ -61,7 +61,7 @@ impl Rail for SolanaRail {
         self.signed(amount, 0).await
     }
 
-    /// With the fee payer's key, which another history of ours has too.
+    /// Uses the fee payer's key, as a restored copy of the service would.
     async fn submit_externally(&mut self, authorization: &Authorization) {
         let Authorization::Solana(transfer) = authorization else {
             panic!()
@@ -102,7 +102,7 @@ impl Rail for SolanaRail {
     }
 
     async fn expire(&mut self, _: &Authorization) {
-        /// A blockhash is good for so many blocks.
+        /// Blocks for which a blockhash is valid.
         const LIFE: u64 = 150;
         let signed = self.harness.blockhash().await.last_valid_block_height;
         until("the blockhash is dead", || async {
@@ -119,7 +119,7 @@ impl Rail for SolanaRail {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_port_for_solana_does_what_every_settlement_port_must() {
-    let Some(house) = Harness::open(82).await else { return };
-    suite::run_suite(&mut SolanaRail::new(house)).await;
+async fn solana_port_passes_the_settlement_suite() {
+    let Some(harness) = Harness::open(82).await else { return };
+    suite::run_suite(&mut SolanaRail::new(harness)).await;
 }

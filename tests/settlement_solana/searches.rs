@@ -1,4 +1,4 @@
-//! What searches for payments that somebody else sends cost, and what they find.
+//! Cost and results of searches for payments that others submit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::harness::{Harness, until};
 /// More than a payment may have read whatever others do.
 const EXTERNAL_TRANSFERS: usize = 60;
 
-/// Transfers to the client by somebody else, on the chain; their ids.
-async fn external_transfers(house: &Harness) -> Vec<String> {
-    let stranger = house.another(40);
-    house.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
-    house.chain.set_usdc(&stranger.address(), 1_000, false).await;
-    let to = house.client().address();
-    let (node, blockhash) = (house.node(), house.blockhash().await.hash);
+/// Sends transfers from another wallet to the client and returns their ids once they are on chain.
+async fn external_transfers(harness: &Harness) -> Vec<String> {
+    let stranger = harness.another(40);
+    harness.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
+    harness.chain.set_usdc(&stranger.address(), 1_000, false).await;
+    let to = harness.client().address();
+    let (node, blockhash) = (harness.node(), harness.blockhash().await.hash);
     let mut ids = Vec::new();
     for number in 0..EXTERNAL_TRANSFERS {
         let transfer = TransferChecked::between(&stranger.address(), &to, &USDC_MAINNET, 1).unwrap();
@@ -38,7 +38,7 @@ async fn external_transfers(house: &Harness) -> Vec<String> {
         ids.push(base58(&signed.id));
     }
     until("all of them are on the chain", || async {
-        (house.usdc(&stranger.address()).await == Some(1_000 - EXTERNAL_TRANSFERS as u64)).then_some(())
+        (harness.usdc(&stranger.address()).await == Some(1_000 - EXTERNAL_TRANSFERS as u64)).then_some(())
     })
     .await;
     ids
@@ -52,36 +52,38 @@ fn sent_by(payment: &Authorization, seller: &Keypair) -> (Vec<u8>, String) {
     (signed.bytes, base58(&signed.id))
 }
 
-// Checks: strangers send many transactions to a wallet two of whose payments nobody settles. Until both are proven impossible each of those
-// transactions is read once in all, not for each search, endpoint and payment; afterwards nothing is asked any more. A payment that is on
-// the chain among them is found.
+// Checks: strangers send many transactions to a wallet with two payments that are never settled. Each transaction is
+// read once, not once per search, endpoint and payment. After both payments are proven impossible nothing is read. A
+// payment on chain among them is found.
 #[tokio::test(flavor = "multi_thread")]
-async fn transactions_of_strangers_are_read_once() {
-    let Some(house) = Harness::open(140).await else { return };
-    let (client, seller) = (house.client(), house.another(50));
-    house.chain.set_lamports(&seller.address(), 1_000_000_000).await;
-    let payment = async |text: &str| house.payment_by(&client, &seller.address(), 5, text).await;
+async fn foreign_transactions_are_read_once() {
+    let Some(harness) = Harness::open(140).await else {
+        return;
+    };
+    let (client, seller) = (harness.client(), harness.another(50));
+    harness.chain.set_lamports(&seller.address(), 1_000_000_000).await;
+    let payment = async |text: &str| harness.payment_by(&client, &seller.address(), 5, text).await;
     let never = [payment("never sent").await, payment("nor this one").await];
     let settled = payment("settled").await;
     let calls: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let counted = calls.clone();
-    house.faults.falsify("", move |request, _| {
+    harness.faults.falsify("", move |request, _| {
         if request["method"] == "getTransaction" {
             let id = request["params"][0].as_str().unwrap().to_owned();
             *counted.lock().entry(id).or_default() += 1;
         }
     });
     let (bytes, transaction) = sent_by(&settled, &seller);
-    house.node().send_each(&bytes).await;
-    let strangers = external_transfers(&house).await;
+    harness.node().send_each(&bytes).await;
+    let strangers = external_transfers(&harness).await;
     until("the settled one is found", || async {
-        let found = house.port.lookup(&settled, None).await.ok()?;
+        let found = harness.port.lookup(&settled, None).await.ok()?;
         matches!(found, ChainStatus::Confirmed { transaction: of, .. } if of == transaction).then_some(())
     })
     .await;
     for (number, payment) in never.iter().enumerate() {
         until("it is proven impossible", || async {
-            let found = house.port.lookup(payment, None).await.ok()?;
+            let found = harness.port.lookup(payment, None).await.ok()?;
             assert!(!matches!(found, ChainStatus::Confirmed { .. }), "{number}: {found:?}");
             (found == ChainStatus::Impossible).then_some(())
         })
@@ -93,7 +95,10 @@ async fn transactions_of_strangers_are_read_once() {
     }
     calls.lock().clear();
     for payment in &never {
-        assert_eq!(house.port.lookup(payment, None).await.unwrap(), ChainStatus::Impossible);
+        assert_eq!(
+            harness.port.lookup(payment, None).await.unwrap(),
+            ChainStatus::Impossible
+        );
     }
     assert!(calls.lock().is_empty());
 }

@@ -27,21 +27,21 @@ fn three(settings: &mut SolanaSettings) {
     }
 }
 
-// Checks: one of three endpoints, whichever, hangs, has everything late, or answers every other time with nonsense: payments settle and
-// become final by the two others, nothing stands still, and none of it counts as a difference. With one taken out of the settings the
-// others go on from the same rows, and one alone does too.
+// Checks: any one of three endpoints hangs, lags, or returns garbage every other time. Payments settle and become final
+// through the other two, nothing stalls, and no mismatch is counted. Two endpoints, and then one, continue from the
+// same rows.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_three_endpoints_holds_nobody_up() {
-    let Some(mut house) = Harness::open_with(104, three).await else {
+async fn one_faulty_endpoint_of_three_delays_nothing() {
+    let Some(mut harness) = Harness::open_with(104, three).await else {
         return;
     };
     let all = [HOSTS[0], HOSTS[1], THIRD];
     let modes: [fn(&Harness, &'static str); 3] = [
-        |house, host| house.faults.hang(host),
-        |house, host| house.faults.falsify(host, late),
-        |house, host| {
+        |harness, host| harness.faults.hang(host),
+        |harness, host| harness.faults.falsify(host, late),
+        |harness, host| {
             let asked = AtomicU64::new(0);
-            house.faults.falsify(host, move |_, result| {
+            harness.faults.falsify(host, move |_, result| {
                 if asked.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
                     *result = json!("nonsense");
                 }
@@ -50,24 +50,24 @@ async fn one_of_three_endpoints_holds_nobody_up() {
     ];
     let mut paid = 0;
     for (number, mode) in modes.into_iter().enumerate() {
-        mode(&house, all[number]);
-        house.pay_and_wait_final(5, &format!("mode {number}")).await;
+        mode(&harness, all[number]);
+        harness.pay_and_wait_final(5, &format!("mode {number}")).await;
         paid += 5;
-        assert!(house.port.is_up_to_date(), "{number}");
-        house.faults.revive();
-        house.faults.clear_false_responses();
+        assert!(harness.port.is_up_to_date(), "{number}");
+        harness.faults.revive();
+        harness.faults.clear_false_responses();
     }
-    assert_eq!(house.port.mismatches(), 0);
-    let covered = house.port.status().covered_slot;
-    house.kill_for(|_| {}).await;
-    house.pay_and_wait_final(5, "by two").await;
-    house.kill_for(|settings| settings.endpoints.truncate(1)).await;
-    house.pay_and_wait_final(5, "by one").await;
-    assert!(house.port.status().covered_slot > covered);
-    house.kill_for(three).await;
-    house.pay_and_wait_final(5, "by three").await;
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(paid + 15));
-    let movements = house.movements(6).await;
+    assert_eq!(harness.port.mismatches(), 0);
+    let covered = harness.port.status().covered_slot;
+    harness.kill_for(|_| {}).await;
+    harness.pay_and_wait_final(5, "by two").await;
+    harness.kill_for(|settings| settings.endpoints.truncate(1)).await;
+    harness.pay_and_wait_final(5, "by one").await;
+    assert!(harness.port.status().covered_slot > covered);
+    harness.kill_for(three).await;
+    harness.pay_and_wait_final(5, "by three").await;
+    assert_eq!(harness.usdc(&harness.treasury().address()).await, Some(paid + 15));
+    let movements = harness.movements(6).await;
     assert_eq!(movements.len(), 6, "{movements:?}");
 }
 
@@ -109,63 +109,65 @@ fn ending_sooner(blocks: u64) -> impl Fn(&Value, &mut Value) + Send + Sync + 'st
     }
 }
 
-// Checks: an endpoint, in whatever place, says that blockhashes end sooner than they do, from the start on: a payment that is not on the
-// chain is not impossible while it can land, though both endpoints are past what that one says; it lands.
+// Checks: from the start one endpoint, first or second, reports too early block-height limits. A payment is not
+// impossible while it is valid, although both endpoints are past that limit. It settles.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_86_no_endpoint_makes_a_payment_impossible_that_can_land() {
+async fn case_86_one_endpoint_cannot_make_a_payment_impossible() {
     for (place, host) in HOSTS.into_iter().enumerate() {
-        let Some(mut house) = Harness::open(105 + place as u8).await else {
+        let Some(mut harness) = Harness::open(105 + place as u8).await else {
             return;
         };
-        house.faults.falsify(host, ending_sooner(140));
-        house.kill().await;
-        house.faults.drop_transactions(true);
-        let payment = house.payment(7, "can land").await;
-        let prepared = house.ready(&payment).await;
-        let (port, copy, bytes) = (Arc::clone(&house.port), payment.clone(), prepared.clone());
+        harness.faults.falsify(host, ending_sooner(140));
+        harness.kill().await;
+        harness.faults.drop_transactions(true);
+        let payment = harness.payment(7, "can land").await;
+        let prepared = harness.ready(&payment).await;
+        let (port, copy, bytes) = (Arc::clone(&harness.port), payment.clone(), prepared.clone());
         let submitted = tokio::spawn(async move { port.submit(&copy, &bytes).await });
         // Beyond the end that it names at `finalized`, and before the true one.
-        house.wait_slots(60).await;
+        harness.wait_slots(60).await;
         assert_eq!(
-            house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
+            harness.port.lookup(&payment, Some(&prepared)).await.unwrap(),
             ChainStatus::Pending,
             "{host}"
         );
         assert!(!submitted.is_finished(), "{host}");
-        house.faults.drop_transactions(false);
+        harness.faults.drop_transactions(false);
         let settled = submitted.await.unwrap().unwrap();
         assert!(matches!(settled, SubmitResult::Settled { .. }), "{settled:?}");
-        house.until_final(&payment, &prepared.transaction).await;
+        harness.until_final(&payment, &prepared.transaction).await;
     }
 }
 
-// Checks: where one endpoint of two, in whatever place, says that the chain is far higher, no payment is prepared: nobody knows how long
-// it could land. With both honest it goes on.
+// Checks: one endpoint of two reports a far greater block height. No payment is prepared, because its expiry is
+// unknown. Payments continue once both report the true height.
 #[tokio::test(flavor = "multi_thread")]
-async fn endpoints_that_disagree_on_the_height_take_no_payment() {
+async fn endpoints_that_disagree_on_height_block_payments() {
     for (place, host) in HOSTS.into_iter().enumerate() {
-        let Some(house) = Harness::open_with(107 + place as u8, short_standstill).await else {
+        let Some(harness) = Harness::open_with(107 + place as u8, short_standstill).await else {
             return;
         };
-        house.faults.falsify(host, |request, result| {
+        harness.faults.falsify(host, |request, result| {
             if request["method"] == "getLatestBlockhash" {
                 let ends = &mut result["value"]["lastValidBlockHeight"];
                 *ends = json!(ends.as_u64().unwrap() + 1_000_000);
             }
         });
-        house.wait_until_stalled().await;
-        house.faults.clear_false_responses();
-        house.wait_until_resumed().await;
+        harness.wait_until_stalled().await;
+        harness.faults.clear_false_responses();
+        harness.wait_until_resumed().await;
     }
 }
 
-// Checks: what the treasury holds is what two endpoints show at least, in whatever place the one is that shows more.
+// Checks: the treasury balance is the lower of two endpoints' values, whichever of them reports more.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_endpoint_gives_the_treasury_no_money() {
-    let Some(house) = Harness::open(109).await else { return };
-    house.chain.set_usdc(&house.treasury().address(), 500, false).await;
+async fn one_endpoint_cannot_raise_the_treasury_balance() {
+    let Some(harness) = Harness::open(109).await else {
+        return;
+    };
+    harness.chain.set_usdc(&harness.treasury().address(), 500, false).await;
     for host in HOSTS {
-        house.faults.falsify(host, |request, result| {
+        harness.faults.falsify(host, |request, result| {
             if request["method"] != "getMultipleAccounts" {
                 return;
             }
@@ -178,11 +180,11 @@ async fn one_endpoint_gives_the_treasury_no_money() {
             }
         });
         let holds = until("it is final", || async {
-            let holds = house.port.final_treasury_balance(Network::Solana).await.unwrap();
+            let holds = harness.port.final_treasury_balance(Network::Solana).await.unwrap();
             (holds != Usdc::ZERO).then_some(holds)
         })
         .await;
         assert_eq!(holds, Usdc::from_atomic(500), "{host}");
-        house.faults.clear_false_responses();
+        harness.faults.clear_false_responses();
     }
 }

@@ -19,8 +19,8 @@ impl Clients {
     pub(crate) fn sign_in(&self, wallet_no: u8, nonce: u8) {
         let (world, engine, session) = (self.environment.clone(), self.engine.clone(), self.new_session());
         self.spawn(async move {
-            let told = engine.sign_in(wallet(wallet_no), ([nonce; 16], NEVER_S), session).await;
-            if told.is_err() || world.is_crashed() {
+            let result = engine.sign_in(wallet(wallet_no), ([nonce; 16], NEVER_S), session).await;
+            if result.is_err() || world.is_crashed() {
                 return;
             }
             opened(&world, session.id);
@@ -31,13 +31,13 @@ impl Clients {
         });
     }
 
-    /// A sign-in, a link made by it, and so many who use the link at once: one of them gets in.
+    /// Signs in, creates a login link and lets this number of clients use it at once. One of them gets a session.
     pub(crate) fn link(&self, wallet_no: u8, uses: u8) {
-        let (this, maker, salt) = (self.clone(), self.new_session(), self.environment.random());
+        let (this, linking_session, salt) = (self.clone(), self.new_session(), self.environment.random());
         self.spawn(async move {
             let (engine, owner) = (&this.engine, wallet(wallet_no));
             let nonce = (salt.to_be_bytes(), NEVER_S);
-            if engine.sign_in(owner, nonce, maker).await.is_err() {
+            if engine.sign_in(owner, nonce, linking_session).await.is_err() {
                 return;
             }
             let mut hash = [0; 32];
@@ -47,7 +47,7 @@ impl Clients {
                 expires_s: NEVER_S,
             };
             if engine
-                .create_login_code(owner, code, AuthMethod::Wallet, maker.id)
+                .create_login_code(owner, code, AuthMethod::Wallet, linking_session.id)
                 .await
                 .is_err()
             {
@@ -57,8 +57,8 @@ impl Clients {
             for _ in 0..uses {
                 let (that, used, session) = (this.clone(), used.clone(), this.new_session());
                 this.spawn(async move {
-                    let told = that.engine.redeem_login_code(hash, session).await;
-                    if told.is_err() || that.environment.is_crashed() {
+                    let result = that.engine.redeem_login_code(hash, session).await;
+                    if result.is_err() || that.environment.is_crashed() {
                         return;
                     }
                     opened(&that.environment, session.id);
@@ -87,8 +87,8 @@ impl Clients {
         drop(notes);
         self.spawn(async move {
             let message = frozen.then(|| "the operator wants it so".to_owned());
-            let told = engine.set_frozen(wallet(wallet_no), message, None).await;
-            if told.is_ok() && !world.is_crashed() {
+            let result = engine.set_frozen(wallet(wallet_no), message, None).await;
+            if result.is_ok() && !world.is_crashed() {
                 let mut notes = world.client_log.lock();
                 notes.freezes[n].confirmed_at = Some(world.next_sequence());
                 notes.freezes[n].confirmed_ms = world.true_ms();
@@ -109,7 +109,7 @@ impl Clients {
             });
         let Some(card) = card else { return };
         self.spawn(async move {
-            let told = if closes {
+            let result = if closes {
                 engine
                     .request_prepaid_card_action(card, CardAction::Close, None)
                     .await
@@ -117,7 +117,7 @@ impl Clients {
             } else {
                 engine.reveal_card(card).await
             };
-            if told.is_err() || world.is_crashed() {
+            if result.is_err() || world.is_crashed() {
                 return;
             }
             let mut notes = world.client_log.lock();
@@ -129,7 +129,7 @@ impl Clients {
         });
     }
 
-    /// Reads a session and presents the token of its generation, or one of so many before.
+    /// Reads a session and presents the token of its generation, or one from `back` generations ago.
     pub(crate) fn refresh(&self, nth: u8, back: u32) {
         let (world, engine) = (self.environment.clone(), self.engine.clone());
         let session = world.client_log.lock().sessions.iter().nth(usize::from(nth)).copied();
@@ -145,15 +145,15 @@ impl Clients {
                 next: token(session, read.generation + 1),
             };
             let stale = back > 1 && read.generation > 1;
-            let told = engine.refresh(session, command).await;
+            let result = engine.refresh(session, command).await;
             if world.is_crashed() {
                 return;
             }
             let stored: Option<Session> = durable(&world, EntityKind::Session, &session.0.to_be_bytes());
             let has_ended = stored.as_ref().is_none_or(|s| !s.is_active());
             let mut notes = world.client_log.lock();
-            let ended = notes.revoked.get(&session).is_some_and(|told| *told < asked);
-            let wrong = match told {
+            let ended = notes.revoked.get(&session).is_some_and(|at| *at < asked);
+            let wrong = match result {
                 Ok(Reply::Generation(given)) => {
                     let newest = notes.generations.entry(session).or_default();
                     *newest = given.max(*newest);
@@ -168,14 +168,14 @@ impl Clients {
             };
             drop(notes);
             if wrong {
-                world.report_violation("session.token", format!("{session}, {back} back: {told:?}"));
+                world.report_violation("session.token", format!("{session}, {back} back: {result:?}"));
             }
         });
     }
 }
 
-/// Since when an account has been frozen for sure, in milliseconds of the run: the operator was told so, and nobody has thawed
-/// it since, or may have.
+/// When an account was certainly frozen, in milliseconds of the run: the operator has the reply, and no later unfreeze
+/// is confirmed or pending.
 pub(crate) fn frozen_since(world: &Environment, owner: &Wallet) -> Option<u64> {
     let notes = world.client_log.lock();
     let of_it = notes.freezes.iter().filter(|f| wallet(f.wallet) == *owner);
@@ -184,14 +184,14 @@ pub(crate) fn frozen_since(world: &Environment, owner: &Wallet) -> Option<u64> {
     // A thaw that was asked for before and answered later, or never, may have come behind it.
     let may_be_thawed = thaws
         .clone()
-        .any(|f| f.confirmed_at.is_none_or(|told| told > since.requested_at));
+        .any(|f| f.confirmed_at.is_none_or(|at| at > since.requested_at));
     (!may_be_thawed).then_some(since.confirmed_ms)
 }
 
 /// How long the engine may take from asking whether an account is frozen to signing for it, in milliseconds.
 const SIGNS_WITHIN_MS: u64 = 500;
 
-/// Nothing leaves for good that was not signed before while what a lost history signed may still land.
+/// While a transfer of a lost history may still settle, nothing irreversible is sent unless it was signed before.
 pub(crate) fn check_outgoing(world: &Environment, what: &dyn std::fmt::Display) {
     let restored = world.archive.lock().restored();
     if restored.is_some_and(|restored| world.now() < restored.until) {
@@ -211,7 +211,7 @@ pub(crate) fn check_signing(world: &Environment, owner: &Wallet, what: &dyn std:
     }
 }
 
-/// Whether whoever judges id_tokens is told.
+/// Whether the authenticator knows that the session is revoked.
 fn is_known_revoked(world: &Environment, session: SessionId) -> bool {
     let shadow = world.reference.lock();
     let mut revoked = shadow.rows.keys().filter(|key| key[0] == table::REVOKED_SESSION);
@@ -225,7 +225,7 @@ pub(crate) fn durable<T: Stored>(world: &Environment, kind: EntityKind, id: &[u8
     row.and_then(|row| codec::decode(&row.value).ok())
 }
 
-/// Somebody was told that a session is open.
+/// Records that a client received an open session.
 fn opened(world: &Environment, session: SessionId) {
     world.client_log.lock().sessions.insert(session);
     if durable::<Session>(world, EntityKind::Session, &session.0.to_be_bytes()).is_none() {

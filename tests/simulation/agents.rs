@@ -1,5 +1,5 @@
-//! Agents that spend from managed wallets: by calls to foreign sellers, within caps and pins, and by transfers; each under a
-//! key of its own and sent again until it is answered.
+//! Agents that pay from agent wallets: by calls to foreign sellers, within caps and pins, and by transfers. Each
+//! request has its own idempotency key and is repeated until it is answered.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ const OWNERS: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WalletPaymentStep {
     Opens(u8),
-    /// Somebody sends so many cents on each chain.
+    /// A sender transfers this number of cents on each chain.
     Funds(u8, u64),
     /// Its owner sets other limits.
     Limits(u8, u8),
@@ -73,14 +73,14 @@ pub(crate) fn add(plan: &mut Plan) {
             at += 1;
         }
         if let WalletPaymentStep::Pays(nth) = does {
-            let fate = FaultPlan::random(&mut chance);
+            let fault_plan = FaultPlan::random(&mut chance);
             plan.fault_plans
                 .entry(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST)
                 .or_insert_with(|| FaultPlan {
                     issue: Vec::new(),
                     send: Vec::new(),
                     payout_course: PayoutCourse::default(),
-                    ..fate
+                    ..fault_plan
                 });
         }
         if chance.one_in(2) {
@@ -136,7 +136,7 @@ fn is_transfer(nth: u32) -> bool {
     nth < own_purchases::FIRST && nth % 4 == 3
 }
 
-/// What a seller asks for a call: the same on both networks, or more and for somebody else.
+/// A seller's offers for a call: the same on both networks, or a higher one with another recipient.
 fn required(nth: u32) -> PaymentRequired {
     let offer = |network: Network, cents: u64, to: Wallet| {
         let asset = match network {
@@ -230,16 +230,16 @@ impl Clients {
                     // Keys of its own each time: the first ones are the wallet's.
                     let sealed = world.random().to_be_bytes().to_vec();
                     let made = (addresses(&owner), sealed);
-                    let told = engine.create_agent_wallet(owner, made, limits(1), None).await;
+                    let result = engine.create_agent_wallet(owner, made, limits(1), None).await;
                     let is_there = durable::<AgentWallet>(world, EntityKind::AgentWallet, &owner.key()).is_some();
-                    if told.is_ok() && !is_there && !world.is_crashed() {
+                    if result.is_ok() && !is_there && !world.is_crashed() {
                         world.report_violation("answer.early", format!("the managed wallet of {owner} is not durable"));
                     }
                 }
                 WalletPaymentStep::Funds(number, cents) => world.seller.lock().fund(&addresses(&wallet(number)), cents),
                 WalletPaymentStep::Limits(number, which) => {
-                    let told = engine.set_wallet_caps(wallet(number), limits(which)).await;
-                    world.trace(|| format!("owner {number} sets the limits {which}: {told:?}"));
+                    let result = engine.set_wallet_caps(wallet(number), limits(which)).await;
+                    world.trace(|| format!("owner {number} sets the limits {which}: {result:?}"));
                 }
                 WalletPaymentStep::Pays(nth) => {
                     for _ in 0..20 {
@@ -282,7 +282,7 @@ impl Clients {
         Some((to, amount, PaymentMethod::PaidCall { host }))
     }
 
-    /// Whether it was answered for good.
+    /// Whether it has a final answer.
     async fn pay_once(&self, nth: u32) -> bool {
         let (world, holder) = (&self.environment, wallet(owner(nth)));
         if durable::<AgentWallet>(world, EntityKind::AgentWallet, &holder.key()).is_none() {
@@ -301,30 +301,31 @@ impl Clients {
             }
             Ok(KeyState::InProgress) | Err(_) => return false,
             Ok(other) => {
-                world.report_violation("key.unknown", format!("spend {nth}: {other:?}"));
+                world.report_violation("key.unknown", format!("wallet payment {nth}: {other:?}"));
                 return true;
             }
         };
         let Some((to, amount, way)) = self.payment_request(nth) else {
             return true;
         };
-        let tries = {
+        let attempts = {
             let mut notes = world.client_log.lock();
-            let tries = notes.wallet_payment_attempts.entry(nth).or_default();
-            *tries += 1;
-            *tries % (NUMBERS_PER_REQUEST / 4)
+            let attempts = notes.wallet_payment_attempts.entry(nth).or_default();
+            *attempts += 1;
+            *attempts % (NUMBERS_PER_REQUEST / 4)
         };
-        let id = WalletPaymentId(world.random() << 32 | u128::from(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST + tries));
+        let id =
+            WalletPaymentId(world.random() << 32 | u128::from(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST + attempts));
         let call = if way == PaymentMethod::Transfer {
             Vec::new()
         } else {
             call_of(id)
         };
-        let memo = IdempotencyRecorder::<AgentWallet>::new(
+        let recorder = IdempotencyRecorder::<AgentWallet>::new(
             turn.slot().clone(),
-            move |told: CommandResult<'_, AgentWallet>| {
+            move |result: CommandResult<'_, AgentWallet>| {
                 let (kind, id) = (EntityKind::WalletPayment as u8, id.0.to_be_bytes().to_vec());
-                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+                result.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
             },
         );
         let holds = funded(world, &addresses(&holder).on(to.network()));
@@ -335,16 +336,16 @@ impl Clients {
             note,
             method: way,
         };
-        let told = self
+        let result = self
             .engine
-            .start_wallet_payment(holder, (id, holds), (order, call), Some(memo))
+            .start_wallet_payment(holder, (id, holds), (order, call), Some(recorder))
             .await;
         drop(turn);
         if world.is_crashed() {
             return true;
         }
-        world.trace(|| format!("agent: spend {nth} of {amount} is answered {told:?}"));
-        match told {
+        world.trace(|| format!("agent: wallet payment {nth} of {amount} is answered {result:?}"));
+        match result {
             Ok(()) => self.wait_for_wallet_payment(nth, id).await,
             Err(OperationError::Rejected(_)) => {}
             Err(_) => return false,
@@ -356,29 +357,29 @@ impl Clients {
     async fn wait_for_wallet_payment(&self, nth: u32, id: WalletPaymentId) {
         let world = &self.environment;
         let patience = Duration::from_millis(5_000);
-        let told = tokio::time::timeout(patience, self.engine.await_wallet_payment(id)).await;
+        let result = tokio::time::timeout(patience, self.engine.await_wallet_payment(id)).await;
         if world.is_crashed() {
             return;
         }
-        let told = told.ok().flatten().map(|spend| spend.status());
+        let result = result.ok().flatten().map(|spend| spend.status());
         let stored: Option<WalletPayment> = durable(world, EntityKind::WalletPayment, &id.0.to_be_bytes());
         let stored = stored.map(|spend| spend.status());
-        world.trace(|| format!("agent is told of spend {nth}: {told:?}"));
+        world.trace(|| format!("agent is notified of wallet payment {nth}: {result:?}"));
         let first = *world.client_log.lock().wallet_payments.entry(nth).or_insert(id);
         if first != id && !outlives_keys(&world.plan) {
-            world.report_violation("key.answers", format!("spend {nth} is {first} and {id}"));
+            world.report_violation("key.answers", format!("wallet payment {nth} is {first} and {id}"));
         }
-        let rests = match (told, stored) {
+        let rests = match (result, stored) {
             (_, None) => false,
             (None, Some(_)) => true,
-            // The server has refused, and the chain may have spoken since.
+            // The server rejected it, and the chain may have settled it since.
             (Some("sent"), Some(stored)) => matches!(stored, "sent" | "settled" | "unsettled"),
-            (Some(told), Some(stored)) => told == stored,
+            (Some(result), Some(stored)) => result == stored,
         };
         if !rests {
             world.report_violation(
                 "answer.early",
-                format!("spend {nth} was said to be {told:?}, and durable is {stored:?}"),
+                format!("wallet payment {nth} was reported as {result:?}, and durable is {stored:?}"),
             );
         }
     }

@@ -1,5 +1,5 @@
-//! The bank, pretended, and whoever banks: accounts, deposits told twice, backwards and again, moves both ways whose answers
-//! get lost or hang; and what must be true of all that at rest.
+//! The simulated bank and its customers. Deposits are reported twice, in reverse and again. Responses to transfers in
+//! both directions get lost or hang. At rest, the records of both sides must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use crate::plan::{Plan, Step, WALLETS};
 /// Failing calls of one key, at most: a bank that never answers is for the engine's tests.
 const FAILING: u32 = 4;
 
-/// What somebody does at the bank. The same number is the same deposit or move.
+/// One action at the bank. The same number is the same deposit or transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BankStep {
     Opens,
     ReceivesDeposit(u32),
     TransfersToBank(u32),
     TransfersToBalance(u32),
-    /// To somebody else's account.
+    /// To an account of another person.
     PaysExternal(u32),
     Applies,
     Answers(u32),
@@ -51,7 +51,7 @@ pub(crate) struct BankTruth {
     pub(crate) deposits: Vec<IncomingTransfer>,
     /// What was said to each submission, and whose it was.
     pub(crate) reviews: BTreeMap<JobId, (Wallet, ReviewDecision)>,
-    /// The highest number from which somebody read on.
+    /// The highest position that was read.
     read_sequence: u64,
 }
 
@@ -106,10 +106,10 @@ fn add_people(plan: &mut Plan, chance: &mut SeededRng) {
         let at = (half + chance.next_below(half + 1)) as usize;
         let does = BankStep::PaysExternal(nth);
         plan.steps.insert(at, Step::Bank { wallet, step: does });
-        let fate = FaultPlan::random(chance);
+        let fault_plan = FaultPlan::random(chance);
         plan.fault_plans.entry(BANKED + nth).or_insert_with(|| FaultPlan {
             issue: Vec::new(),
-            ..fate
+            ..fault_plan
         });
     }
 }
@@ -139,26 +139,26 @@ impl Clients {
         });
     }
 
-    /// Whether it was answered for good.
+    /// Whether it has a final answer.
     async fn bank_once(&self, number: u8, does: BankStep) -> bool {
         let (world, owner, id) = (&self.environment, wallet(number), account_of(number));
-        let kept: Option<BankAccount> = durable(world, EntityKind::BankAccount, &id.0.to_be_bytes());
-        let is_open = kept.is_some_and(|kept| matches!(kept.status, account::Status::Open(_)));
-        let wanted = |nth| TransferRequest {
+        let stored: Option<BankAccount> = durable(world, EntityKind::BankAccount, &id.0.to_be_bytes());
+        let is_open = stored.is_some_and(|stored| matches!(stored.status, account::Status::Open(_)));
+        let request = |nth| TransferRequest {
             owner,
             account: id,
             cents: cents(nth),
             amount: Usdc::from_cents(cents(nth)).unwrap(),
             note: None,
         };
-        let told = match does {
-            // Whoever banks has signed in before.
+        let result = match does {
+            // A customer has signed in before.
             _ if !has_account(world, &owner) => return matches!(does, BankStep::Opens),
             BankStep::Opens => {
                 let ramp = (AccountType::OnRamp, None);
                 let customer = approved(world, &owner).unwrap_or_else(|| "cus".into());
-                let told = self.engine.open_bank_account(id, owner, customer, ramp, None).await;
-                format!("{told:?}")
+                let result = self.engine.open_bank_account(id, owner, customer, ramp, None).await;
+                format!("{result:?}")
             }
             BankStep::Applies => self.applies(number).await,
             BankStep::Answers(nth) => self.answers(number, nth).await,
@@ -173,26 +173,27 @@ impl Clients {
                     reference: format!("wire {nth} for {id}"),
                     account: id,
                     amount: cents(nth),
-                    sender: "Somebody".into(),
+                    sender: "Sender".into(),
                     returned_transfer: None,
                 });
                 "paid in".into()
             }
             BankStep::TransfersToBank(nth) => {
-                let outgoing = BankDebit::Transfer(transfer_id(number, nth, TransferDirection::ToAccount), wanted(nth));
+                let outgoing =
+                    BankDebit::Transfer(transfer_id(number, nth, TransferDirection::ToAccount), request(nth));
                 format!("{:?}", self.engine.debit_for_bank(owner, outgoing, None).await)
             }
             BankStep::TransfersToBalance(nth) => {
                 let drawn = self.engine.transfer_to_balance(
                     transfer_id(number, nth, TransferDirection::ToBalance),
-                    wanted(nth),
+                    request(nth),
                     None,
                 );
                 format!("{:?}", drawn.await)
             }
         };
-        world.trace(|| format!("wallet {number} {does:?} at the bank: {told}"));
-        !told.contains("Unavailable")
+        world.trace(|| format!("wallet {number} {does:?} at the bank: {result}"));
+        !result.contains("Unavailable")
     }
 }
 
@@ -270,9 +271,11 @@ impl Bank for SimBank {
 
     fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> CallResult<'a, BankDecision<BankTransferResult>> {
         let stored: Option<BankTransfer> = durable(&self.0, EntityKind::BankTransfer, &order.transfer.0.to_be_bytes());
-        let known = stored.is_some_and(|kept| {
-            let ended = !matches!(kept.status, Status::Pending(key) if key != order.key);
-            ended && kept.cents == order.amount && (kept.direction == TransferDirection::ToAccount) == order.to_account
+        let known = stored.is_some_and(|transfer| {
+            let ended = !matches!(transfer.status, Status::Pending(key) if key != order.key);
+            ended
+                && transfer.cents == order.amount
+                && (transfer.direction == TransferDirection::ToAccount) == order.to_account
         });
         if !known {
             self.0
@@ -304,18 +307,18 @@ impl Bank for SimBank {
             }
             let mut vaults = world.bank.lock();
             vaults.read_sequence = vaults.read_sequence.max(after);
-            let mut told: Vec<_> = vaults
+            let mut result: Vec<_> = vaults
                 .deposits
                 .iter()
                 .filter(|one| one.position > after)
                 .cloned()
                 .collect();
-            told.truncate(limit);
+            result.truncate(limit);
             if weather % 2 == 0 {
-                told.extend(told.clone());
-                told.reverse();
+                result.extend(result.clone());
+                result.reverse();
             }
-            Ok(told)
+            Ok(result)
         })
     }
 
@@ -324,13 +327,13 @@ impl Bank for SimBank {
     }
 }
 
-/// At rest: every deposit is one transfer, whatever it was told; every move is what the bank made of it, and the bank moved
-/// nothing for which there is none.
+/// At rest: each deposit is one transfer, however often it was reported. Each transfer has the bank's outcome, and the
+/// bank has no transfer without a record.
 pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)> {
     let prefix = table::entity(EntityKind::BankTransfer, &[]);
     let shadow = world.reference.lock();
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
-    let kept: BTreeMap<BankTransferId, BankTransfer> = rows
+    let stored: BTreeMap<BankTransferId, BankTransfer> = rows
         .map(|(key, row)| {
             let id = BankTransferId(u128::from_be_bytes(*key.last_chunk().unwrap()));
             (id, codec::decode(&row.value).unwrap())
@@ -344,7 +347,7 @@ pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)>
         .map(|d| (&*d.reference, d.amount.get()))
         .collect();
     let mut moves = vaults.transfers.clone();
-    for (id, transfer) in &kept {
+    for (id, transfer) in &stored {
         world.trace(|| {
             format!(
                 "{id}: a bank transfer {:?} is {}",

@@ -1,4 +1,4 @@
-//! Whoever applies to the bank, and pays other people's accounts out of a balance; and what the bank says to applications.
+//! Bank applications, payouts from a balance to other people's accounts, and the bank's review.
 
 use purser_actors::account::{Account, BalancePayout, BankDebit};
 use purser_actors::banking::application::{BankingApplication, Document, DocumentType, MediaType, Question, Status};
@@ -18,14 +18,14 @@ use crate::clients::{Clients, payment_of_amount, wallet};
 use crate::environment::Environment;
 use crate::recipients::{destination, registered};
 
-/// Under this number and above the plan has the fates of payouts that a balance pays for.
+/// From this number on, the plan has the fault plans of payouts from a balance.
 pub(crate) const BANKED: u32 = 1 << 20;
 /// What those are worth, in cents, is less than any payment.
 const MIN_FUNDS: u64 = 100;
 /// Our fee for one, in cents.
 const FEE: u64 = 50;
 
-/// Under which number the plan has the fate of an order to a rail.
+/// The number of the fault plan for an order to a rail.
 pub(crate) fn fault_plan_number(amount: Cents) -> u32 {
     match amount.get() {
         cents @ 0..500 => BANKED + (cents - MIN_FUNDS) as u32,
@@ -57,14 +57,14 @@ impl Clients {
             country: "US".parse().unwrap(),
             created_at: Timestamp::default(),
         };
-        let told = self.engine.create_banking_profile(owner, profile, None).await;
+        let result = self.engine.create_banking_profile(owner, profile, None).await;
         let stored: Option<BankingApplication> =
             durable(&self.environment, EntityKind::BankingApplication, &owner.key());
-        if told.is_ok() && stored.is_none() && !self.environment.is_crashed() {
+        if result.is_ok() && stored.is_none() && !self.environment.is_crashed() {
             self.environment
                 .report_violation("answer.early", format!("{owner} has no application durably"));
         }
-        format!("{told:?}")
+        format!("{result:?}")
     }
 
     /// All answers, or one too few, and a paper.
@@ -75,7 +75,7 @@ impl Clients {
             .iter()
             .map(|(asked, answer)| (*asked, (*answer).to_owned()));
         let tax = Some(("6789".to_owned(), vec![nth as u8; 40]));
-        let told = self
+        let result = self
             .engine
             .update_banking_application(owner, answers.collect(), tax, None)
             .await;
@@ -91,15 +91,15 @@ impl Clients {
             .engine
             .add_banking_document(owner, document, vec![nth as u8; 40], None)
             .await;
-        format!("{told:?}, {attached:?}")
+        format!("{result:?}, {attached:?}")
     }
 
     pub(crate) async fn submits(&self, number: u8) -> String {
-        let told = self.engine.submit_banking_application(wallet(number), None).await;
-        format!("{told:?}")
+        let result = self.engine.submit_banking_application(wallet(number), None).await;
+        format!("{result:?}")
     }
 
-    /// A payment to somebody's account out of the balance.
+    /// Pays another person's account out of the balance.
     pub(crate) async fn pays_out(&self, number: u8, nth: u32) -> String {
         let (world, owner) = (&self.environment, wallet(number));
         let amount = Cents::new(MIN_FUNDS + u64::from(nth));
@@ -120,15 +120,15 @@ impl Clients {
             charged: Usdc::from_cents(Cents::new(amount.get() + FEE)).unwrap(),
             cap: None,
         };
-        let told = self
+        let result = self
             .engine
             .debit_for_bank(owner, BankDebit::Payout(Box::new(payout)), None)
             .await;
         let stored: Option<Payout> = durable(world, EntityKind::Payout, &id.0.to_be_bytes());
-        if told.is_ok() && stored.is_none() && !world.is_crashed() {
+        if result.is_ok() && stored.is_none() && !world.is_crashed() {
             world.report_violation("answer.early", format!("{id} was paid for and is not durable"));
         }
-        format!("{told:?}")
+        format!("{result:?}")
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn approved(world: &Environment, owner: &Wallet) -> Option<String> {
     }
 }
 
-/// Whether somebody has signed in, without which nobody banks.
+/// Whether the owner has signed in, which banking requires.
 pub(crate) fn has_account(world: &Environment, owner: &Wallet) -> bool {
     durable::<Account>(world, EntityKind::Account, &owner.key()).is_some()
 }
@@ -157,8 +157,8 @@ impl SimBank {
         let world = &self.0;
         let stored: Option<BankingApplication> = durable(world, EntityKind::BankingApplication, &asked.wallet.key());
         let known = world.bank.lock().reviews.contains_key(&asked.key);
-        let submitted = stored.as_ref().is_some_and(|kept| match kept.status {
-            Status::Submitted(key) => kept.id == asked.id && key == asked.key,
+        let submitted = stored.as_ref().is_some_and(|stored| match stored.status {
+            Status::Submitted(key) => stored.id == asked.id && key == asked.key,
             // An older try of a submission that has been decided.
             _ => known,
         });
@@ -175,7 +175,7 @@ impl SimBank {
         }
     }
 
-    /// What the bank says to a submission, for good.
+    /// The bank's final decision about a submission.
     pub(crate) fn reviewed(&self, asked: &BankApplicationRequest) -> ReviewDecision {
         let review = match self.0.below(5) {
             0 => ReviewDecision::Rejected { reason: "no".into() },

@@ -11,8 +11,8 @@ use crate::checks;
 use crate::environment::Environment;
 use crate::plan::{CrashKind, Plan, Step};
 
-/// Adds deaths that come twice to a plan by chance of their own, so that all else in it stays as it was: what the first one
-/// left is read and not yet durable when the second comes.
+/// Adds deaths that come twice to a plan by chance of their own, so that all else in it stays as it was: what the first
+/// one left is read and not yet durable when the second comes.
 pub(crate) fn add(plan: &mut Plan) {
     let mut chance = SeededRng::new(plan.seed ^ 0x7265_6c61_7073);
     let pays = |(_, step): &(usize, &Step)| matches!(step, Step::Pay { .. });

@@ -1,5 +1,5 @@
-//! The bridge, pretended: burns, the attesters' word, mints, and what the issuer counts. Each leg of each top-up meets the
-//! fate that its plan has for it; what is true of the two chains is kept here and outlives every death of the process.
+//! The simulated bridge: burns, attestations, mints, and the issuer's counter. Each leg of each top-up follows its
+//! fault plan. The state of the two chains is kept here and survives every crash of the process.
 
 mod checks;
 mod issuer;
@@ -64,12 +64,12 @@ impl SimBridge {
             *calls += 1;
             *calls - 1
         };
-        let fates = world
+        let leg_behaviors = world
             .plan
             .fault_plans
             .get(&payment)
-            .and_then(|fate| fate.legs.get(&leg));
-        let met = fates
+            .and_then(|fault_plan| fault_plan.legs.get(&leg));
+        let met = leg_behaviors
             .and_then(|met| met.get(call))
             .filter(|_| !world.are_faults_over())
             .copied();
@@ -99,18 +99,19 @@ impl SimBridge {
             .ok_or_else(|| error(ErrorKind::Permanent, "burn"))
     }
 
-    async fn signed(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
-        let id = TopUpId(crossing.key);
+    async fn signed(&self, bridge_transfer: &BridgeTransfer) -> Result<SignedBurn, PortError> {
+        let id = TopUpId(bridge_transfer.key);
         let stored = self.top_up(id);
         let sold = stored.as_ref().is_some_and(|top_up| {
-            let asked = (top_up.address, top_up.delivered_amount()) == (crossing.to, crossing.delivered_amount);
+            let asked =
+                (top_up.address, top_up.delivered_amount()) == (bridge_transfer.to, bridge_transfer.delivered_amount);
             asked && matches!(top_up.status, Status::Paid(_))
         });
         if !sold {
             self.0
-                .report_violation("burn.early", format!("{crossing:?}, and durable is {stored:?}"));
+                .report_violation("burn.early", format!("{bridge_transfer:?}, and durable is {stored:?}"));
         }
-        let payment = payment_for(crossing.delivered_amount);
+        let payment = payment_for(bridge_transfer.delivered_amount);
         let met = self.apply_fault(Leg::Sign, payment).await?;
         if met == Some(LegBehavior::Never) {
             return Err(error(ErrorKind::Permanent, "sign burn"));
@@ -120,10 +121,10 @@ impl SimBridge {
         let transaction = format!("burn{payment}x{nth}");
         // The bridge's fee is another every time.
         let burned = match met {
-            Some(LegBehavior::Wrong) => crossing.delivered_amount.atomic() - 1,
-            _ => crossing.delivered_amount.atomic() + 100 + nth,
+            Some(LegBehavior::Wrong) => bridge_transfer.delivered_amount.atomic() - 1,
+            _ => bridge_transfer.delivered_amount.atomic() + 100 + nth,
         };
-        let burn = Burn::signed(crossing, payment, burned, now);
+        let burn = Burn::signed(bridge_transfer, payment, burned, now);
         bridge.burns.insert(transaction.clone(), burn);
         Ok(SignedBurn {
             bytes: transaction.clone().into_bytes(),
@@ -150,7 +151,7 @@ impl SimBridge {
         };
         self.0
             .trace(|| format!("bridge: {} lands at {lands_at:?}", signed.transaction));
-        // Here it is burned and nobody has been told.
+        // Here the burn is on chain, and no response was sent.
         self.0.delay(self.0.below(40)).await;
         match met {
             Some(LegBehavior::Declined | LegBehavior::DeclinedLater(_)) => {
@@ -195,7 +196,7 @@ impl SimBridge {
         let (word, mut name) = (*word, signed.transaction.clone());
         let (mut to, mut is_usdc, mut arrives) = (burn.to, true, burn.arrives);
         if met == Some(LegBehavior::Wrong) {
-            // The word on somebody else's burn: for another, of another amount, of another token.
+            // An attestation of another burn: for another recipient, another amount or another token.
             let kind = self.0.below(3);
             match kind {
                 0 => to = [6; 20],
@@ -265,11 +266,14 @@ impl SimBridge {
 }
 
 impl Bridge for SimBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
+    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
         Box::pin(async move {
             self.0.crash_point_or_hang().await;
-            let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", crossing.key);
-            let answer = self.signed(crossing).await;
+            let _one = self
+                .0
+                .single_attempts
+                .enter(&self.0, "top_up.at_once", bridge_transfer.key);
+            let answer = self.signed(bridge_transfer).await;
             self.0.crash_point_or_hang().await;
             answer
         })
@@ -324,11 +328,11 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn reattest<'a>(&'a self, wanted: &'a [u8; 32]) -> CallResult<'a, ()> {
+    fn reattest<'a>(&'a self, nonce_bytes: &'a [u8; 32]) -> CallResult<'a, ()> {
         Box::pin(async move {
             self.0.delay(self.0.below(40)).await;
             let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
-            let Some((_, burn)) = bridge.with_nonce(wanted) else {
+            let Some((_, burn)) = bridge.with_nonce(nonce_bytes) else {
                 return Err(error(ErrorKind::Permanent, "attest again"));
             };
             let good_for = burn.attestation_ttl_ms();

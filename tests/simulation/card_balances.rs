@@ -1,5 +1,5 @@
-//! What holders do with the balance at the card issuer: cards that they order, steer and use, and money that they take back;
-//! each order under a key of its own, and sent again until it is answered.
+//! What account owners do with a balance at the card issuer: they order, use, pause and close cards and withdraw money.
+//! Each order has its own idempotency key and is sent again until it is answered.
 
 mod plans;
 
@@ -29,14 +29,14 @@ pub(crate) use plans::add;
 /// Wallets that have a balance at the issuer.
 const OWNERS: u32 = 3;
 
-/// What somebody does with the balance at the card issuer. The same number is the same card or withdrawal, under one key.
+/// One action with the balance at the card issuer. The same number is the same card or withdrawal, under one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CardBalanceStep {
-    /// So many cents come onto the balance of its holder.
+    /// Adds this number of cents to the owner's balance.
     Deposits(u32, u64),
     Orders(u32),
     ChangesCardState(u32, CardAction),
-    /// A merchant charges so many cents.
+    /// A merchant charges this number of cents.
     IsCharged(u32, u64),
     /// The issuer ends the card by itself.
     Closes(u32),
@@ -96,7 +96,7 @@ impl Clients {
                 }
                 CardBalanceStep::Orders(nth) => this.until_answered(nth, &PendingOrder::Card).await,
                 CardBalanceStep::Withdraws(nth) => this.until_answered(nth, &PendingOrder::Withdrawal).await,
-                CardBalanceStep::ChangesCardState(nth, wish) => this.change_card_state(nth, wish).await,
+                CardBalanceStep::ChangesCardState(nth, action) => this.change_card_state(nth, action).await,
                 CardBalanceStep::IsCharged(nth, cents) => this.charge(nth, cents).await,
                 CardBalanceStep::Closes(nth) => {
                     if let Some((id, _)) =
@@ -136,8 +136,8 @@ impl Clients {
             return;
         };
         let before = event_count(world, id, |event| matches!(event, Event::Revealed(_)));
-        let told = self.engine.reveal_reloadable(CardId(id)).await;
-        if told.is_ok() && !world.is_crashed() {
+        let result = self.engine.reveal_reloadable(CardId(id)).await;
+        if result.is_ok() && !world.is_crashed() {
             world.trace(|| format!("the number of {} is shown", CardId(id)));
             if event_count(world, id, |event| matches!(event, Event::Revealed(_))) <= before {
                 world.report_violation("card.revealed", format!("{} was shown, and it is not kept", CardId(id)));
@@ -145,26 +145,26 @@ impl Clients {
         }
     }
 
-    /// A wish that was taken is durable by then, whether or not the issuer has answered it.
-    async fn change_card_state(&self, nth: u32, wish: CardAction) {
+    /// An accepted action is durable before the reply, whether or not the issuer has answered it.
+    async fn change_card_state(&self, nth: u32, action: CardAction) {
         let world = &self.environment;
         let Some((id, _)) = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth) else {
             return;
         };
         for _ in 0..10 {
-            let told = self.engine.request_card_action(CardId(id), wish, None).await;
+            let result = self.engine.request_card_action(CardId(id), action, None).await;
             if world.is_crashed() {
                 return;
             }
-            world.trace(|| format!("holder: {} of {} is answered {told:?}", wish.name(), CardId(id)));
-            let wished = event_count(
+            world.trace(|| format!("owner: {} of {} is answered {result:?}", action.name(), CardId(id)));
+            let requested = event_count(
                 world,
                 id,
-                |event| matches!(event, Event::ActionRequested(w, _) if *w == wish),
+                |event| matches!(event, Event::ActionRequested(w, _) if *w == action),
             );
-            match told {
-                Ok(true) if wished == 0 => {
-                    world.report_violation("answer.early", format!("{wish:?} of {} is not durable", CardId(id)));
+            match result {
+                Ok(true) if requested == 0 => {
+                    world.report_violation("answer.early", format!("{action:?} of {} is not durable", CardId(id)));
                 }
                 Err(OperationError::Unavailable) => {
                     world.delay(200).await;
@@ -185,7 +185,7 @@ impl Clients {
         }
     }
 
-    /// Whether it was answered for good.
+    /// Whether it has a final answer.
     async fn order_once(&self, nth: u32, order: &PendingOrder) -> bool {
         let (world, owner) = (&self.environment, wallet(owner_number(nth)));
         let key = match order {
@@ -227,37 +227,37 @@ impl Clients {
 
     async fn order_card(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
         let owner = wallet(owner_number(nth));
-        let memo = IdempotencyRecorder::<ReloadableCard>::new(
+        let recorder = IdempotencyRecorder::<ReloadableCard>::new(
             turn.slot().clone(),
-            move |told: CommandResult<'_, ReloadableCard>| {
+            move |result: CommandResult<'_, ReloadableCard>| {
                 let (kind, id) = (EntityKind::ReloadableCard as u8, id.to_be_bytes().to_vec());
-                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+                result.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
             },
         );
         let whose = (CardId(id), owner, address(&owner));
         // Two of three stay open after their first charge.
         let asked = self
             .engine
-            .create_reloadable(whose, (amount(nth), nth % 3 != 1), None, Some(memo));
+            .create_reloadable(whose, (amount(nth), nth % 3 != 1), None, Some(recorder));
         asked.await.is_ok()
     }
 
     async fn order_withdrawal(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
         let owner = wallet(owner_number(nth));
-        let memo = IdempotencyRecorder::<CardWithdrawal>::new(
+        let recorder = IdempotencyRecorder::<CardWithdrawal>::new(
             turn.slot().clone(),
-            move |told: CommandResult<'_, CardWithdrawal>| {
+            move |result: CommandResult<'_, CardWithdrawal>| {
                 let (kind, id) = (EntityKind::CardWithdrawal as u8, id.to_be_bytes().to_vec());
-                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+                result.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
             },
         );
         let whose = (WithdrawalId(id), owner, address(&owner));
         let what = (wallet(owner_number(nth + 1)), amount(nth));
-        let asked = self.engine.withdraw_card_balance(whose, what, Some(memo));
+        let asked = self.engine.withdraw_card_balance(whose, what, Some(recorder));
         asked.await.is_ok()
     }
 
-    /// Waits a while for what the issuer says. Nobody is told yes without the card, nor no while the money is taken.
+    /// Waits a while for the outcome. A success needs the card, and a failure needs the money to be credited.
     async fn wait_for_outcome(&self, nth: u32, order: &PendingOrder, id: u128) {
         let (world, patience) = (&self.environment, Duration::from_millis(3_000));
         let (kind, status) = match order {
@@ -274,7 +274,7 @@ impl Clients {
         if world.is_crashed() {
             return;
         }
-        world.trace(|| format!("holder is told of {kind} {nth}: {status:?}"));
+        world.trace(|| format!("owner is notified of {kind} {nth}: {status:?}"));
         let (stored, is_there) = match order {
             PendingOrder::Card => {
                 let card: Option<ReloadableCard> = durable(world, EntityKind::ReloadableCard, &id.to_be_bytes());
@@ -306,7 +306,7 @@ impl Clients {
         if !rests {
             world.report_violation(
                 "answer.early",
-                format!("{kind} {nth} was said to be {status:?}; durable is {stored:?}, at the issuer: {is_there}"),
+                format!("{kind} {nth} was reported as {status:?}; durable is {stored:?}, at the issuer: {is_there}"),
             );
         }
     }

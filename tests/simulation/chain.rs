@@ -1,5 +1,5 @@
-//! Both chains, pretended: each payment meets the fate that its plan has for it. It keeps its own ledger and time, and
-//! outlives every death of the process.
+//! Both chains, simulated: each payment follows its fault plan. The ledger and the clock here survive every crash of
+//! the process.
 
 mod ledger;
 mod lists;
@@ -59,7 +59,7 @@ impl SimChain {
         }
     }
 
-    /// Brings the transfer onto the chain after so long, if it is valid then; once for ever.
+    /// Executes the transfer after this delay, if it is valid by then; never twice.
     fn schedule_transfer(&self, authorization: &Authorization, by: &str, after_ms: u64) {
         let (n, at) = (number_of(authorization), self.0.true_ms() + after_ms);
         let mut ledger = self.0.chain.lock();
@@ -172,7 +172,7 @@ impl SimChain {
         let n = number_of(authorization);
         self.0.delay(self.0.below(120)).await;
         self.schedule_transfer(authorization, "a", 0);
-        // Here the transfer is on chain and nobody has been told.
+        // Here the transfer is on chain, and no response was sent.
         self.0.delay(self.0.below(50)).await;
         match self.settled_transaction(n) {
             Some(transaction) => Ok(settled(transaction)),
@@ -190,19 +190,19 @@ impl SimChain {
             return Err(error(ErrorKind::Permanent, "submit"));
         }
         let call = self.0.chain.lock().count(n, "submit");
-        let fate = self
+        let behavior = self
             .0
             .plan
             .fault_plans
             .get(&fault_plan_of(n))
             .and_then(|f| f.submit.get(call))
             .filter(|_| !self.0.are_faults_over());
-        let Some(fate) = fate else {
+        let Some(behavior) = behavior else {
             return self.settle(authorization).await;
         };
-        self.0.trace(|| format!("chain: payment {n} meets {fate:?}"));
+        self.0.trace(|| format!("chain: payment {n} meets {behavior:?}"));
         let lost = Err(error(ErrorKind::Unknown, "submit"));
-        match *fate {
+        match *behavior {
             Submit::Slow(ms) => {
                 self.0.delay(ms).await;
                 self.settle(authorization).await
@@ -302,11 +302,11 @@ impl Settlement for SimChain {
             self.0.crash_point_or_hang().await;
             self.check_sent(authorization, prepared);
             let n = number_of(authorization);
-            // Each kind has a supervisor of its own, and so room of its own.
+            // Each kind has its own supervisor and so its own permits.
             let (call, what) = match self.0.chain.lock().forwards.get(&n) {
                 Some(id) => ("top_up.at_once", id.0),
                 None if own_purchases::is_own(n) => ("sent.at_once", u128::from(n)),
-                None if n >= WALLET_PAYMENT => ("spend.at_once", self.0.seller.lock().signed[&n].0.0),
+                None if n >= WALLET_PAYMENT => ("wallet_payment.at_once", self.0.seller.lock().signed[&n].0.0),
                 None if n >= FIRST_OUTGOING => ("left.at_once", u128::from(n)),
                 None => ("sent.at_once", u128::from(n)),
             };
@@ -360,18 +360,18 @@ impl Settlement for SimChain {
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
-        let standing = match self.settled_transaction(number_of(authorization)) {
+        let status = match self.settled_transaction(number_of(authorization)) {
             Some(known) if known == transaction => ChainTransactionStatus::Final,
             _ => ChainTransactionStatus::NotFound,
         };
-        Box::pin(std::future::ready(Ok(standing)))
+        Box::pin(std::future::ready(Ok(status)))
     }
 
     fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
         Box::pin(std::future::ready(Ok(true)))
     }
 
-    /// Whoever withdraws here asks the engine and not the edge, which is what looks at this.
+    /// Not read here: the HTTP layer checks it, and these clients call the engine directly.
     fn final_treasury_balance(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
         Box::pin(std::future::ready(Ok(Usdc::from_atomic(u64::MAX))))
     }
@@ -395,7 +395,7 @@ impl Settlement for SimChain {
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             self.0.crash_point_or_hang().await;
-            self.random_fault("departures")?;
+            self.random_fault("outgoing transfers")?;
             Ok(lists::outgoing_transfers(&self.0, since, until))
         })
     }

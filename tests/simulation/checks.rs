@@ -45,8 +45,8 @@ pub(crate) fn inspect(world: &Environment, journal: &JournalStore) {
     if let Err((rule, detail)) = compared {
         return world.report_violation(rule, detail);
     }
-    let kept_from = world.archive.lock().mark().map_or(0, |mark| mark.first_seq);
-    if world.reference.lock().oldest > kept_from && !world.plan.may_lose_events() {
+    let first_retained = world.archive.lock().mark().map_or(0, |mark| mark.first_seq);
+    if world.reference.lock().oldest > first_retained && !world.plan.may_lose_events() {
         return world.report_violation("events.expired", "events were dropped that had to be kept");
     }
     let chain = transfers(world);
@@ -140,7 +140,7 @@ impl StoreContents {
 }
 
 impl StoreContents {
-    /// Whether the order of something is stuck.
+    /// Whether the order of a product is dead-lettered.
     fn is_dead_lettered(&self, good: &SoldProduct) -> bool {
         self.jobs.iter().any(|e| e.job == good.job)
     }
@@ -151,11 +151,11 @@ impl StoreContents {
         for (id, payment) in &self.payments {
             world.trace(|| format!("{id} ended as {}", payment.status()));
         }
-        for good in self.products.values() {
-            world.trace(|| format!("{} ended as {}", good.name, good.status));
+        for product in self.products.values() {
+            world.trace(|| format!("{} ended as {}", product.name, product.status));
         }
         for effect in &self.jobs {
-            world.trace(|| format!("{} is stuck: {:?}", effect.id, effect.last_error));
+            world.trace(|| format!("{} is dead-lettered: {:?}", effect.id, effect.last_error));
         }
         let oldest = world.reference.lock().oldest;
         if oldest > 0 {
@@ -164,7 +164,7 @@ impl StoreContents {
     }
 }
 
-/// Everything at the end of a run: no fault is left, and nothing is under way.
+/// All checks at the end of a run: no fault remains, and nothing is pending.
 pub(crate) async fn at_rest(world: &Environment, engine: &Engine, store: &SimStore, tasks: usize) {
     inspect(world, &store.journal);
     let stock = StoreContents::of(world);
@@ -189,8 +189,8 @@ pub(crate) async fn at_rest(world: &Environment, engine: &Engine, store: &SimSto
     }
 }
 
-/// Settlements under way, against the room that there is for them. A payment keeps its room for as long as somebody
-/// waits for it, and somebody does in a first life: later ones take up what nobody waits for any more.
+/// Compares settlements in progress with their limits. A payment keeps its permit while a client waits for it. That
+/// holds in the first process: later ones resume payments without a waiting client.
 pub(crate) fn check_in_flight(world: &Environment) {
     let shadow = world.reference.lock();
     let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
@@ -205,7 +205,7 @@ pub(crate) fn check_in_flight(world: &Environment) {
     );
     let settings = world.plan.settings;
     if world.runs() == 1 && (sum > settings.max_in_flight || most > settings.max_in_flight_per_payer) {
-        world.report_violation("room.in_flight", format!("{sum} settlements, {most} of one payer"));
+        world.report_violation("limit.in_flight", format!("{sum} settlements, {most} of one payer"));
     }
 }
 
@@ -213,7 +213,7 @@ fn violation(rule: &'static str, detail: impl Into<String>) -> Result<(), Violat
     Err((rule, detail.into()))
 }
 
-/// No effect without an end but those that wait for a person, by name; no payment under way without one of them.
+/// Every job has ended except dead letters that the plan predicts. Every pending payment has such a job.
 fn drained(world: &Environment, stock: &StoreContents, store: &SimStore) -> Result<(), Violation> {
     let unanswered = world.reference.lock().unanswered();
     if unanswered != 0 || store.headroom().queued != 0 {
@@ -272,7 +272,7 @@ fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation>
     let taken = restored::credited_deposits(world);
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, payment) in &stock.payments {
-        // What was taken in without its payment is held against the chains by itself.
+        // Reconciliation compares incoming transfers without a payment.
         let taken = payment.transaction().and_then(|transaction| taken.get(transaction));
         outcome(stock, (&made, taken.map(|(name, _)| name)), id, payment)?;
         *claims.entry(payment.transaction().unwrap_or_default()).or_default() += 1;
@@ -292,8 +292,8 @@ fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation>
         let is_made = made.contains(thing);
         // What a person must look at may have gone either way.
         if is_made != good.is_made && !stock.is_dead_lettered(good) {
-            let detail = format!("{} is {}, and its maker made it: {is_made}", good.name, good.status);
-            return violation("product.maker", detail);
+            let detail = format!("{} is {}, and made by the provider: {is_made}", good.name, good.status);
+            return violation("product.provider", detail);
         }
     }
     Ok(())

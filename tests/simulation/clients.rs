@@ -1,5 +1,5 @@
-//! Whoever calls: agents that pay, repeat, race and vanish, owners that look, the operator. What each was told is kept,
-//! to be held against everything that comes later.
+//! The clients: agents that pay, repeat, race and disconnect, owners that read, and the operator. Every response is
+//! recorded and compared with all later state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,9 +51,9 @@ pub(crate) struct ClientLog {
     pub(crate) freezes: Vec<Freeze>,
     /// What the first answer to each withdrawal was, with the id if it was taken on.
     pub(crate) withdrawn: BTreeMap<u32, (u16, String)>,
-    /// The cards and withdrawals that holders of card balances were told of, by what they are and their number.
+    /// Card and withdrawal ids from responses to account owners, by kind and number.
     pub(crate) card_balance_ids: BTreeMap<(&'static str, u32), u128>,
-    /// The spends that agents were told of, by number, and how often each was asked for.
+    /// Wallet payment ids from responses to agents, by number.
     pub(crate) wallet_payments: BTreeMap<u32, WalletPaymentId>,
     pub(crate) wallet_payment_attempts: BTreeMap<u32, u32>,
     /// How often each withdrawal was asked for.
@@ -61,11 +61,11 @@ pub(crate) struct ClientLog {
     pub(crate) closed: BTreeSet<CardId>,
     pub(crate) revealed: BTreeMap<CardId, usize>,
     pub(crate) signed_in: BTreeSet<u8>,
-    /// Sessions that somebody was told are open.
+    /// Sessions that a response reported as open.
     pub(crate) sessions: BTreeSet<SessionId>,
-    /// The newest generation of its token that somebody was given, by session.
+    /// The newest token generation that a response contained, by session.
     pub(crate) generations: BTreeMap<SessionId, u32>,
-    /// When somebody was told that a session is revoked.
+    /// When a response reported a session as revoked.
     pub(crate) revoked: BTreeMap<SessionId, u64>,
     pub(crate) keys: ApiKeyLog,
     /// Clients of this life that wait for an answer.
@@ -73,20 +73,20 @@ pub(crate) struct ClientLog {
 }
 
 impl ClientLog {
-    /// A backup of then was restored, and what was told since is in no book any more. What somebody has signed or asked for
-    /// stays, and so does what was ended for good.
+    /// A backup made at that moment is restored, and later responses are no longer in the ledger. Signed payments,
+    /// requests and final revocations remain.
     pub(crate) fn recall(&mut self, then: &Self, made: u64, covered: bool) {
         let mut now = std::mem::take(self);
         for call in &mut now.calls {
-            call.response.take_if(|(told, _)| *told > made);
+            call.response.take_if(|(at, _)| *at > made);
         }
-        // Without the log nobody knows what was frozen since, and what was ended is suspended with all the rest.
+        // Without the log, later freezes are unknown, and all keys are suspended.
         if !covered {
             now.freezes.retain(|freeze| freeze.requested_at < made);
             for freeze in &mut now.freezes {
-                freeze.confirmed_at.take_if(|told| *told > made);
+                freeze.confirmed_at.take_if(|at| *at > made);
             }
-            now.revoked.retain(|_, told| *told < made);
+            now.revoked.retain(|_, at| *at < made);
         }
         *self = Self {
             keys: now.keys.after_restore(&then.keys),
@@ -254,7 +254,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Lets a client do something for as long as it takes; nobody hears of it after the process's death.
+    /// Runs a client's action to its end. The process's death drops it without a response.
     pub(crate) fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) {
         let world = self.environment.clone();
         world.client_log.lock().waiting += 1;
@@ -283,8 +283,8 @@ impl Clients {
         });
     }
 
-    /// Presents a payment, or of a managed wallet what was signed with its keys, and judges what it is told. The call is made
-    /// whether or not anybody waits.
+    /// Presents a payment, or what an agent wallet signed, and checks the response. The call is made whether or not the
+    /// client still waits.
     pub(crate) fn present(
         &self,
         payment: u32,
@@ -327,11 +327,11 @@ impl Clients {
         };
         async move {
             let answer = engine.pay(request).await;
-            // The dead are told nothing.
+            // A crashed process sends no response.
             if world.is_crashed() {
                 std::future::pending::<()>().await;
             }
-            world.trace(|| format!("client {call} is told of payment {payment}: {answer:?}"));
+            world.trace(|| format!("client {call} is notified of payment {payment}: {answer:?}"));
             payment_responses::check_response(&world, payment, &answer);
             world.client_log.lock().calls[call].response = Some((world.next_sequence(), answer.clone()));
             answer
@@ -377,13 +377,14 @@ pub(crate) fn card(outcome: &Outcome) -> Option<CardId> {
     }
 }
 
-/// Cards that a wallet was told it has.
+/// Cards that responses to a wallet contained.
 fn bought(world: &Environment, owner: Wallet) -> BTreeSet<CardId> {
     let notes = world.client_log.lock();
-    let told = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
-    told.filter_map(|call| match &call.response {
-        Some((_, Ok(paid))) => card(&paid.outcome),
-        _ => None,
-    })
-    .collect()
+    let calls = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
+    calls
+        .filter_map(|call| match &call.response {
+            Some((_, Ok(paid))) => card(&paid.outcome),
+            _ => None,
+        })
+        .collect()
 }

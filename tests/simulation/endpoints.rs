@@ -1,4 +1,4 @@
-//! Receivers of events, pretended. No plan has one yet: whoever posts is objected to.
+//! Simulated webhook endpoints. No plan has one yet, so every POST is a violation.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ pub(crate) struct NoEndpoints(pub(crate) Arc<Environment>);
 
 impl WebhookSender for NoEndpoints {
     fn post<'a>(&'a self, _: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
-        self.0.report_violation("webhook.posted", "nobody has an endpoint");
+        self.0.report_violation("webhook.posted", "no account has an endpoint");
         Box::pin(std::future::ready(Err(WebhookPostError::Failed(
-            "nobody has an endpoint",
+            "no account has an endpoint",
         ))))
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct InvariantViolation {
 pub(crate) struct FaultTriggers {
     /// Commits of an actor until one panics: `true` before it is enqueued, `false` behind.
     pub(crate) panic: Option<(u32, bool)>,
-    /// Reads of rows until so many fail.
+    /// Reads of rows until the next failures, and their number.
     pub(crate) reads: Option<(u32, u32)>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct FaultTriggers {
 #[derive(Default)]
 pub(crate) struct SingleAttemptJobs(Mutex<BTreeSet<(&'static str, u128)>>);
 
-/// A try that is under way.
+/// An attempt in progress.
 pub(crate) struct RunningAttempt<'a>(&'a SingleAttemptJobs, (&'static str, u128));
 
 impl SingleAttemptJobs {
@@ -68,7 +68,7 @@ impl SingleAttemptJobs {
         }
         let running = self.0.lock().iter().filter(|(other, _)| *other == rule).count();
         if running > world.plan.settings.retry.max_concurrent && !world.is_crashed() {
-            world.report_violation("room.running", format!("{running} tries of {rule}"));
+            world.report_violation("limit.running", format!("{running} attempts of {rule}"));
         }
         RunningAttempt(self, (rule, what))
     }
@@ -178,7 +178,7 @@ impl Environment {
         act(&mut self.chance.lock())
     }
 
-    /// A number that only grows: what was told before what.
+    /// A number that only grows. It orders the responses.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence.fetch_add(1, Ordering::Relaxed)
     }
@@ -212,7 +212,7 @@ impl Environment {
         self.earlier_runs_ms.fetch_add(lived, Ordering::Relaxed);
     }
 
-    /// The process dies after so many more points at which it could.
+    /// The process dies after this number of further crash points.
     pub(crate) fn set_crash_countdown(&self, points: Option<u32>) {
         *self.crash_countdown.lock() = points;
     }
@@ -257,7 +257,7 @@ impl Environment {
         }
     }
 
-    /// Time goes by on the other side of a port.
+    /// Time passes outside the process.
     pub(crate) async fn delay(&self, ms: u64) {
         if ms > 0 {
             tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -304,7 +304,6 @@ impl Environment {
     }
 }
 
-/// Time.
 impl Environment {
     /// What the chain and everybody else goes by, in milliseconds since the run began.
     pub(crate) fn true_ms(&self) -> u64 {

@@ -20,11 +20,11 @@ pub(crate) enum Submit {
     Permanent,
     PanicsBefore,
     PanicsAfter,
-    /// Somebody else was first, and we are told so.
+    /// Another party settled it first, and the response says so.
     ObservedSettled,
-    /// Somebody else was first, and we are told nothing.
+    /// Another party settled it first, and the response is lost.
     ObservedLost,
-    /// It settles after so long.
+    /// It settles after this delay.
     Slow(u64),
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum ReadBehavior {
 pub(crate) enum Issue {
     Busy,
     Pending(u64),
-    /// Made, and nobody hears of it.
+    /// Made, and the response is lost.
     MadeAnswerLost,
     MadeAndHangs,
     MadeAndPanics,
@@ -55,7 +55,7 @@ pub(crate) enum Issue {
     Slow(u64),
     /// A yes that cannot be stored, from now on.
     MalformedResponse,
-    /// Somebody must look.
+    /// An operator must decide.
     Broken,
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum PayoutCourse {
     FailsThenPays {
         is_lost: bool,
     },
-    /// Nobody claims it.
+    /// The recipient never claims it.
     Unclaimed,
 }
 
@@ -122,7 +122,7 @@ pub(crate) enum LegBehavior {
     DonePanics,
     /// It happens, and the answer is a refusal.
     CompletedButDeclined,
-    /// The answer is lost, and it happens after so long.
+    /// The response is lost, and it happens after this delay.
     Later(u64),
     Declined,
     DeclinedLater(u64),
@@ -133,7 +133,7 @@ pub(crate) enum LegBehavior {
     NotYet,
     /// The answer is about something else.
     Wrong,
-    /// Somebody else has done it.
+    /// Another party has done it.
     Others,
 }
 
@@ -152,21 +152,21 @@ pub(crate) struct FaultPlan {
 impl FaultPlan {
     /// Of a top-up: its payment, and each leg of its way.
     pub(crate) fn random_top_up(chance: &mut SeededRng) -> Self {
-        let mut fate = Self::random(chance);
-        (fate.issue, fate.send, fate.payout_course) = Default::default();
+        let mut fault_plan = Self::random(chance);
+        (fault_plan.issue, fault_plan.send, fault_plan.payout_course) = Default::default();
         for (leg, meets) in LEGS {
             if !chance.one_in(3) {
                 let met = (0..=chance.next_below(3))
                     .map(|_| random_behavior(chance, meets))
                     .collect();
-                fate.legs.insert(*leg, met);
+                fault_plan.legs.insert(*leg, met);
             }
         }
-        fate
+        fault_plan
     }
 
     pub(crate) fn random(chance: &mut SeededRng) -> Self {
-        let mut fate = Self::default();
+        let mut fault_plan = Self::default();
         let ask = [
             ReadBehavior::Fails,
             ReadBehavior::Fails,
@@ -175,28 +175,28 @@ impl FaultPlan {
             ReadBehavior::Unknown,
         ];
         if chance.one_in(5) {
-            fate.prepare = (0..=chance.next_below(4)).map(|_| pick(chance, &ask)).collect();
+            fault_plan.prepare = (0..=chance.next_below(4)).map(|_| pick(chance, &ask)).collect();
         }
         if chance.one_in(40) {
-            fate.prepare.push(ReadBehavior::Never);
+            fault_plan.prepare.push(ReadBehavior::Never);
         }
         if !chance.one_in(3) {
-            fate.submit = (0..=chance.next_below(3)).map(|_| submit(chance)).collect();
+            fault_plan.submit = (0..=chance.next_below(3)).map(|_| submit(chance)).collect();
         }
         if chance.one_in(3) {
-            fate.lookup = (0..=chance.next_below(3)).map(|_| pick(chance, &ask)).collect();
+            fault_plan.lookup = (0..=chance.next_below(3)).map(|_| pick(chance, &ask)).collect();
         }
         if chance.one_in(2) {
-            fate.issue = (0..=chance.next_below(3)).map(|_| issue(chance)).collect();
+            fault_plan.issue = (0..=chance.next_below(3)).map(|_| issue(chance)).collect();
         }
         if !chance.one_in(3) {
-            fate.send = (0..=chance.next_below(4)).map(|_| send(chance)).collect();
+            fault_plan.send = (0..=chance.next_below(4)).map(|_| send(chance)).collect();
         }
-        fate.payout_course = random_course(chance);
-        fate
+        fault_plan.payout_course = random_course(chance);
+        fault_plan
     }
 
-    /// Whether somebody must look at it in the end.
+    /// Whether an operator must decide in the end.
     pub(crate) fn needs_operator(&self) -> bool {
         let is_gone = matches!(self.payout_course, PayoutCourse::FailsThenPays { is_lost: true });
         is_gone

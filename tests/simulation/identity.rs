@@ -1,5 +1,5 @@
-//! What only a person brings about: the identity check and the issuer's accounts, pretended, and the owner who uses them.
-//! Each provider keeps its word, whatever becomes of its answers.
+//! Simulated identity checks and issuer links, and the owners who use them. A provider's outcome never changes, even if
+//! its response is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,8 +34,11 @@ impl IdentityTruth {
         }
     }
 
-    fn verdict(&self, wanted: &str) -> Option<&Verdict> {
-        let check = self.checks.iter().find(|(key, _, _)| reference(*key) == wanted);
+    fn verdict(&self, check_reference: &str) -> Option<&Verdict> {
+        let check = self
+            .checks
+            .iter()
+            .find(|(key, _, _)| reference(*key) == check_reference);
         check.and_then(|(_, _, verdict)| verdict.as_ref())
     }
 }
@@ -108,7 +111,7 @@ impl SimIdentity {
         let weather = random_behavior(world);
         match weather {
             CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
-            // A word once given stands: a check that was begun is not refused.
+            // An outcome is final: a check that was started is not rejected.
             CallBehavior::No if !world.identity.lock().checks.iter().any(|(key, _, _)| *key == check.key) => {
                 return Err(error(ErrorKind::Permanent));
             }
@@ -122,7 +125,7 @@ impl SimIdentity {
         })
     }
 
-    /// Nobody begins a check that no owner durably asked for.
+    /// A check starts only after an owner's request is durable.
     fn check_request(&self, check: &IdentityCheckRequest) {
         let identity: Option<IdentityVerification> = durable(&self.0, EntityKind::Identity, &check.wallet.key());
         let asked = identity.is_some_and(|identity| match identity.status {
@@ -145,13 +148,13 @@ impl SimIdentity {
         }
         afterwards(&weather).await?;
         let mut bureau = world.identity.lock();
-        let wanted = |key: JobId| self::reference(key) == reference;
-        let check = bureau.checks.iter_mut().find(|(key, _, _)| wanted(*key));
+        let is_named = |key: JobId| self::reference(key) == reference;
+        let check = bureau.checks.iter_mut().find(|(key, _, _)| is_named(*key));
         let Some((_, _, verdict)) = check else {
             world.report_violation("identity.unknown", format!("{reference} was never begun"));
             return Err(error(ErrorKind::Permanent));
         };
-        // When calm comes, whatever nobody answered is given up.
+        // Once faults are over, unanswered checks are abandoned.
         if world.are_faults_over() {
             verdict.get_or_insert_with(rejected);
         }
@@ -234,18 +237,18 @@ impl Clients {
     pub(crate) fn start_identity(&self, wallet_no: u8) {
         let (world, engine) = (self.environment.clone(), self.engine.clone());
         self.spawn(async move {
-            let told = engine.request_identity_check(wallet(wallet_no)).await;
+            let result = engine.request_identity_check(wallet(wallet_no)).await;
             let stored: Option<IdentityVerification> = durable(&world, EntityKind::Identity, &wallet(wallet_no).key());
-            if told.is_ok() && stored.is_none() && !world.is_crashed() {
+            if result.is_ok() && stored.is_none() && !world.is_crashed() {
                 world.report_violation(
                     "identity.answer",
-                    format!("wallet {wallet_no} was told of a check that is not durable"),
+                    format!("wallet {wallet_no} was notified of a check that is not durable"),
                 );
             }
         });
     }
 
-    /// The person answers the newest check, and the provider calls back so many times; the first word stands.
+    /// The person answers the newest check, and the provider calls back `calls` times. The first outcome is final.
     pub(crate) fn answer_identity(&self, wallet_no: u8, passes: bool, calls: u8) {
         let (world, engine) = (self.environment.clone(), self.engine.clone());
         let owner = wallet(wallet_no);
@@ -259,19 +262,20 @@ impl Clients {
         drop(bureau);
         self.spawn(async move {
             for _ in 0..calls {
-                let told = engine
+                let result = engine
                     .record_identity_verdict(owner, reference.clone(), verdict.clone())
                     .await;
                 if world.is_crashed() {
                     return;
                 }
-                world.trace(|| format!("callback: {told:?}"));
+                world.trace(|| format!("callback: {result:?}"));
                 let stored: Option<IdentityVerification> = durable(&world, EntityKind::Identity, &owner.key());
                 let under_way =
                     |i: &IdentityVerification| matches!(i.status, identity_verification::Status::InReview { .. });
-                // Whoever has failed may have begun again since. An earlier answer to the same check stands, whatever this one says.
+                // A check may have been started again after a failure. An earlier outcome of the same check is final,
+                // whatever this callback reports.
                 let passed = verdict == Verdict::Passed;
-                let wrong = match told {
+                let wrong = match result {
                     Ok(()) => stored.as_ref().is_none_or(under_way) && passed,
                     Err(OperationError::Rejected(identity_verification::Rejection::AlreadyDecided(_))) => true,
                     Err(_) => false,
@@ -317,8 +321,8 @@ pub(crate) fn check_at_rest(world: &Environment) -> Result<(), (&'static str, St
                 bureau.verdict(reference) == Some(&Verdict::Passed)
             }
             Some(identity_verification::Status::Rejected { reference, .. }) => {
-                let said = reference.as_ref().map(|reference| bureau.verdict(reference));
-                said.is_none_or(|said| said.is_some_and(|said| *said != Verdict::Passed))
+                let verdict = reference.as_ref().map(|reference| bureau.verdict(reference));
+                verdict.is_none_or(|known| known.is_some_and(|known| *known != Verdict::Passed))
             }
         };
         if !agrees {

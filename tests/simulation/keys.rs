@@ -1,5 +1,4 @@
-//! API keys: made, used and revoked by whoever owns them; and that what was revoked stays so, whatever dies and whatever is
-//! restored.
+//! API keys: owners create, use and revoke them. A revoked key stays revoked after every crash and restore.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,20 +25,20 @@ pub(crate) enum ApiKeyStep {
     Revokes(u32),
 }
 
-/// What was told of keys.
+/// What responses reported about keys.
 #[derive(Clone, Default)]
 pub(crate) struct ApiKeyLog {
-    /// When somebody was told that a key is there.
+    /// When a response reported that a key exists.
     made: BTreeMap<u32, u64>,
-    /// When somebody was told that a key is revoked: for good, whatever is restored.
+    /// When a response reported that a key is revoked, which no restore changes.
     pub(crate) revoked: BTreeMap<u32, u64>,
     /// The sessions that were opened by each.
     opened: BTreeMap<u32, BTreeSet<SessionId>>,
 }
 
 impl ApiKeyLog {
-    /// What is still true once a backup of then was restored. A key that the backup does not have is gone: the service
-    /// draws every id anew, so whoever makes one of its number here makes another key.
+    /// What remains true after a restore of the backup of that moment. A key that the backup lacks is gone. Ids are
+    /// random, so creating its number again makes another key.
     pub(crate) fn after_restore(self, then: &Self) -> Self {
         let mut revoked = self.revoked;
         revoked.retain(|nth, _| then.made.contains_key(nth));
@@ -99,15 +98,15 @@ impl Clients {
 
     async fn make_key(&self, nth: u32) {
         let world = &self.environment;
-        let told = self
+        let result = self
             .engine
             .issue_api_key(id(nth), wallet(owner(nth)), "key", MAX_KEYS)
             .await;
         if world.is_crashed() {
             return;
         }
-        world.trace(|| format!("key {nth} is made: {told:?}"));
-        if told.is_ok() {
+        world.trace(|| format!("key {nth} is made: {result:?}"));
+        if result.is_ok() {
             let moment = world.next_sequence();
             world.client_log.lock().keys.made.entry(nth).or_insert(moment);
             if durable::<ApiKey>(world, EntityKind::ApiKey, &id(nth).0.to_be_bytes()).is_none() {
@@ -118,25 +117,25 @@ impl Clients {
 
     async fn use_key(&self, nth: u32) {
         let (world, session, asked) = (&self.environment, self.new_session(), self.environment.next_sequence());
-        // As whoever takes keys does: what is suspended opens nothing.
+        // As the authenticator does: a suspended key opens no session.
         if self.is_suspended(nth).await {
             return world.trace(|| format!("key {nth} is suspended"));
         }
-        let told = self.engine.exchange_api_key(id(nth), session).await;
+        let result = self.engine.exchange_api_key(id(nth), session).await;
         if world.is_crashed() {
             return;
         }
-        world.trace(|| format!("key {nth} is used: {told:?}"));
+        world.trace(|| format!("key {nth} is used: {result:?}"));
         let (ended, made) = {
             let mut notes = world.client_log.lock();
-            if told.is_ok() {
+            if result.is_ok() {
                 notes.keys.opened.entry(nth).or_default().insert(session.id);
             }
-            let before = |told: Option<&u64>| told.is_some_and(|told| *told < asked);
+            let before = |at: Option<&u64>| at.is_some_and(|at| *at < asked);
             (before(notes.keys.revoked.get(&nth)), before(notes.keys.made.get(&nth)))
         };
-        let revives = ended && told.is_ok();
-        let lost = made && matches!(told, Err(OperationError::Rejected(Rejection::NotFound)));
+        let revives = ended && result.is_ok();
+        let lost = made && matches!(result, Err(OperationError::Rejected(Rejection::NotFound)));
         if revives {
             world.report_violation("key.revived", format!("key {nth} was revoked and opens a session"));
         }
@@ -179,19 +178,19 @@ impl Clients {
 
     async fn revoke_key(&self, nth: u32) {
         let world = &self.environment;
-        let told = self.engine.revoke_api_key(id(nth)).await;
+        let result = self.engine.revoke_api_key(id(nth)).await;
         if world.is_crashed() {
             return;
         }
-        world.trace(|| format!("key {nth} is revoked: {told:?}"));
-        if told.is_ok() {
+        world.trace(|| format!("key {nth} is revoked: {result:?}"));
+        if result.is_ok() {
             let moment = world.next_sequence();
             world.client_log.lock().keys.revoked.entry(nth).or_insert(moment);
         }
     }
 }
 
-/// At rest: what somebody was told is revoked opens nothing.
+/// At rest: a key that a response reported as revoked opens no session.
 pub(crate) fn check(world: &Environment, engine: &Engine) -> Result<(), (&'static str, String)> {
     let notes = world.client_log.lock();
     for nth in 0..8 {

@@ -1,8 +1,8 @@
-//! The real engine, journal and recovery on one thread from one seed: simulated time, disk, chains, issuer, clients and
-//! deaths. ARCHITECTURE.md says what is checked.
+//! The real engine, journal and recovery on one thread from one seed, with simulated time, disk, chains, issuer,
+//! clients and crashes. ARCHITECTURE.md lists the checks.
 //!
-//! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_FIRST` the first of them, `PURSER_SIM_SEED` replays one and
-//! tells its story, `PURSER_SIM_BUG` hunts one planted bug alone, `PURSER_SIM_WRITE` writes `RESULTS.md`.
+//! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_FIRST` the first of them. `PURSER_SIM_SEED` replays
+//! one and prints its plan and trace. `PURSER_SIM_BUG` runs one mutant alone. `PURSER_SIM_WRITE` writes `RESULTS.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
 mod account_steps;

@@ -1,4 +1,4 @@
-//! Makes a short story of a long one: leaves steps and fates away for as long as the same rule is still broken.
+//! Shortens a failing plan: removes steps and faults while the same rule is still violated.
 
 use crate::fault_plan::FaultPlan;
 use crate::plan::Plan;
@@ -40,8 +40,8 @@ pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
         ];
         for clear in part {
             let mut trial = best.clone();
-            if let Some(fate) = trial.fault_plans.get_mut(payment) {
-                clear(fate);
+            if let Some(fault_plan) = trial.fault_plans.get_mut(payment) {
+                clear(fault_plan);
             }
             if trial.fault_plans != best.fault_plans && fails(&trial) {
                 best = trial;

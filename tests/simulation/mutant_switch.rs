@@ -1,12 +1,12 @@
-//! The switch of the planted bugs: what it can reach and what it cannot.
+//! What the switch of the mutants can reach and what it cannot.
 
 use std::process::Command;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-// Aim: no released binary can hold a planted bug: nothing but tests turns the feature on, and only debug builds listen.
+// Checks: no release can contain a mutant: only tests enable the feature, and only debug builds read the switch.
 #[test]
-fn the_switch_cannot_reach_a_release_build() {
+fn release_build_cannot_enable_mutants() {
     let output = Command::new(env!("CARGO"))
         .args([
             "tree",

@@ -1,4 +1,4 @@
-//! The proof of the checker: every planted bug, alone in sound code, is found.
+//! Proves that the checker works: it detects every mutant, alone in correct code.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,73 +11,72 @@ use crate::results;
 use crate::run::run;
 use crate::seeds::{in_parallel, quiet_ordered_panics};
 
-/// Seeds after which a bug counts as missed.
+/// Seeds after which a mutant counts as missed.
 const LIMIT: u64 = 2_000;
 
-/// How a planted bug was found.
+/// How a mutant was detected.
 struct KilledMutant {
-    bug: Mutant,
+    mutant: Mutant,
     seeds: u64,
     rule: &'static str,
     steps: usize,
 }
 
-fn hunt(bug: Mutant) -> Option<KilledMutant> {
-    enable(Some(bug));
-    let caught = (0..LIMIT).find_map(|seed| {
+fn hunt(mutant: Mutant) -> Option<KilledMutant> {
+    enable(Some(mutant));
+    let killed = (0..LIMIT).find_map(|seed| {
         let plan = Plan::from_seed(seed);
-        // A bug may well end in a panic somewhere else.
+        // A mutant may cause a panic in other code.
         let ran = catch_unwind(AssertUnwindSafe(|| run(&plan, false).violation.map(|o| o.rule)));
         let rule = ran.unwrap_or(Some("panic"))?;
-        // The objection must be to the bug: without it, the same run is sound.
+        // The mutant must be the cause: without it the same run has no violation.
         enable(None);
         let sound = run(&plan, false).violation;
-        assert!(sound.is_none(), "seed {seed} without {bug:?}: {sound:?}");
-        enable(Some(bug));
-        let told = rule != "panic" && results::are_written();
-        let steps = if told {
+        assert!(sound.is_none(), "seed {seed} without {mutant:?}: {sound:?}");
+        enable(Some(mutant));
+        let shrinks = rule != "panic" && results::are_written();
+        let steps = if shrinks {
             shrink(&plan, rule).steps.len()
         } else {
             plan.steps.len()
         };
         Some(KilledMutant {
-            bug,
+            mutant,
             seeds: seed + 1,
             rule,
             steps,
         })
     });
     enable(None);
-    caught
+    killed
 }
 
-// Aim: the checker objects to every planted bug, and within how many seeds.
+// Checks: a violation is found for every mutant, within a number of seeds.
 #[test]
-fn each_planted_bug_is_caught() {
+fn every_mutant_is_killed() {
     quiet_ordered_panics();
     let one = std::env::var("PURSER_SIM_BUG").ok();
-    let wanted = |bug: &&Mutant| one.as_ref().is_none_or(|one| *one == format!("{bug:?}"));
-    let bugs: Vec<Mutant> = Mutant::ALL.iter().filter(wanted).copied().collect();
-    assert!(!bugs.is_empty(), "there is no such bug: {one:?}");
-    let hunted = in_parallel(&bugs, |bug| (*bug, hunt(*bug)));
+    let selected = |mutant: &&Mutant| one.as_ref().is_none_or(|one| *one == format!("{mutant:?}"));
+    let mutants: Vec<Mutant> = Mutant::ALL.iter().filter(selected).copied().collect();
+    assert!(!mutants.is_empty(), "there is no such mutant: {one:?}");
+    let hunted = in_parallel(&mutants, |mutant| (*mutant, hunt(*mutant)));
     let missed: Vec<Mutant> = hunted
         .iter()
-        .filter(|(_, caught)| caught.is_none())
-        .map(|(bug, _)| *bug)
+        .filter(|(_, killed)| killed.is_none())
+        .map(|(mutant, _)| *mutant)
         .collect();
-    let mut table = String::from(
-        "| bug | seeds to catch | rule that caught it | steps of the story |\n| --- | --- | --- | --- |\n",
-    );
+    let mut table =
+        String::from("| mutant | seeds to detect | rule that detected it | steps left |\n| --- | --- | --- | --- |\n");
     for KilledMutant {
-        bug,
+        mutant,
         seeds,
         rule,
         steps,
-    } in hunted.into_iter().filter_map(|(_, caught)| caught)
+    } in hunted.into_iter().filter_map(|(_, killed)| killed)
     {
-        writeln!(table, "| {bug:?} | {seeds} | `{rule}` | {steps} |").unwrap();
+        writeln!(table, "| {mutant:?} | {seeds} | `{rule}` | {steps} |").unwrap();
     }
     println!("{table}");
-    results::write("planted", &table);
-    assert!(missed.is_empty(), "not caught within {LIMIT} seeds: {missed:?}");
+    results::write("mutants", &table);
+    assert!(missed.is_empty(), "not detected within {LIMIT} seeds: {missed:?}");
 }

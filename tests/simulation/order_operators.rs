@@ -1,5 +1,5 @@
-//! The operators' desk and the holders of what it makes: claims, releases, cards, refusals, and orders taken back. What each was
-//! told is kept; what destroys the keys of CVVs is here too.
+//! Operators and owners of international orders: claims, releases, cards, rejections and cancellations. Their responses
+//! are recorded. The destruction of CVV keys is here too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::environment::Environment;
 /// How long a lease runs.
 const LEASE_MS: u64 = 2_500;
 
-/// What whoever asked is told, with the state that an order has come to.
+/// The reply to an operator or owner, with the order's new state.
 fn with_state(
-    told: Result<(), OperationError<Rejection>>,
+    result: Result<(), OperationError<Rejection>>,
     state: &'static str,
 ) -> Result<&'static str, OperationError<Rejection, ApprovalPending>> {
-    told.map(|()| state).map_err(OperationError::widen)
+    result.map(|()| state).map_err(OperationError::widen)
 }
 
 /// What is asked of an international order.
@@ -43,21 +43,21 @@ pub(crate) enum OrderStep {
     Reveal,
 }
 
-/// What is known at the desk, whatever dies.
+/// The operators' records, which survive every crash.
 #[derive(Default)]
 pub(crate) struct OrderOperators {
-    /// Cards whose CVV nobody can open any more.
+    /// Cards whose CVV can no longer be decrypted.
     pub(crate) shredded: BTreeSet<CardId>,
-    /// Leases that somebody was given, and who.
+    /// Leases from replies, and their operators.
     leases: BTreeMap<CardId, BTreeMap<u64, u8>>,
-    /// States that somebody was told an order has come to.
+    /// Order states that replies reported.
     pub(crate) reported: Vec<(CardId, &'static str)>,
     /// How often a number was shown.
     pub(crate) reveals: BTreeMap<CardId, usize>,
 }
 
 impl OrderOperators {
-    /// The newest lease that somebody was given, or the oldest, and who has it.
+    /// The newest lease from a reply, or the oldest, and its operator.
     fn lease(&self, id: CardId, does: OrderStep) -> Option<(u64, u8)> {
         let mut leases = self.leases.get(&id)?.iter();
         let lease = match does {
@@ -126,7 +126,7 @@ impl Clients {
                 match claimed {
                     Ok(claimed) => lease = claimed.number,
                     Err(_) if world.is_crashed() => return,
-                    Err(refused) => return world.trace(|| format!("desk: {id} is not claimed: {refused:?}")),
+                    Err(refused) => return world.trace(|| format!("operators: {id} is not claimed: {refused:?}")),
                 }
                 this.claimed(id, who, lease);
             }
@@ -135,7 +135,7 @@ impl Clients {
                 tokio::time::sleep(Duration::from_millis(busy_ms)).await;
             }
             let newest = world.order_operators.lock().newest(id);
-            let told = match does {
+            let result = match does {
                 OrderStep::Claim => return,
                 OrderStep::Release => with_state(engine.release_intl(id, act, lease).await, "queued"),
                 OrderStep::Fulfil | OrderStep::FulfilOld | OrderStep::Make => {
@@ -151,13 +151,13 @@ impl Clients {
             if world.is_crashed() {
                 return;
             }
-            world.trace(|| format!("desk: {does:?} of {id} by {who} with {lease}: {told:?}"));
-            if let Ok(state) = told {
+            world.trace(|| format!("operators: {does:?} of {id} by {who} with {lease}: {result:?}"));
+            if let Ok(state) = result {
                 if lease < newest && state == "ready" {
                     world.report_violation("lease.old", format!("{id} was made with lease {lease}"));
                 }
                 this.check_order_reported(id, state);
-            } else if matches!(told, Err(OperationError::Rejected(Rejection::InvalidState("-")))) {
+            } else if matches!(result, Err(OperationError::Rejected(Rejection::InvalidState("-")))) {
                 world.report_violation("order.lost", format!("{id} is not there"));
             }
         });
@@ -168,37 +168,37 @@ impl Clients {
         if world.is_crashed() {
             return;
         }
-        world.trace(|| format!("desk: {id} is claimed by {who}: lease {number}"));
+        world.trace(|| format!("operators: {id} is claimed by {who}: lease {number}"));
         let stored: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
         if stored.is_none_or(|order| order.lease < number) {
             world.report_violation("answer.early", format!("lease {number} of {id} is not durable"));
         }
-        let mut desk = world.order_operators.lock();
-        let known = desk.leases.entry(id).or_default().insert(number, who);
-        drop(desk);
+        let mut operators = world.order_operators.lock();
+        let known = operators.leases.entry(id).or_default().insert(number, who);
+        drop(operators);
         if known.is_some() {
             world.report_violation("lease.twice", format!("lease {number} of {id} was given twice"));
         }
     }
 
-    /// What somebody was told an order has come to is durable by then.
+    /// An order state in a reply is durable by then.
     fn check_order_reported(&self, id: CardId, state: &'static str) {
         let world = &self.environment;
-        let mut desk = world.order_operators.lock();
+        let mut operators = world.order_operators.lock();
         match state {
             // Others may have gone on from here.
             "queued" => return,
-            "shown" => *desk.reveals.entry(id).or_default() += 1,
-            state => desk.reported.push((id, state)),
+            "shown" => *operators.reveals.entry(id).or_default() += 1,
+            state => operators.reported.push((id, state)),
         }
-        drop(desk);
+        drop(operators);
         let stored: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
         let is = stored.as_ref().map_or("-", IntlOrder::status);
         let good = is == state || (matches!(state, "ready" | "shown") && matches!(is, "ready" | "expired"));
         if !good {
             world.report_violation(
                 "answer.early",
-                format!("{id} was said to be {state}, and durable is {is}"),
+                format!("{id} was reported as {state}, and durable is {is}"),
             );
         }
     }
@@ -231,7 +231,7 @@ impl KeyShredder for SimShredder {
             world.trace(|| format!("the key of {id} is destroyed"));
             world.order_operators.lock().shredded.insert(id);
             if !world.are_faults_over() && world.one_in(5) {
-                return Err(failed("nobody knows"));
+                return Err(failed("unknown state"));
             }
             world.crash_point_or_hang().await;
             Ok(())

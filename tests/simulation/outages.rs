@@ -1,5 +1,4 @@
-//! Providers that are down for a while: whoever asks them then hears that they are, or nothing at all. And whoever goes on buying
-//! from us meanwhile.
+//! Providers that are down for a while and return an error or no response, and the clients that buy meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +19,7 @@ use crate::plan::{Plan, Step, pick};
 /// Payments with these numbers are made during outages: the first of each line that there is.
 const CARDS: u32 = 288;
 const GIFTS: u32 = 290;
-/// So many of each, six numbers apart.
+/// The maximum of each kind, six numbers apart.
 const MAX_PAYMENTS: u64 = 14;
 
 /// Who is down.
@@ -35,7 +34,7 @@ pub(crate) enum Provider {
 pub(crate) struct Outages {
     /// Until when, and whether it is silent rather than says so.
     down: BTreeMap<Provider, (u64, bool)>,
-    /// Orders that were first asked for in this outage and this life: each failure of theirs counts.
+    /// Orders first requested during this outage and process: each of their failures counts.
     first_requests: BTreeSet<JobId>,
     /// When each of a provider's failures in a row was known, in milliseconds of the run.
     failures: BTreeMap<Provider, Vec<u64>>,
@@ -47,7 +46,7 @@ pub(crate) struct Outages {
 
 /// Time in which what was on its way when a line was closed is claimed, in milliseconds.
 const IN_FLIGHT_MS: u64 = 1_000;
-/// Orders that a closed line may sell to try its provider with, each later than the last: within any outage of these runs.
+/// Orders that a closed line may sell to probe its provider, at growing intervals, within any outage of these runs.
 const MAX_PROBE_ORDERS: u32 = 3;
 
 impl Outages {
@@ -77,7 +76,7 @@ pub(crate) fn start(world: &Environment, provider: Provider, ms: u64, silent: bo
     outages.down.insert(provider, (until, silent));
 }
 
-/// An order met the outage. Whoever is answered nothing knows it when its patience is over.
+/// An order met the outage. Without a response it counts once the timeout is over.
 pub(crate) fn fails(world: &Environment, provider: Provider, key: JobId, is_first: bool, silent: bool) {
     let known = world.true_ms()
         + if silent {
@@ -94,7 +93,7 @@ pub(crate) fn fails(world: &Environment, provider: Provider, key: JobId, is_firs
     }
 }
 
-/// A provider that has failed so often in a row that its line is closed is sold no more of, but for what it is tried with.
+/// A provider with that many failures in a row has its line closed: only probe orders are sold.
 pub(crate) fn check_claim(world: &Environment, line: ProductLine) {
     let rules = world.plan.settings.breaker;
     let Some(provider) = Provider::for_line(line).filter(|provider| is_down(world, *provider).is_some()) else {
@@ -163,15 +162,17 @@ pub(crate) fn add(plan: &mut Plan) {
         steps.push(Step::Wait { ms });
         if chance.one_in(4) {
             let issue = Vec::new();
-            let fate = FaultPlan::random(&mut chance);
-            plan.fault_plans.entry(payment).or_insert(FaultPlan { issue, ..fate });
+            let fault_plan = FaultPlan::random(&mut chance);
+            plan.fault_plans
+                .entry(payment)
+                .or_insert(FaultPlan { issue, ..fault_plan });
         }
     }
     let at = chance.next_below(plan.steps.len() as u64 + 1) as usize;
     plan.steps.splice(at..at, steps);
 }
 
-/// An operator has what got stuck while a provider was down tried again, once. Whether there was anything.
+/// An operator retries each job that was dead-lettered during an outage, once. Returns whether there was one.
 pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) -> bool {
     let mut any = false;
     let made = |work: &Job| matches!(work, Job::IssueCard(_) | Job::OrderGiftCard(_));
@@ -180,10 +181,10 @@ pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[Out
         if !world.outages.lock().retried.insert(effect.id) {
             continue;
         }
-        let told = engine.retry_job(effect.id, &act(0)).await;
+        let result = engine.retry_job(effect.id, &act(0)).await;
         world.trace(|| {
             format!(
-                "operator: {} is tried again after an outage: {told:?}",
+                "operator: {} is tried again after an outage: {result:?}",
                 effect.job.name()
             )
         });

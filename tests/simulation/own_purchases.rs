@@ -1,5 +1,5 @@
-//! What agents buy from us by managed wallets: paid to our treasury like any purchase, and their owners' in everything. A spend
-//! is the price of a call of our own route, so each has a number of both kinds.
+//! What agents buy from us by managed wallets: paid to our treasury like any purchase, and their owners' in everything.
+//! A spend is the price of a call of our own route, so each has a number of both kinds.
 
 use purser_actors::engine::{ClaimError, Engine, PaymentResult};
 use purser_actors::id::{Network, Wallet};
@@ -18,13 +18,13 @@ use crate::plan::{Plan, Step};
 use crate::seller::WALLET_PAYMENT;
 use crate::withdrawals::NUMBERS_PER_REQUEST;
 
-/// Spends with this number and above, so many of them, pay our own routes.
+/// The wallet payments `FIRST..FIRST + COUNT` pay our own routes.
 pub(crate) const FIRST: u32 = 16;
 pub(crate) const COUNT: u32 = 12;
 /// The payments that they are.
 const PAYMENTS: u32 = 258;
 
-/// The payment that a spend of a number is; `None` if it pays somebody else.
+/// The payment of a wallet payment's number; `None` if it pays another seller.
 pub(crate) const fn payment_of(nth: u32) -> Option<u32> {
     if nth >= FIRST && nth < FIRST + COUNT {
         Some(PAYMENTS + nth - FIRST)
@@ -33,7 +33,7 @@ pub(crate) const fn payment_of(nth: u32) -> Option<u32> {
     }
 }
 
-/// The spend behind a payment of ours, by the number of either.
+/// The wallet payment behind a payment to our own routes, by number.
 const fn wallet_payment_of(payment: u32) -> Option<u32> {
     let nth = if payment >= WALLET_PAYMENT {
         (payment - WALLET_PAYMENT) / NUMBERS_PER_REQUEST
@@ -139,8 +139,8 @@ pub(crate) async fn call(
         environment: world.clone(),
         engine,
     };
-    let told = clients.present(n, 0, Some(authorization.clone())).await;
-    let (http_status, failure) = match told {
+    let result = clients.present(n, 0, Some(authorization.clone())).await;
+    let (http_status, failure) = match result {
         Ok(PaymentResult { outcome, .. }) => match outcome {
             Outcome::Fulfilled { .. } | Outcome::Credited { .. } => (200, None),
             Outcome::Declined(_) => (402, Some(CallFailure::Unsettled)),

@@ -1,4 +1,5 @@
-//! Answers to payments, judged at the moment they are given: what they rest on is durable, and the outside bears it out.
+//! Answers to payments, judged at the moment they are given: what they rest on is durable, and the outside bears it
+//! out.
 
 use purser_actors::account;
 use purser_actors::engine::{ClaimError, PaymentResult};
@@ -18,8 +19,8 @@ pub(crate) fn check_response(world: &Environment, payment: u32, answer: &Result<
     let stored: Option<Payment> = durable(world, EntityKind::Payment, &id.0.to_be_bytes());
     let rests = match (answer, stored.as_ref().map(|p| &p.status)) {
         (Ok(_), None) => false,
-        // After a restore it rests on the chain: the payment has landed, and bought something else in the history that was lost. Its
-        // transfer is credited or listed once it is read.
+        // After a restore it rests on the chain: the payment has landed, and bought something else in the history that
+        // was lost. Its transfer is credited or listed once it is read.
         (Err(ClaimError::AlreadyUsed), None) => {
             world.archive.lock().mark().is_some() && world.chain.lock().transfers.contains_key(&payment)
         }

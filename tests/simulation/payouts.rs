@@ -1,5 +1,5 @@
-//! Payout rails, pretended: each order is taken once under its key and has a course of its own. What a rail says is said in
-//! its own time, told twice, late, or behind newer words; its answers get lost, hang, and repeat what is old.
+//! Simulated payout rails: each order is accepted once per key and has its own course. Events are delayed, duplicated,
+//! late or out of order. Responses get lost, hang, or repeat an old state.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -35,10 +35,10 @@ pub(crate) struct RailOrder {
 pub(crate) struct RailLedger {
     pub(crate) orders: BTreeMap<JobId, RailOrder>,
     events: Vec<PayoutEvent>,
-    /// Said, and not told yet.
+    /// Emitted, but not delivered yet.
     held: Vec<(PayoutId, PayoutStatusUpdate)>,
     calls: BTreeMap<JobId, usize>,
-    /// The highest number from which somebody read on.
+    /// The highest position that was read.
     read_sequence: u64,
 }
 
@@ -76,7 +76,7 @@ fn course_statuses(course: PayoutCourse, line: ProductLine) -> Vec<PayoutRailSta
         PayoutCourse::ReturnsAtOnce => vec![waits(), returned()],
         PayoutCourse::PaysThenFails => vec![waits(), paid(), failed()],
         PayoutCourse::FailsThenPays { .. } => vec![waits(), failed(), waits(), paid()],
-        // Only an app has somebody who could claim it.
+        // Only an app payout has a recipient who could claim it.
         PayoutCourse::Unclaimed if line == ProductLine::AppPayment => vec![waits()],
         PayoutCourse::Pays | PayoutCourse::Unclaimed => vec![waits(), paid()],
     }
@@ -96,7 +96,7 @@ impl RailOrder {
 }
 
 impl RailLedger {
-    /// Whether everything has been said, told, and read.
+    /// Whether all events were emitted, delivered and read.
     pub(crate) fn is_fully_read(&self) -> bool {
         let silent = self.orders.values().all(|slip| slip.upcoming.is_empty());
         silent && self.held.is_empty() && self.read_sequence >= self.events.len() as u64
@@ -197,7 +197,7 @@ fn error(kind: ErrorKind) -> PortError {
 }
 
 impl SimPayouts {
-    /// Nobody orders what is not durably bought, for another amount, or under two keys; nothing leaves before the form.
+    /// An order needs a durable purchase, its amount and one key. Nothing is sent before the recipient's form.
     fn check_order(&self, order: &PayoutRequest) {
         let stored: Option<Payout> = durable(&self.0, EntityKind::Payout, &order.payout.0.to_be_bytes());
         let sold = stored.is_some_and(|payout| {
@@ -227,8 +227,8 @@ impl SimPayouts {
             .plan
             .fault_plans
             .get(&n)
-            .map_or((PayoutCourse::Pays, [].as_slice()), |fate| {
-                (fate.payout_course, &fate.send)
+            .map_or((PayoutCourse::Pays, [].as_slice()), |fault_plan| {
+                (fault_plan.payout_course, &fault_plan.send)
             });
         let call = {
             let mut rails = world.payouts.lock();

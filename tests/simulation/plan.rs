@@ -48,7 +48,7 @@ pub(crate) enum Step {
     Read {
         wallet: u8,
     },
-    /// A client begins to watch a wallet from the beginning, with room for so many bytes.
+    /// A client subscribes to a wallet from the beginning, with a buffer of this size in bytes.
     Watch {
         wallet: u8,
     },
@@ -66,7 +66,7 @@ pub(crate) enum Step {
         wallet: u8,
         nonce: u8,
     },
-    /// A login link is made, and used so many times at once.
+    /// A login link is created and used this number of times at once.
     Link {
         wallet: u8,
         uses: u8,
@@ -91,7 +91,7 @@ pub(crate) enum Step {
     Identity {
         wallet: u8,
     },
-    /// The person answers the newest check, and so many callbacks tell.
+    /// The person answers the newest check, and this number of callbacks follows.
     Answer {
         wallet: u8,
         passes: bool,
@@ -119,35 +119,36 @@ pub(crate) enum Step {
     SetClock {
         by_ms: i64,
     },
-    /// The so-many-th commit of an actor from here panics, before it was enqueued or behind.
+    /// The commit of an actor that follows this number of commits panics, before it is enqueued or afterwards.
     Panic {
         after: u32,
         before: bool,
     },
-    /// So many reads of rows fail from the so-many-th on.
+    /// A number of reads of rows fail, after a number that succeed.
     ReadErrors {
         after: u32,
         times: u32,
     },
-    /// The disk fails: its next sync but so many, or when it has grown by so many bytes.
+    /// The disk fails: at a sync after this number, or once it has grown by this number of bytes.
     SyncFails {
         after: u64,
     },
     DiskFull {
         after_bytes: u64,
     },
-    /// The snapshots stop after so many rows.
+    /// The snapshots stop after this number of rows.
     SnapshotsFail {
         after: usize,
     },
-    /// The process dies after so many more points.
+    /// The process dies after this number of further crash points.
     Crash {
         after: u32,
         how: CrashKind,
     },
-    /// The next sync but so many fails and the process dies of it; the next one loses power before it writes anything.
+    /// A sync fails after this number of syncs, and the process dies. The next process loses power before it writes
+    /// anything to disk.
     CrashOnRestart(u64),
-    /// Somebody refreshes the so-many-th session, with its token or one of so many before.
+    /// Refreshes the session of this number with its current token, or one this number of generations old.
     Refresh {
         nth: u8,
         back: u32,
@@ -156,13 +157,13 @@ pub(crate) enum Step {
     Inspect,
     /// Everything durable is copied.
     BackUp,
-    /// The store is lost, and after so long the last copy is in its place.
+    /// The store is lost, and after this time the last backup replaces it.
     Restore {
         down_ms: u64,
         /// Whether the log of what was ended is there.
         covered: bool,
     },
-    /// A provider is down for so long; it says so, or nothing.
+    /// A provider is down for this time and returns an error or no response.
     Outage {
         provider: Provider,
         ms: u64,
@@ -170,7 +171,7 @@ pub(crate) enum Step {
     },
     /// Something is done with an API key.
     Key(ApiKeyStep),
-    /// Nothing goes wrong until everything that is under way is done; then all is looked at.
+    /// No fault occurs until all pending work is done. Then everything is checked.
     Rest,
 }
 
@@ -183,7 +184,7 @@ pub(crate) enum CrashKind {
     PowerCut,
     /// The same, and the snapshots are gone.
     SnapshotsLost,
-    /// Nothing; after so many milliseconds a backup is there, with the log of what was ended or without.
+    /// Nothing. After this number of milliseconds a backup replaces it, with or without the revocation log.
     Restored(u64, bool),
 }
 
@@ -193,7 +194,7 @@ pub(crate) struct Plan {
     pub(crate) settings: EngineSettings,
     pub(crate) watch_bytes: usize,
     pub(crate) lag_limit_bytes: u64,
-    /// The disk takes up to so many milliseconds for a sync, and now and then much longer.
+    /// The disk takes up to this number of milliseconds for a sync, and occasionally much longer.
     pub(crate) sync_ms: u64,
     /// Events above this are forgotten once they are exported.
     pub(crate) retention_bytes: u64,

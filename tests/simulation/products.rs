@@ -1,5 +1,5 @@
-//! Whatever payments bought, in the judge's terms: whose it is, what paid for it, and what its state says of the maker. A new
-//! product is a line in [`goods`] and an arm each in what asks for it.
+//! Everything payments bought, as the checks see it: its owner, its payment, and what its state implies about the
+//! provider. A new product needs a line in [`goods`] and an arm in each match.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ pub(crate) struct SoldProduct {
     pub(crate) owner: Wallet,
     pub(crate) payment: PaymentId,
     pub(crate) status: &'static str,
-    /// Whether its state says that the maker made it.
+    /// Whether its state implies that the provider made it.
     pub(crate) is_made: bool,
-    /// The work that brings it from the maker.
+    /// The job that fetches it from the provider.
     pub(crate) job: Job,
 }
 

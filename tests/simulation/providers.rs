@@ -1,5 +1,5 @@
-//! Who makes what is sold, pretended: each keeps its word under one key, whatever becomes of its answers. One press for all
-//! of them; what they say in their own terms is the last thing they do.
+//! Simulated providers of all products: an outcome under a key is final, even if its response is lost. They share one
+//! implementation and differ in their response types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::outages::{self, Provider};
 /// A thing that is sold: its kind as stored, and its id.
 pub(crate) type ProductKey = (u8, u128);
 
-/// What a maker knows of an order.
+/// A provider's view of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Open,
@@ -40,12 +40,12 @@ pub(crate) struct CardNumbers {
     /// What was asked under each key.
     pub(crate) requests: BTreeMap<JobId, OrderTerms>,
     calls: BTreeMap<JobId, usize>,
-    /// Prepaid cards that somebody wanted something of, by the issuer's name.
+    /// Prepaid cards with an action, by the issuer's reference.
     card_states: BTreeMap<String, CardSnapshot>,
     state_changes: BTreeSet<JobId>,
 }
 
-/// What an order is for, as its maker lists it.
+/// The terms of an order, as its provider lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderTerms {
     pub(crate) payment: u32,
@@ -55,19 +55,19 @@ pub(crate) struct OrderTerms {
     pub(crate) terms: Option<GiftTerms>,
 }
 
-/// One order, whoever it goes to.
+/// One order, to any provider.
 struct ProviderOrder {
     key: JobId,
     product: ProductKey,
     terms: OrderTerms,
     provider: Provider,
-    /// One try of each at once, and so many of this maker.
+    /// Limits concurrency: one attempt per order at once, and a maximum for this provider.
     concurrency_rule: &'static str,
     /// For the trace.
     name: String,
 }
 
-/// A maker's word.
+/// A provider's reply.
 enum ProviderReply {
     Made,
     /// Nonsense in place of what was made, for ever.
@@ -76,7 +76,6 @@ enum ProviderReply {
     Declined,
 }
 
-/// All makers.
 pub(crate) struct SimProviders(pub(crate) Arc<Environment>);
 
 fn error(kind: ErrorKind) -> PortError {
@@ -95,7 +94,7 @@ impl SimProviders {
         row.and_then(|row| codec::decode(&row.value).ok())
     }
 
-    /// Nobody orders what is not durably sold, or under two keys.
+    /// Orders need a durable purchase and one key.
     fn check_order(&self, asked: &ProviderOrder, is_sold: bool) {
         if !is_sold {
             let detail = format!("{} was ordered and is not durably sold", asked.name);
@@ -116,7 +115,7 @@ impl SimProviders {
         }
     }
 
-    /// Makes it unless it was made or refused before; a word once given stands.
+    /// Makes it, unless it was made or declined before. An outcome is final.
     fn make(&self, asked: &ProviderOrder) -> ProviderReply {
         let mut press = self.0.card_numbers.lock();
         let (_, state) = press.orders.entry(asked.key).or_insert((asked.product, Order::Open));
@@ -134,7 +133,7 @@ impl SimProviders {
         let Some(silent) = outages::is_down(&self.0, asked.provider) else {
             return Ok(());
         };
-        self.0.trace(|| format!("maker: {} meets an outage", asked.name));
+        self.0.trace(|| format!("provider: {} meets an outage", asked.name));
         outages::fails(&self.0, asked.provider, asked.key, call == 0, silent);
         if silent {
             std::future::pending::<()>().await;
@@ -152,29 +151,31 @@ impl SimProviders {
         };
         self.reached(asked, call).await?;
         let n = asked.terms.payment;
-        let fates = self
+        let behaviors = self
             .0
             .plan
             .fault_plans
             .get(&n)
             .map(|f| f.issue.as_slice())
             .unwrap_or_default();
-        // Bad for good, whatever the weather.
-        if let Some(at) = fates
+        // A permanent failure, whatever the random behavior.
+        if let Some(at) = behaviors
             .iter()
             .position(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
             && call >= at
         {
-            return match fates[at] {
+            return match behaviors[at] {
                 Issue::Broken => Err(error(ErrorKind::Permanent)),
                 _ => Ok(ProviderReply::Spoilt),
             };
         }
-        let fate = fates.get(call).filter(|_| !self.0.are_faults_over());
-        let Some(fate) = fate else { return Ok(self.make(asked)) };
+        let behavior = behaviors.get(call).filter(|_| !self.0.are_faults_over());
+        let Some(behavior) = behavior else {
+            return Ok(self.make(asked));
+        };
         self.0
-            .trace(|| format!("maker: {} of payment {n} meets {fate:?}", asked.name));
-        match *fate {
+            .trace(|| format!("provider: {} of payment {n} meets {behavior:?}", asked.name));
+        match *behavior {
             Issue::Busy => Err(error(ErrorKind::Temporary)),
             Issue::Pending(retry_after_ms) => Ok(ProviderReply::Pending(retry_after_ms)),
             Issue::MadeAnswerLost => {
@@ -221,7 +222,7 @@ impl SimProviders {
         let answer = self.answer(asked).await;
         self.0.crash_point_or_hang().await;
         self.0
-            .trace(|| format!("maker: {} is answered {}", asked.name, answer.is_ok()));
+            .trace(|| format!("provider: {} is answered {}", asked.name, answer.is_ok()));
         answer
     }
 }
@@ -239,7 +240,7 @@ fn card(order: &IssueCardRequest) -> IssuedCard {
     }
 }
 
-/// As a card was made; what was bought with it nobody says.
+/// A new card. Purchases with it are not simulated.
 fn fresh() -> CardSnapshot {
     CardSnapshot {
         sequence: 0,
@@ -273,30 +274,30 @@ impl CardIssuer for SimProviders {
         })
     }
 
-    /// A wish is carried out once under its key, whatever became of the answer.
+    /// An action is applied once per key, even if its response is lost.
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
             self.random_fault(|| format!("issuer: {} of {}", order.action.name(), order.card))
                 .await?;
-            let standing = {
+            let snapshot = {
                 let mut press = self.0.card_numbers.lock();
                 let is_new = press.state_changes.insert(order.key);
-                let standing = press.card_states.entry(order.issuer_ref.clone()).or_insert_with(fresh);
-                let to = match (standing.state, order.action) {
+                let snapshot = press.card_states.entry(order.issuer_ref.clone()).or_insert_with(fresh);
+                let to = match (snapshot.state, order.action) {
                     (CardState::Open, CardAction::Pause) => Some(CardState::Paused),
                     (CardState::Paused, CardAction::Resume) => Some(CardState::Open),
                     (CardState::Open | CardState::Paused, CardAction::Close) => Some(CardState::Closed),
                     _ => None,
                 };
                 if let Some(state) = to.filter(|_| is_new) {
-                    standing.state = state;
-                    standing.sequence += 1;
+                    snapshot.state = state;
+                    snapshot.sequence += 1;
                 }
-                standing.clone()
+                snapshot.clone()
             };
             self.random_fault(|| format!("issuer: answers of {}", order.card))
                 .await?;
-            Ok(standing)
+            Ok(snapshot)
         })
     }
 

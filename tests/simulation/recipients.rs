@@ -1,4 +1,4 @@
-//! Whoever is paid out to, and who keeps them: the recipient's form, saved recipients, bank destinations.
+//! Recipients of payouts and the accounts that save them: forms, saved recipients, bank destinations.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(crate) const fn destination(wallet: u8) -> BankDestinationId {
     BankDestinationId(100 + wallet as u128)
 }
 
-/// What a payout asks for. Now and then to a destination that is somebody else's.
+/// Parameters of a payout. Occasionally its destination is another account's.
 pub(crate) fn purchase(world: &Environment, payment: u32, payer: u8, amount: purser_actors::money::Cents) -> Purchase {
     let nth = payment / 6 + world.plan.seed as u32;
     match nth % 3 {
@@ -89,17 +89,17 @@ pub(crate) fn registered(owner: Wallet) -> BankDestination {
 }
 
 impl Clients {
-    /// Every wallet has its destination, and every second one shows early who it is; what an earlier life has done stays.
+    /// Every wallet has a destination, and every second one verifies its identity early. A later process keeps them.
     pub(crate) fn set_up_recipients(&self) {
         for n in 0..WALLETS as u8 {
             let this = self.clone();
             self.spawn(async move {
-                let told = this
+                let result = this
                     .engine
                     .register_destination(destination(n), registered(wallet(n)), vec![n; 40], None)
                     .await;
                 this.environment
-                    .trace(|| format!("destination of wallet {n}: {told:?}"));
+                    .trace(|| format!("destination of wallet {n}: {result:?}"));
             });
             if self.environment.plan.seed.wrapping_add(u64::from(n)).is_multiple_of(2) {
                 let this = self.clone();
@@ -138,14 +138,14 @@ impl Clients {
                 id = this.payout_of(payment);
             }
             let Some(id) = id else { return };
-            let told = this.engine.submit_payout_details(id, "4242".into(), vec![9; 40]).await;
+            let result = this.engine.submit_payout_details(id, "4242".into(), vec![9; 40]).await;
             if world.is_crashed() {
                 return;
             }
-            world.trace(|| format!("form of {id}: {told:?}"));
+            world.trace(|| format!("form of {id}: {result:?}"));
             let stored: Option<Payout> = durable(world, EntityKind::Payout, &id.0.to_be_bytes());
             let waits = stored.is_none_or(|payout| matches!(payout.status, Status::AwaitingDetails));
-            if told.is_ok() && waits {
+            if result.is_ok() && waits {
                 world.report_violation("form.early", format!("{id} has no card durably"));
             }
         });
@@ -161,13 +161,17 @@ impl Clients {
         let this = self.clone();
         self.spawn(async move {
             let engine = &this.engine;
-            let told = match keeps {
-                RecipientStep::Rename => engine.update_recipient(id, Some("Somebody".into()), None, None).await,
+            let result = match keeps {
+                RecipientStep::Rename => {
+                    engine
+                        .update_recipient(id, Some("Someone Else".into()), None, None)
+                        .await
+                }
                 RecipientStep::Archive => engine.update_recipient(id, None, Some(true), None).await,
                 RecipientStep::Restore => engine.update_recipient(id, None, Some(false), None).await,
                 RecipientStep::Delete => engine.delete_recipient(id, None).await,
             };
-            this.environment.trace(|| format!("{keeps:?} of {id}: {told:?}"));
+            this.environment.trace(|| format!("{keeps:?} of {id}: {result:?}"));
         });
     }
 }

@@ -1,5 +1,5 @@
-//! Once everything is at rest, the books are held against the chains' and the makers' own lists: no difference is left but
-//! what waits for a person by name.
+//! At rest, reconciliation compares the ledger with the lists of chains and providers. The only discrepancies left are
+//! dead letters that an operator must decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl TreasuryList for ChainTransfers {
     }
 }
 
-/// The orders of one kind, as their maker knows them.
+/// The orders of one kind, as their provider knows them.
 struct ProviderOrders(Arc<Environment>, EntityKind);
 
 impl ProviderOrders {
@@ -157,14 +157,14 @@ impl ProviderList for ProviderOrders {
 /// A list of holders' money, as its keeper knows it.
 struct BalanceList(Arc<Environment>, ReconciliationSource);
 
-fn listed(name: impl ToString, (standing, money): (EntryStatus, EntryAmount)) -> ProviderEntry {
+fn listed(name: impl ToString, (status, money): (EntryStatus, EntryAmount)) -> ProviderEntry {
     ProviderEntry {
         name: EntryKey::new(name.to_string()).unwrap(),
         product: "kept".into(),
         amount: money,
         returned_transfer: None,
         terms: None,
-        status: standing,
+        status,
         at: Timestamp(0),
     }
 }
@@ -180,14 +180,14 @@ impl BalanceList {
             ReconciliationSource::BankTransfers => {
                 let moves = world.bank.lock().transfers.clone();
                 let listed = moves.into_iter().filter_map(|(id, done)| {
-                    // As with makers: that the amount is the ordered one is judged there.
+                    // As with other providers: the amount was checked when it was ordered.
                     let row: BankTransfer = durable(world, EntityKind::BankTransfer, &id.0.to_be_bytes())?;
-                    let standing = if done {
+                    let status = if done {
                         EntryStatus::Completed
                     } else {
                         EntryStatus::Declined
                     };
-                    Some(listed(JobId(id.0), (standing, dollars(row.cents))))
+                    Some(listed(JobId(id.0), (status, dollars(row.cents))))
                 });
                 listed.collect()
             }
@@ -202,12 +202,12 @@ impl BalanceList {
                 let cards = issuer.cards.values().map(|card| &card.order);
                 let cards = cards.map(|order| listed(order.key, (EntryStatus::Completed, dollars(order.amount))));
                 let aside = issuer.holds.iter().map(|(key, (order, ended))| {
-                    let standing = match ended {
+                    let status = match ended {
                         None => EntryStatus::Held,
                         Some(true) => EntryStatus::Completed,
                         Some(false) => EntryStatus::Returned,
                     };
-                    listed(key, (standing, dollars(order.amount)))
+                    listed(key, (status, dollars(order.amount)))
                 });
                 cards.chain(aside).collect()
             }
@@ -221,18 +221,18 @@ impl BalanceList {
             }
             _ => {
                 let bridge = world.bridge.lock();
-                // The strangers' burns are not ours.
+                // Strangers' burns are excluded.
                 let burns = bridge.burns.iter();
                 let burns = burns.filter(|(_, burn)| burn.has_executed(now) && burn.top_up.0 != 0);
-                let crossing = burns.map(|(name, burn)| {
-                    let standing = match burn.is_minted(now) {
+                let bridge_transfers = burns.map(|(name, burn)| {
+                    let status = match burn.is_minted(now) {
                         true => EntryStatus::Completed,
                         false if burn.blocked => EntryStatus::Declined,
                         false => EntryStatus::Held,
                     };
-                    listed(name, (standing, EntryAmount::Usdc(Usdc::from_atomic(burn.arrives))))
+                    listed(name, (status, EntryAmount::Usdc(Usdc::from_atomic(burn.arrives))))
                 });
-                crossing.collect()
+                bridge_transfers.collect()
             }
         }
     }
@@ -254,7 +254,7 @@ impl ProviderList for BalanceList {
     }
 }
 
-/// What a process that goes on from a backup is given to hold its books against: what it does not know came from others.
+/// Reconciliation's ports in a process that continues from a backup, where unknown transfers came from other parties.
 pub(crate) fn watched(world: &Arc<Environment>) -> Option<ReconcilerDeps> {
     world.archive.lock().mark()?;
     let list = |kind| -> Arc<dyn ProviderList> { Arc::new(ProviderOrders(world.clone(), kind)) };
@@ -279,7 +279,7 @@ pub(crate) fn watched(world: &Arc<Environment>) -> Option<ReconcilerDeps> {
 /// Everything that differs now, without any time of grace.
 async fn discrepancies(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<DiscrepancyDetails> {
     let list = |kind| -> Arc<dyn ProviderList> { Arc::new(ProviderOrders(world.clone(), kind)) };
-    let kept = |source| -> (ReconciliationSource, Arc<dyn ProviderList>) {
+    let stored = |source| -> (ReconciliationSource, Arc<dyn ProviderList>) {
         (source, Arc::new(BalanceList(world.clone(), source)))
     };
     let reconciling = ReconcilerDeps {
@@ -288,11 +288,11 @@ async fn discrepancies(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<D
             providers: BTreeMap::from([
                 (ReconciliationSource::Cards, list(EntityKind::Card)),
                 (ReconciliationSource::GiftCards, list(EntityKind::GiftCard)),
-                kept(ReconciliationSource::BankTransfers),
-                kept(ReconciliationSource::BankDeposits),
-                kept(ReconciliationSource::ReloadableCards),
-                kept(ReconciliationSource::CardBalances),
-                kept(ReconciliationSource::Bridge),
+                stored(ReconciliationSource::BankTransfers),
+                stored(ReconciliationSource::BankDeposits),
+                stored(ReconciliationSource::ReloadableCards),
+                stored(ReconciliationSource::CardBalances),
+                stored(ReconciliationSource::Bridge),
             ]),
         },
         settings: ReconcilerSettings {
@@ -322,9 +322,9 @@ fn is_manual(world: &Environment, found: &DiscrepancyDetails) -> bool {
     order.is_some_and(|(_, order)| world.archive.lock().manual_payments.contains(&order.payment))
 }
 
-/// Nothing differs but what is stuck with its name, or is seen to by hand.
+/// Allows no discrepancies except dead-lettered jobs and orders that operators fulfil by hand.
 pub(crate) async fn check(world: &Arc<Environment>, store: Arc<dyn Store>) {
-    let stuck: BTreeSet<String> = {
+    let dead_letters: BTreeSet<String> = {
         let shadow = world.reference.lock();
         let effects = shadow
             .rows
@@ -334,17 +334,22 @@ pub(crate) async fn check(world: &Arc<Environment>, store: Arc<dyn Store>) {
         effects.map(|effect| effect.job.subject()).collect()
     };
     let mut found = discrepancies(world, store).await.into_iter();
-    let is_stuck = |found: &DiscrepancyDetails| found.subject.as_ref().is_some_and(|subject| stuck.contains(subject));
-    let unexpected = found.find(|found| !is_stuck(found) && !is_manual(world, found));
+    let is_dead_lettered = |found: &DiscrepancyDetails| {
+        found
+            .subject
+            .as_ref()
+            .is_some_and(|subject| dead_letters.contains(subject))
+    };
+    let unexpected = found.find(|found| !is_dead_lettered(found) && !is_manual(world, found));
     if let Some(found) = unexpected {
         world.report_violation("reconciled", format!("{}: {found:?}", found.kind.name()));
     }
 }
 
-// Aim: it objects to books that lose a deposit: a declined payment that lands after all, and that nobody credits.
+// Checks: a lost deposit is a violation: a declined payment that settles after all and is never credited.
 #[cfg(debug_assertions)]
 #[test]
-fn a_lost_deposit_is_a_difference() {
+fn lost_deposit_is_a_discrepancy() {
     use crate::plan::{Plan, Step};
     use crate::run;
     use purser_storage::mutants::{Mutant, enable};
@@ -352,7 +357,7 @@ fn a_lost_deposit_is_a_difference() {
     enable(Some(Mutant::LateSettlementIgnored));
     let runs = (0..100).map(|seed| {
         let mut plan = Plan::from_seed(seed);
-        // Nobody else looks at the books before the end.
+        // No other check reads the ledger before the end.
         let looks = |step: &Step| matches!(step, Step::Inspect | Step::Crash { .. } | Step::CrashOnRestart(_));
         plan.steps.retain(|step| !looks(step));
         run::run(&plan, false).violation

@@ -29,7 +29,7 @@ pub(crate) struct ReferenceStore {
     /// All events that are.
     pub(crate) events: Vec<StoredEvent>,
     pub(crate) seq: u64,
-    /// The cursor of each event, as it was first told: no restart changes one.
+    /// The cursor of each event when it was first read. No restart changes one.
     cursors: BTreeMap<u64, u64>,
     /// Events below this are no longer kept.
     pub(crate) oldest: u64,
@@ -41,7 +41,7 @@ pub(crate) struct ReferenceStore {
 type Violation = (&'static str, String);
 
 impl ReferenceStore {
-    /// How many shares of an account's caps are counted for payments of a lost history that nobody has presented again.
+    /// How many cap reservations of an account belong to payments of a lost history that were not presented again.
     pub(crate) fn unclaimed(&self, account: &Wallet) -> usize {
         let rows = self.rows.iter().filter(|(key, _)| key[0] == table::UNCLAIMED_CAP_USAGE);
         let counted = rows.map(|(_, row)| codec::decode::<UnclaimedCapUsage>(&row.value).unwrap());
@@ -49,7 +49,7 @@ impl ReferenceStore {
         own.map(|counted| counted.reservations.len()).sum()
     }
 
-    /// These are told to subscribers.
+    /// Records events that were published to subscribers.
     pub(crate) fn published(&mut self, events: &[StoredEvent]) {
         self.cursors
             .extend(events.iter().map(|event| (event.seq, event.cursor)));
@@ -68,10 +68,10 @@ impl ReferenceStore {
         self.tickets
     }
 
-    /// The store's answer, held against what it must be.
+    /// Compares the store's answer with the expected one.
     pub(crate) fn answer(&mut self, ticket: u64, answer: &Result<Committed, CommitError>) -> Result<(), Violation> {
         let Some(asked) = self.submitted.pop_front() else {
-            return Err(("commit.order", format!("an answer to {ticket}, which nobody waits for")));
+            return Err(("commit.order", format!("an answer to {ticket}, which is not pending")));
         };
         if asked.ticket != ticket {
             return Err(("commit.order", format!("{ticket} was answered before {}", asked.ticket)));
@@ -85,14 +85,14 @@ impl ReferenceStore {
         if let Err(CommitError::Condition(n)) = answer
             && let Condition::Revision(key, revision) = &conditions[*n]
         {
-            // What an actor starts from is its predecessor's last word, and nobody else writes its entity.
+            // An actor starts from its predecessor's last revision and is the entity's only writer.
             let detail = format!("{} was decided on at {revision}, which is old", hex::encode(key));
             return Err(("entity.two_actors", detail));
         }
         Ok(())
     }
 
-    /// What must become of a batch that stands behind everything judged before it.
+    /// The expected result of a batch behind all batches that were already checked.
     fn expected_result(&mut self, asked: SubmittedBatch) -> Result<Committed, CommitError> {
         let refusal = self.expected_error(&asked);
         match refusal {
@@ -119,7 +119,7 @@ impl ReferenceStore {
         let broken = asked.conditions.iter().position(|condition| !match condition {
             Condition::Absent(key) => !self.rows.contains_key(key),
             Condition::Present(key) => self.rows.contains_key(key),
-            Condition::Revision(key, wanted) => self.rows.get(key).map_or(0, |row| row.revision) == *wanted,
+            Condition::Revision(key, expected) => self.rows.get(key).map_or(0, |row| row.revision) == *expected,
         });
         broken.map(CommitError::Condition)
     }
@@ -195,28 +195,32 @@ impl ReferenceStore {
             events = store.events(oldest - 1, usize::MAX, None).now_or_never();
         }
         let events = events.and_then(Result::ok).unwrap_or_default();
-        let first_kept = self.events.partition_point(|e| e.seq < self.oldest);
-        let kept = &mut self.events[first_kept..];
-        // Of what was durable before anybody could be told, the store is the first to tell.
-        for (kept, found) in kept.iter_mut().zip(&events).filter(|(kept, _)| kept.cursor == 0) {
-            kept.cursor = found.cursor;
+        let first_retained = self.events.partition_point(|e| e.seq < self.oldest);
+        let retained = &mut self.events[first_retained..];
+        // The first read assigns the cursors of events that became durable before any response.
+        for (retained, found) in retained
+            .iter_mut()
+            .zip(&events)
+            .filter(|(retained, _)| retained.cursor == 0)
+        {
+            retained.cursor = found.cursor;
         }
-        if events != kept {
-            let detail = format!("{} are there, {} were acknowledged", events.len(), kept.len());
+        if events != retained {
+            let detail = format!("{} are there, {} were acknowledged", events.len(), retained.len());
             return Err(("store.events", detail));
         }
-        if kept.windows(2).any(|pair| pair[0].cursor >= pair[1].cursor) {
+        if retained.windows(2).any(|pair| pair[0].cursor >= pair[1].cursor) {
             return Err(("store.cursors", "a cursor does not grow".to_owned()));
         }
-        Self::page(store, kept)
+        Self::page(store, retained)
     }
 
     /// The newest events, read in pages that end anywhere within a batch.
-    fn page(store: &dyn Store, kept: &[StoredEvent]) -> Result<(), Violation> {
+    fn page(store: &dyn Store, retained: &[StoredEvent]) -> Result<(), Violation> {
         /// Events that are read so, and of them in a page.
         const NEWEST: usize = 60;
         const PAGE: usize = 3;
-        let newest = &kept[kept.len().saturating_sub(NEWEST)..];
+        let newest = &retained[retained.len().saturating_sub(NEWEST)..];
         let mut found: Vec<StoredEvent> = Vec::new();
         while found.len() < newest.len() {
             let after = found.last().map_or(newest[0].seq - 1, |last| last.seq);

@@ -1,4 +1,4 @@
-//! What the simulator found in the product, told again by hand so that it stays found.
+//! Bugs that the simulator found, replayed as fixed plans.
 
 use purser_actors::product::{DailyCap, DailyCaps, ProductLine};
 
@@ -8,7 +8,7 @@ use crate::run::{Outcome, run};
 use crate::seeds::quiet_ordered_panics;
 
 /// A run of these steps, with what payments meet.
-fn run_steps(in_flight_max: usize, steps: Vec<Step>, fates: &[(u32, FaultPlan)]) -> Outcome {
+fn run_steps(in_flight_max: usize, steps: Vec<Step>, fault_plans: &[(u32, FaultPlan)]) -> Outcome {
     quiet_ordered_panics();
     let mut plan = Plan::from_seed(0);
     plan.settings.max_in_flight = in_flight_max;
@@ -22,7 +22,7 @@ fn run_steps(in_flight_max: usize, steps: Vec<Step>, fates: &[(u32, FaultPlan)])
         },
     );
     plan.steps = steps;
-    plan.fault_plans = fates.iter().cloned().collect();
+    plan.fault_plans = fault_plans.iter().cloned().collect();
     run(&plan, true)
 }
 
@@ -34,9 +34,9 @@ const fn pay(payment: u32) -> Step {
     }
 }
 
-// Aim: a settlement under way keeps its place though its payment's actor dies, and its caller still hears of it.
+// Checks: a settlement in progress keeps its permit when its payment's actor dies, and its caller still gets the reply.
 #[test]
-fn a_settlement_keeps_its_place_when_its_actor_dies() {
+fn settlement_keeps_its_permit_when_its_actor_dies() {
     let panic = Step::Panic {
         after: 1,
         before: false,
@@ -47,17 +47,20 @@ fn a_settlement_keeps_its_place_when_its_actor_dies() {
     };
     let outcome = run_steps(1, vec![panic, pay(0), Step::Wait { ms: 700 }, pay(2)], &[(0, slow)]);
     assert_eq!(outcome.violation, None);
-    let told = |what: &str| outcome.trace.iter().any(|line| line.contains(what));
-    assert!(told("told of payment 0: Ok(PaymentResult"), "{:#?}", outcome.trace);
-    assert!(told("told of payment 2: Err(Overloaded"), "{:#?}", outcome.trace);
+    let traced = |what: &str| outcome.trace.iter().any(|line| line.contains(what));
+    assert!(
+        traced("notified of payment 0: Ok(PaymentResult"),
+        "{:#?}",
+        outcome.trace
+    );
+    assert!(traced("notified of payment 2: Err(Overloaded"), "{:#?}", outcome.trace);
 }
 
-// Aim: the issuer fails until its cards are not sold any more, and delivers again, which wakes what waits for it. Then the machine's
-// clock is set back, and a later order that the issuer has not ready is asked for at its pace, not without a pause until the
-// clock has come to where it was.
+// Checks: the issuer fails until card sales stop, and recovers, which wakes waiting jobs. Then the clock is set back. A
+// later order that is not ready is polled at its interval, not in a busy loop until the clock has caught up.
 #[test]
-fn what_was_woken_is_not_woken_again_when_the_clock_is_set_back() {
-    let fate = |issue: Issue, times: usize| FaultPlan {
+fn job_does_not_run_twice_when_the_clock_is_set_back() {
+    let issue_faults = |issue: Issue, times: usize| FaultPlan {
         issue: vec![issue; times],
         ..FaultPlan::default()
     };
@@ -68,12 +71,16 @@ fn what_was_woken_is_not_woken_again_when_the_clock_is_set_back() {
         pay(6),
         Step::Wait { ms: 40_000 },
     ];
-    let fates = [(0, fate(Issue::Busy, 3)), (6, fate(Issue::Pending(1_000), 20))];
-    let outcome = run_steps(16, steps, &fates);
+    let fault_plans = [
+        (0, issue_faults(Issue::Busy, 3)),
+        (6, issue_faults(Issue::Pending(1_000), 20)),
+    ];
+    let outcome = run_steps(16, steps, &fault_plans);
     assert_eq!(outcome.violation, None);
     let when = |what: &str| -> Vec<u64> {
-        let told = outcome.trace.iter().filter(|line| line.contains(what));
-        told.map(|line| line.split_whitespace().next().unwrap().parse().unwrap())
+        let traced = outcome.trace.iter().filter(|line| line.contains(what));
+        traced
+            .map(|line| line.split_whitespace().next().unwrap().parse().unwrap())
             .collect()
     };
     assert_eq!(when("of payment 0 meets Busy").len(), 3, "{:#?}", outcome.trace);

@@ -1,5 +1,5 @@
-//! The card issuer's program, pretended: balances, the cards that they load, and what is set aside of them. A call is judged;
-//! it is carried out before, behind, long after or in spite of what goes wrong; while the program is down nothing is.
+//! The simulated reloadable card issuer: balances, the cards they load, and holds. Each call is checked. A fault
+//! decides whether it is executed before, after, much later or despite an error. During an outage nothing is executed.
 
 mod checks;
 mod ledger;
@@ -87,7 +87,7 @@ impl SimReloadableCards {
             true => world.below(13),
             false => 11,
         };
-        // Killed: whoever comes next finds nobody, too.
+        // Start of an outage: the next caller meets it too.
         if weather == 12 {
             issuer.start_outage(world);
         }
@@ -117,7 +117,7 @@ impl SimReloadableCards {
             let mut issuer = world.issuer.lock();
             (issuer.carry_out(world, errand), issuer.stale_reply(world, errand))
         };
-        // Here it is done and nobody has been told.
+        // Here it is done, and no response was sent.
         world.delay(world.below(40)).await;
         match weather {
             5 => lost(),
@@ -154,8 +154,8 @@ impl ReloadableCardProvider for SimReloadableCards {
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> CallResult<'a, CardSnapshot> {
         Box::pin(async move {
             match self.call(IssuerRequest::CardAction(order.clone())).await? {
-                IssuerReply::Card(standing) => Ok(standing),
-                _ => unreachable!("it was steered"),
+                IssuerReply::Card(snapshot) => Ok(snapshot),
+                _ => unreachable!("not a card action"),
             }
         })
     }

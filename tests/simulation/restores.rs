@@ -1,6 +1,6 @@
-//! A backup that is made in the middle of a run, and a restore that loses whatever came after it. The chains, the providers and
-//! everybody who was told something go on as if nothing had been: what was paid is a product or a credit once, what left has
-//! left once, and what was ended stays so.
+//! A backup in the middle of a run, and a restore that loses everything after it. Chains, providers and clients
+//! continue from the lost history. A payment is a product or a credit once, a transfer is sent once, and revocations
+//! remain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -48,7 +48,7 @@ struct Backup {
     client_log: ClientLog,
     /// What had been sent, as it was sent.
     sent: BTreeMap<u32, Vec<u8>>,
-    /// The moment at which it was made: what was told later is in no book once it is restored.
+    /// When it was made: responses after it are missing from the restored ledger.
     made: u64,
 }
 
@@ -70,7 +70,7 @@ impl Archive {
         self.backup.is_some()
     }
 
-    /// What somebody is about to be told was ended.
+    /// Records revocations that are about to be reported.
     pub(crate) fn record(&mut self, events: &[StoredEvent]) {
         let records = events.iter().filter_map(|event| EventRecord::read(&event.payload).ok());
         self.log.extend(records.filter_map(|record| entry_of(&record)));
@@ -100,7 +100,7 @@ impl Archive {
         self.mark
     }
 
-    /// What the process is told of the last restore.
+    /// What the process knows about the last restore.
     pub(crate) fn forgotten(&self) -> (Option<LostHistory>, Option<RestoreWindow>) {
         (self.lost(), self.restored())
     }
@@ -114,7 +114,7 @@ impl Archive {
         })
     }
 
-    /// The time of which nobody knows.
+    /// The period without records.
     fn lost(&self) -> Option<LostHistory> {
         self.mark.map(|mark| LostHistory {
             since: Timestamp(mark.backed_up_at_ms),
@@ -124,8 +124,8 @@ impl Archive {
     }
 }
 
-/// Adds a restore to a plan by chance of its own. What cannot be had back after one is left out of such a run: it has payments
-/// for what makers make, withdrawals, managed wallets, keys and freezes.
+/// Adds a restore to a plan, with its own random numbers. Such a run excludes steps that a restore cannot recover. It
+/// has purchases from providers, withdrawals, agent wallets, keys and freezes.
 pub(crate) fn add(plan: &mut Plan) {
     let mut chance = SeededRng::new(plan.seed ^ 0x7265_7374_6f72_6573);
     if !chance.one_in(4) {
@@ -159,8 +159,8 @@ pub(crate) fn add(plan: &mut Plan) {
     }
 }
 
-/// Whoever paid in the lost history pays with the same again once everything is at rest: what the store did not know by then was
-/// credited, and buys nothing more.
+/// At rest, clients present the payments of the lost history again. What the store did not know then was credited and
+/// buys nothing more.
 fn present_again(plan: &mut Plan, lost: Range<usize>) {
     let behind = lost.end + 1;
     let paid = plan.steps[lost].iter().filter_map(|step| match step {
@@ -189,7 +189,7 @@ fn is_retained(step: &Step) -> bool {
         | Step::Issuer { .. }
         | Step::Form { .. }
         | Step::Recipient { .. }
-        // The times of a backup are held against the chains'.
+        // Times in a backup are compared with the chains' clock.
         | Step::SetClock { .. } => false,
         _ => true,
     }
@@ -247,7 +247,7 @@ pub(crate) fn restore(world: &Environment, down_ms: u64, covered: bool) {
     archive.covered = covered;
 }
 
-/// Departures that somebody has booked, by transaction.
+/// Outgoing transfers that an operator has attributed, by transaction.
 pub(crate) fn attributed_transfers(world: &Environment) -> BTreeSet<String> {
     let shadow = world.reference.lock();
     let rows = shadow
@@ -297,13 +297,13 @@ pub(crate) async fn operate(clients: &Clients) {
     }
 }
 
-/// An operator says of each transfer that left in the lost history whose it was: of the withdrawal that waits for it, else of
-/// whoever had asked for it, as far as there is enough; else it is a loss.
+/// An operator attributes each outgoing transfer of the lost history: to the withdrawal that waits for it, else to the
+/// account that requested it if its balance suffices, else to losses.
 async fn attribute_transfers(world: &Environment, engine: &Engine) {
     for unexplained in engine.untracked_transfers().await.unwrap_or_default() {
-        let departure = &unexplained.transfer;
-        let name = departure.name().to_string();
-        let n = u32::from_be_bytes(*departure.fingerprint.last_chunk().unwrap());
+        let transfer = &unexplained.transfer;
+        let name = transfer.name().to_string();
+        let n = u32::from_be_bytes(*transfer.fingerprint.last_chunk().unwrap());
         let waits = unexplained.candidates.iter().filter_map(|name| name.parse().ok());
         let own = waits
             .filter(|id: &WithdrawalId| fault_plan_of(id.0 as u32) == fault_plan_of(n))
@@ -312,17 +312,17 @@ async fn attribute_transfers(world: &Environment, engine: &Engine) {
         let all: Vec<_> = own.chain([Attribution::Account(holder), Attribution::Loss]).collect();
         for booking in all {
             let by = act(2);
-            let told = engine.attribute_transfer(&name, (booking, None), (&by, "seen on the chain".into()));
-            let told = told.await;
-            world.trace(|| format!("operator: {name} is {booking:?}: {told:?}"));
-            if told.is_ok() {
+            let result = engine.attribute_transfer(&name, (booking, None), (&by, "seen on the chain".into()));
+            let result = result.await;
+            world.trace(|| format!("operator: {name} is {booking:?}: {result:?}"));
+            if result.is_ok() {
                 break;
             }
         }
     }
 }
 
-/// An operator has whoever sent it credited with what came in and waits.
+/// An operator credits each waiting incoming transfer to its sender.
 async fn rule(world: &Environment, engine: &Engine) {
     for (_, incoming) in engine.incoming_transfers(None, 1_000).await.unwrap_or_default() {
         if incoming.status != Status::Waiting {
@@ -342,16 +342,17 @@ async fn rule(world: &Environment, engine: &Engine) {
                 keep_payout: false,
             },
         };
-        let told = engine.decide_incoming(id, rule, (&by, "theirs".into())).await;
-        world.trace(|| format!("operator: {id} is {rule:?}: {told:?}"));
-        if told.is_ok() && rule == IncomingDecision::OperatorFunds {
+        let result = engine.decide_incoming(id, rule, (&by, "theirs".into())).await;
+        world.trace(|| format!("operator: {id} is {rule:?}: {result:?}"));
+        if result.is_ok() && rule == IncomingDecision::OperatorFunds {
             let n = u32::from_be_bytes(*incoming.transfer.fingerprint.last_chunk().unwrap());
             world.archive.lock().manual_payments.insert(own_purchases::canonical(n));
         }
     }
 }
 
-/// What is open of what a restore has lost: nothing once all that left is explained, and all that came in is in the books.
+/// Transfers of the lost history that are still open: none once every outgoing one is attributed and every incoming one
+/// is in the ledger.
 pub(crate) fn unresolved(world: &Environment, engine: &Engine) -> Vec<String> {
     if world.archive.lock().mark().is_none() {
         return Vec::new();
@@ -371,6 +372,11 @@ pub(crate) fn unresolved(world: &Environment, engine: &Engine) -> Vec<String> {
     let unknown = received(world)
         .into_iter()
         .filter(|(_, transfer)| !settled.contains(&transfer.transaction) && !taken.contains_key(&transfer.transaction))
-        .map(|(n, transfer)| format!("payment {n} came in by {} and is in no book", transfer.transaction));
+        .map(|(n, transfer)| {
+            format!(
+                "payment {n} came in by {} and is not in the ledger",
+                transfer.transaction
+            )
+        });
     held.into_iter().chain(undecided).chain(unknown).collect()
 }

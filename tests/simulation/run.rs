@@ -107,7 +107,7 @@ fn run_until_crash(world: &Arc<Environment>, at: &mut usize, death: &mut CrashKi
     })
 }
 
-/// The other side of every port.
+/// The simulated implementation of every port.
 fn ports(world: &Arc<Environment>) -> Ports {
     Ports {
         settlement: Arc::new(SimChain(world.clone())),
@@ -242,7 +242,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::Crash { after, .. } => world.set_crash_countdown(Some(after)),
         Step::Refresh { nth, back } => clients.refresh(nth, back),
         Step::BackUp => restores::back_up(world, store),
-        // Nobody takes another step.
+        // Nothing runs on from here.
         Step::Restore { .. } => world.crash_point_or_hang().await,
         Step::Key(does) => clients.key(does),
         Step::Outage { provider, ms, silent } => outages::start(world, provider, ms, silent),
@@ -311,8 +311,8 @@ fn has_timer_soon(world: &Environment) -> bool {
     timers.any(|(_, row)| codec::decode::<OutboxJob>(&row.value).is_ok_and(|effect| effect.next_attempt_at.0 < soon))
 }
 
-/// Whoever is connected has heard of everything; every subscriber comes back, takes what it has not seen, and goes; then
-/// nothing is left of anybody.
+/// Connected clients have received everything. Each subscriber reconnects, reads what it has not seen, and disconnects;
+/// no state of it may remain.
 async fn disconnect_clients(clients: &Clients, store: &SimStore, stream: &mut Stream) {
     let (world, engine) = (&clients.environment, &clients.engine);
     subscribers::settle().await;
@@ -323,7 +323,7 @@ async fn disconnect_clients(clients: &Clients, store: &SimStore, stream: &mut St
     checks::inspect(world, &store.journal);
     subscribers::check_events(world, "stream.gap", &stream.all());
     stream.disconnect_all();
-    // A timer that somebody had set for work that is done by now still has to go off.
+    // A timer for work that is already done still has to fire.
     let (tasks, begun) = (tokio::runtime::Handle::current().metrics(), world.true_ms());
     // Who compares lists may have met a difference meanwhile, whose actor goes to sleep again.
     let awake = || tasks.num_alive_tasks() > checks::max_idle_tasks(world) || engine.current_load().active_entities > 0;
@@ -332,7 +332,7 @@ async fn disconnect_clients(clients: &Clients, store: &SimStore, stream: &mut St
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
         subscribers::settle().await;
-        // Whoever reads lists writes down how far, now and then.
+        // Reconciliation persists its position now and then.
         while store.headroom().queued > 0 {
             subscribers::settle().await;
         }

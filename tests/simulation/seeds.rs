@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::results;
 use crate::run::{Outcome, run};
 
-/// Run always, before fresh ones: the first so many seeds.
+/// Number of seeds that always run, before fresh ones.
 const FIXED: u64 = 50;
 
 fn number(name: &str) -> Option<u64> {
@@ -46,9 +46,9 @@ fn describe_failure(seed: u64, outcome: &Outcome) -> String {
         .cloned()
         .collect::<Vec<_>>()
         .join("\n");
-    let said = short.violation.map(|o| o.detail).unwrap_or_default();
+    let detail = short.violation.map(|o| o.detail).unwrap_or_default();
     format!(
-        "seed {seed} breaks {}: {said}\n(replay it with PURSER_SIM_SEED={seed})\n{story}\n{trace}",
+        "seed {seed} violates {}: {detail}\n(replay it with PURSER_SIM_SEED={seed})\n{story}\n{trace}",
         objection.rule
     )
 }
@@ -73,7 +73,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R +
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs seeds on all processors; the first broken one is told.
+/// Runs seeds on all processors and reports the first failure.
 fn run_all(seeds: &[u64]) {
     quiet_ordered_panics();
     let begun = Instant::now();
@@ -89,7 +89,7 @@ fn run_all(seeds: &[u64]) {
     });
     let sum = |count: fn(&Outcome) -> u64| -> u64 { ran.iter().flat_map(|(_, r)| r).flatten().map(count).sum() };
     let text = format!(
-        "{} seeds, {} lives, {} points at which the process could die, {} s\n",
+        "{} seeds, {} process starts, {} points at which the process could die, {} s\n",
         seeds.len(),
         sum(|o| o.runs),
         sum(|o| o.crash_points),
@@ -106,9 +106,9 @@ fn run_all(seeds: &[u64]) {
     results::write("seeds", &text);
 }
 
-// Aim: whatever goes wrong in whatever order, no promise of the engine is broken.
+// Checks: no combination of faults violates an invariant.
 #[test]
-fn no_seed_breaks_a_promise() {
+fn simulation_holds_all_invariants() {
     if let Some(seed) = number("PURSER_SIM_SEED") {
         quiet_ordered_panics();
         let outcome = run(&Plan::from_seed(seed), true);
@@ -126,7 +126,7 @@ fn no_seed_breaks_a_promise() {
     run_all(&seeds);
 }
 
-// Aim: a seed says everything: the same one goes the same way to the last line.
+// Checks: two runs of a seed have the same trace.
 #[test]
 fn a_seed_replays_exactly() {
     quiet_ordered_panics();
@@ -141,7 +141,7 @@ fn a_seed_replays_exactly() {
     }
 }
 
-// Aim: the runs meet what they are for. A simulator that no longer comes to a fault would pass for ever.
+// Checks: the runs meet every fault and answer. A simulator that no longer injects a fault would always pass.
 #[test]
 fn seeds_meet_every_fault_and_every_answer() {
     quiet_ordered_panics();
@@ -188,8 +188,8 @@ const REQUIRED_TRACE: &[&str] = &[
     "meets weather 3",
     "meets weather 4",
     "meets weather 5",
-    "is told of withdrawal 2: (202",
-    "is told of withdrawal 4: (409",
+    "is notified of withdrawal 2: (202",
+    "is notified of withdrawal 4: (409",
     "won: false",
     "Err(Frozen",
     "Err(DailyCountCap",
@@ -229,10 +229,10 @@ const REQUIRED_TRACE: &[&str] = &[
     "a card withdrawal ended as rejected",
     "a card withdrawal ended as failed",
     "is carried out late",
-    "holder is told of card 0: Some(\"open\")",
-    "holder is told of card 3: Some(\"failed\")",
-    "holder: pause of",
-    "holder: resume of",
+    "owner is notified of card 0: Some(\"open\")",
+    "owner is notified of card 3: Some(\"failed\")",
+    "owner: pause of",
+    "owner: resume of",
     "Err(Rejected(ActionInProgress(",
     "PayWithAnothers of",
     "Finish of",
@@ -243,15 +243,15 @@ const REQUIRED_TRACE: &[&str] = &[
     "Submits at the bank: Err(Rejected(Incomplete",
     "at the bank: Err(Rejected(Insufficient",
     "of a balance's payout: complete",
-    "a spend ended as settled",
-    "a spend ended as unsettled",
-    "a spend ended as failed",
+    "a wallet payment ended as settled",
+    "a wallet payment ended as unsettled",
+    "a wallet payment ended as failed",
     "is answered and not taken",
     "the pins allow nothing: Amount",
     "Err(Rejected(PerCall",
     "Err(Rejected(DailyCap",
     "Err(Rejected(Insufficient { available",
-    "agent is told of spend 0: Some(\"settled\")",
+    "agent is notified of wallet payment 0: Some(\"settled\")",
     "buried after Kill",
     "buried after PowerCut",
     "buried after SnapshotsLost",
@@ -274,7 +274,7 @@ const REQUIRED_TRACE: &[&str] = &[
     "is not claimed: Rejected(Lease(HeldByOther",
     "FulfilOld of",
     "Rejected(Lease(Stale",
-    "is stuck",
+    "is dead-lettered",
     "ended as awaiting-details",
     "ended as complete",
     "ended as returned",

@@ -1,6 +1,6 @@
-//! What lies outside of managed wallets, pretended: whoever signs with their keys, the foreign sellers that are called with a
-//! payment, and what the wallets hold. A seller takes a payment, refuses it, hangs, takes it and does not answer, says one
-//! thing and does the other.
+//! What agent wallets depend on, simulated: the signer of their keys, the foreign sellers they pay, and their balances.
+//! A seller accepts a payment, rejects it, hangs, accepts it without a response, or reports the opposite of what it
+//! does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::withdrawals::{FIRST_OUTGOING, NUMBERS_PER_REQUEST};
 pub(crate) const WALLET_PAYMENT: u32 = 1 << 26;
 /// From here on within a spend's numbers: what is signed on Solana, which is another transfer every time.
 const SOLANA_SIGNATURES: u32 = NUMBERS_PER_REQUEST / 4;
-/// Failing calls to whoever signs, of one spend.
+/// Signing calls that may fail for one wallet payment.
 const FAILING: u32 = 3;
 
 /// What is known outside, whatever dies.
@@ -56,7 +56,7 @@ impl SellerLedger {
             Wallet::Evm(_) => own,
             Wallet::Solana(_) => (base + SOLANA_SIGNATURES..base + NUMBERS_PER_REQUEST)
                 .find(|n| !self.signed.contains_key(n))
-                .expect("nobody signs so often"),
+                .expect("the number of signatures is bounded"),
         }
     }
 }
@@ -139,19 +139,19 @@ impl SimSeller {
         let row = table::vault(AgentWallet::keys(&keys.owner));
         let known = world.reference.lock().rows.get(&row).map(|row| row.value.to_vec());
         if known.as_deref() != Some(keys.sealed) {
-            world.report_violation("sign.keys", format!("{id} is signed with keys of nobody"));
+            world.report_violation("sign.keys", format!("{id} is signed with unknown keys"));
         }
         check_signing(world, &keys.owner, &id);
         // What a managed wallet signs is sent at once.
         check_outgoing(world, &id);
         world.delay(world.below(60)).await;
-        let tries = {
-            let mut till = world.seller.lock();
-            let tries = till.signings.entry(id).or_default();
-            *tries += 1;
-            *tries
+        let attempts = {
+            let mut seller = world.seller.lock();
+            let attempts = seller.signings.entry(id).or_default();
+            *attempts += 1;
+            *attempts
         };
-        let weather = if world.are_faults_over() || tries > FAILING {
+        let weather = if world.are_faults_over() || attempts > FAILING {
             9
         } else {
             world.below(16)
@@ -170,8 +170,8 @@ impl SimSeller {
     }
 
     fn signed(&self, id: WalletPaymentId, spend: &WalletPayment) -> (Authorization, u32) {
-        let mut till = self.0.seller.lock();
-        let n = till.number(id, &spend.from);
+        let mut seller = self.0.seller.lock();
+        let n = seller.number(id, &spend.from);
         let good_for = [4_000, 30_000][n as usize / NUMBERS_PER_REQUEST as usize % 2];
         let until_ms = self.0.true_ms() + good_for;
         let mut mark = [0; 32];
@@ -197,14 +197,14 @@ impl SimSeller {
                     blockhash,
                 })
             }
-            _ => unreachable!("a spend is on one network"),
+            _ => unreachable!("a wallet payment is on one network"),
         };
         // On Base the chain takes a nonce once, whatever else was signed with it.
-        till.signed.insert(n, (id, authorization.clone()));
+        seller.signed.insert(n, (id, authorization.clone()));
         (authorization, n)
     }
 
-    /// Nothing reaches a seller before it is durable; it is the same payment on every try, with the call that was reserved for.
+    /// A call must be durable before it reaches a seller. Every attempt has the same payment and the reserved call.
     fn check_call(&self, call: &SealedHttpPart<'_>, n: u32, sent: &[u8], authorization: &Authorization) {
         let (world, id) = (&self.0, call.payment);
         let ready = is_durable(world, n, authorization, &SendTarget::Server);
@@ -230,7 +230,7 @@ impl SimSeller {
         }
         // It says that it has taken what it never does.
         if !calm && world.one_in(12) {
-            world.trace(|| format!("seller: spend {n} is answered and not taken"));
+            world.trace(|| format!("seller: wallet payment {n} is answered and not taken"));
             return Ok(answer(200, None));
         }
         let taken = SimChain(world.clone()).submitted(authorization).await?;
@@ -307,11 +307,13 @@ impl PaidHttpClient for SimSeller {
                 _ => authorization,
             };
             self.check_call(&call, n, sent, &authorization);
-            let _one = world.single_attempts.enter(world, "spend.at_once", call.payment.0);
+            let _one = world
+                .single_attempts
+                .enter(world, "wallet_payment.at_once", call.payment.0);
             let answer = self.called(&authorization).await;
             world.crash_point_or_hang().await;
-            let said = answer.as_ref().map(|(answer, _)| answer.http_status);
-            world.trace(|| format!("seller: spend {n} is answered {said:?}"));
+            let http_status = answer.as_ref().map(|(answer, _)| answer.http_status);
+            world.trace(|| format!("seller: wallet payment {n} is answered {http_status:?}"));
             answer
         })
     }

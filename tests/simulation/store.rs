@@ -41,7 +41,7 @@ impl SimStore {
     pub(crate) fn new(journal: Arc<JournalStore>, world: &Arc<Environment>) -> Arc<Self> {
         journal.subscribe(Arc::new(PublishCheck(world.clone(), Arc::downgrade(&journal))));
         let dying = world.clone();
-        // As the binary does: the process ends before anybody is told anything.
+        // As in the binary: the process ends before any reply.
         journal.on_fatal(Box::new(move |reason| dying.crash(reason)));
         Arc::new(Self {
             journal,
@@ -122,14 +122,14 @@ impl SimStore {
         let ticket = self.environment.reference.lock().submit(&batch);
         let claimed: Vec<ProductLine> = batch.writes.iter().filter_map(claimed).collect();
         let claims = !claimed.is_empty();
-        // Whoever ignores the lag soon leaves it far behind.
+        // A caller that ignores backpressure soon exceeds the limit by far.
         let headroom = self.journal.headroom();
         if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (48 << 10) {
             self.environment
-                .report_violation("room.lag", format!("a claim at {headroom:?}"));
+                .report_violation("limit.lag", format!("a claim at {headroom:?}"));
         }
         let world = self.environment.clone();
-        let told: CommitCallback = Box::new(move |answer| {
+        let callback: CommitCallback = Box::new(move |answer| {
             if world.is_crashed() {
                 return;
             }
@@ -144,7 +144,7 @@ impl SimStore {
             }
             done(answer);
         });
-        self.journal.commit(batch, told);
+        self.journal.commit(batch, callback);
         self.bell.notify_one();
     }
 

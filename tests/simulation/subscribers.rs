@@ -173,17 +173,17 @@ pub(crate) fn check_events(world: &Environment, rule: &'static str, which: &[usi
     let mut wrong = None;
     for (n, watcher) in watchers.iter().enumerate().filter(|(n, _)| which.contains(n)) {
         let subject = wallet(watcher.wallet).key();
-        let told = |event: &StoredEvent| StreamEvent::read(event).map(|a| (event.seq, (a.seq, a.to_json())));
+        let to_message = |event: &StoredEvent| StreamEvent::read(event).map(|a| (event.seq, (a.seq, a.to_json())));
         let mut due: Vec<_> = shadow
             .events
             .iter()
             .filter(|e| *e.subject == *subject)
-            .filter_map(told)
+            .filter_map(to_message)
             .collect();
         // What retention dropped before it was read is the one thing that may be missing.
         let got: BTreeSet<u64> = watcher.received.iter().map(|(seq, _)| *seq).collect();
         due.retain(|(seq, (cursor, _))| *seq >= shadow.oldest || got.contains(cursor));
-        let due: Vec<_> = due.into_iter().map(|(_, told)| told).collect();
+        let due: Vec<_> = due.into_iter().map(|(_, message)| message).collect();
         if watcher.received != due {
             let at = watcher.received.iter().zip(&due).position(|(got, due)| got != due);
             let lengths = (watcher.received.len(), due.len());

@@ -1,5 +1,5 @@
-//! Top-ups of a card balance: who buys them when, what the treasury signs for those paid on Base, and the operator who
-//! tries again what got stuck on its way.
+//! Top-ups of a card balance: who buys them and when, what the treasury signs for those paid on Base, and the operator
+//! who retries their dead letters.
 
 use std::ops::Range;
 
@@ -87,8 +87,8 @@ pub(crate) fn add(plan: &mut Plan) {
     }
 }
 
-/// What the treasury signs for a top-up that was paid on Base: another authorization every time, so that nothing but its own
-/// care keeps the service from sending two. Nothing is signed that is not durably sold.
+/// What the treasury signs for a top-up that was paid on Base: another authorization every time, so that nothing but
+/// its own care keeps the service from sending two. Nothing is signed that is not durably sold.
 pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> Option<Authorization> {
     let id = TopUpId(transfer.key);
     let top_up: TopUp = durable(world, EntityKind::TopUp, &transfer.key.to_be_bytes())?;
@@ -153,8 +153,8 @@ pub(crate) const fn moved_by(work: &Job) -> Option<TopUpId> {
     }
 }
 
-/// The operator has what is stuck tried again: what an attester lied about, or an issuer did not count in time. Nothing else
-/// of a top-up ever waits for a person.
+/// An operator retries dead-lettered jobs after a false attestation, or a deposit that the issuer did not count in
+/// time. No other top-up job is ever dead-lettered.
 pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) {
     for effect in effects.iter().filter(|effect| effect.dead_lettered) {
         let Some(id) = moved_by(&effect.job) else { continue };
@@ -164,9 +164,9 @@ pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[Out
             _ => false,
         };
         if !known {
-            world.report_violation("top_up.stuck", format!("{effect:?}"));
+            world.report_violation("top_up.dead_letter", format!("{effect:?}"));
         }
-        let told = engine.retry_job(effect.id, &act(0)).await;
-        world.trace(|| format!("operator: {} of {id} is tried again: {told:?}", effect.job.name()));
+        let result = engine.retry_job(effect.id, &act(0)).await;
+        world.trace(|| format!("operator: {} of {id} is tried again: {result:?}", effect.job.name()));
     }
 }

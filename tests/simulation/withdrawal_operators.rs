@@ -1,5 +1,5 @@
-//! The operators who pay withdrawals from card balances by hand. They look before they act, as people do: nobody pays but who
-//! holds the lease at that moment, and nobody says that nothing was paid without having looked.
+//! The operators who pay card-balance withdrawals by hand. They check before they act, as people do: only the present
+//! lease holder pays, and an unpaid withdrawal is reported only after a check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::order_operators::act;
 /// How long a lease runs.
 const LEASE_MS: u64 = 2_500;
 
-/// What an operator is told.
+/// An operator's reply.
 type OperatorResult = Result<&'static str, OperationError<Rejection, ApprovalPending>>;
 
 /// What an operator does.
@@ -29,7 +29,7 @@ pub(crate) enum OperatorStep {
     Claim,
     /// Claims it, pays soon or late, and says so.
     Pay,
-    /// Says so of what was claimed before, paying first if nobody has.
+    /// Completes a claimed withdrawal and pays it first if it is unpaid.
     Finish,
     Release,
     Reject,
@@ -45,7 +45,7 @@ pub(crate) struct OperatorState {
     leases: BTreeMap<(WithdrawalId, u64), u8>,
     /// What was really paid, by its transaction.
     pub(crate) paid: BTreeMap<WithdrawalId, String>,
-    /// States that somebody was told a withdrawal has come to.
+    /// Withdrawal states that replies reported.
     pub(crate) reported: Vec<(WithdrawalId, &'static str)>,
     /// Who has something in hand, in which life: one thing at a time.
     busy: BTreeSet<(WithdrawalId, u8, u64)>,
@@ -72,14 +72,14 @@ impl Clients {
         if !world.withdrawal_operators.lock().busy.insert(turn) {
             return;
         }
-        let told = self.handle(id, who, hand).await;
+        let result = self.handle(id, who, hand).await;
         if world.is_crashed() {
             return;
         }
         world.withdrawal_operators.lock().busy.remove(&turn);
-        let Some(told) = told else { return };
-        world.trace(|| format!("counter: {hand:?} of {id} by {who}: {told:?}"));
-        if let Ok(state) = told {
+        let Some(result) = result else { return };
+        world.trace(|| format!("counter: {hand:?} of {id} by {who}: {result:?}"));
+        if let Ok(state) = result {
             self.check_reported(id, state);
         }
     }
@@ -104,8 +104,8 @@ impl Clients {
             }
             OperatorStep::Finish => self.pay_manually(id, who, lease?).await?,
             OperatorStep::Release if unpaid() => {
-                let told = engine.release_card_withdrawal(id, act(who), lease?).await;
-                told.map(|()| "queued").map_err(OperationError::widen)
+                let result = engine.release_card_withdrawal(id, act(who), lease?).await;
+                result.map(|()| "queued").map_err(OperationError::widen)
             }
             OperatorStep::Reject | OperatorStep::RejectUnclaimed if unpaid() => {
                 let lease = if hand == OperatorStep::Reject {
@@ -113,11 +113,11 @@ impl Clients {
                 } else {
                     None
                 };
-                let told = engine.reject_card_withdrawal(id, act(who), lease, "no".into()).await;
-                if told.is_ok() && lease.is_some_and(|lease| lease < newest) {
+                let result = engine.reject_card_withdrawal(id, act(who), lease, "no".into()).await;
+                if result.is_ok() && lease.is_some_and(|lease| lease < newest) {
                     world.report_violation("lease.old", format!("{id} was rejected with the old lease {lease:?}"));
                 }
-                told.map(|()| "rejected").map_err(OperationError::widen)
+                result.map(|()| "rejected").map_err(OperationError::widen)
             }
             OperatorStep::Release | OperatorStep::Reject | OperatorStep::RejectUnclaimed => return None,
             OperatorStep::PayWithAnothers => {
@@ -127,11 +127,11 @@ impl Clients {
                     .filter(|(other, w)| *other != id.0 && w.is_paid() == Some(true));
                 let other = WithdrawalId(another.next()?.0);
                 let transaction = world.withdrawal_operators.lock().paid.get(&other)?.clone();
-                let told = engine.fulfil_card_withdrawal(id, act(who), lease?, transaction).await;
-                if told.is_ok() {
+                let result = engine.fulfil_card_withdrawal(id, act(who), lease?, transaction).await;
+                if result.is_ok() {
                     world.report_violation("paid.for_two", format!("{id} is paid by what paid {other}"));
                 }
-                told.map(|()| "complete")
+                result.map(|()| "complete")
             }
         })
     }
@@ -158,7 +158,7 @@ impl Clients {
         number
     }
 
-    /// Pays if nobody has and the lease still runs, and says so until there is an answer.
+    /// Pays if it is unpaid and the lease is still valid. Repeats the report until there is a reply.
     async fn pay_manually(&self, id: WithdrawalId, who: u8, lease: u64) -> Option<OperatorResult> {
         let (world, engine) = (&self.environment, &self.engine);
         let asked: CardWithdrawal = durable(world, EntityKind::CardWithdrawal, &id.0.to_be_bytes())?;
@@ -173,18 +173,18 @@ impl Clients {
         let transaction = transaction?;
         world.trace(|| format!("counter: {id} is paid by {transaction}"));
         for _ in 0..20 {
-            let told = engine
+            let result = engine
                 .fulfil_card_withdrawal(id, act(who), lease, transaction.clone())
                 .await;
-            if !matches!(told, Err(OperationError::Unavailable)) || world.is_crashed() {
-                return Some(told.map(|()| "complete"));
+            if !matches!(result, Err(OperationError::Unavailable)) || world.is_crashed() {
+                return Some(result.map(|()| "complete"));
             }
             world.delay(100).await;
         }
         None
     }
 
-    /// What somebody was told a withdrawal has come to is durable by then.
+    /// A withdrawal state in a reply is durable by then.
     fn check_reported(&self, id: WithdrawalId, state: &'static str) {
         let world = &self.environment;
         // Others may have gone on from the queue.
@@ -197,7 +197,7 @@ impl Clients {
         if is != state {
             world.report_violation(
                 "answer.early",
-                format!("{id} was said to be {state}, and durable is {is}"),
+                format!("{id} was reported as {state}, and durable is {is}"),
             );
         }
     }

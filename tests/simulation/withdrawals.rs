@@ -31,7 +31,7 @@ pub(crate) const NUMBERS_PER_REQUEST: u32 = 64;
 /// From here on within a request's numbers: what is signed on Solana, which is another transfer every time.
 const SOLANA_SIGNATURES: u32 = NUMBERS_PER_REQUEST / 4;
 
-/// Under which number the plan has the fate of a transfer.
+/// The number of the fault plan for a transfer.
 pub(crate) const fn fault_plan_of(n: u32) -> u32 {
     if n < FIRST_OUTGOING {
         n
@@ -56,7 +56,7 @@ pub(crate) fn add(plan: &mut Plan) {
     for _ in 0..chance.next_below(8) {
         // Now and then the same again, at once or much later.
         nth = if chance.one_in(3) { nth } else { nth + 1 };
-        // Late rather than early: a balance needs a refusal by a maker first.
+        // Late in the run: a balance needs a declined order first.
         let half = plan.steps.len() as u64 / 2;
         let at = (half + chance.next_below(half + 1)) as usize;
         let step = Step::Withdraw {
@@ -64,12 +64,12 @@ pub(crate) fn add(plan: &mut Plan) {
             nth,
         };
         plan.steps.insert(at, step);
-        let fate = FaultPlan::random(&mut chance);
+        let fault_plan = FaultPlan::random(&mut chance);
         plan.fault_plans
             .entry(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST)
             .or_insert_with(|| FaultPlan {
                 issue: Vec::new(),
-                ..fate
+                ..fault_plan
             });
     }
 }
@@ -98,7 +98,7 @@ impl Clients {
         });
     }
 
-    /// Whether it was answered for good.
+    /// Whether it has a final answer.
     async fn withdraw_once(&self, from: u8, nth: u32) -> bool {
         let (world, owner) = (&self.environment, wallet(from));
         let turn = match self
@@ -117,21 +117,22 @@ impl Clients {
                 return true;
             }
         };
-        let tries = {
+        let attempts = {
             let mut notes = world.client_log.lock();
-            let tries = notes.withdrawal_attempts.entry(nth).or_default();
-            *tries += 1;
-            *tries % SOLANA_SIGNATURES
+            let attempts = notes.withdrawal_attempts.entry(nth).or_default();
+            *attempts += 1;
+            *attempts % SOLANA_SIGNATURES
         };
-        let id = WithdrawalId(world.random() << 32 | u128::from(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST + tries));
-        let memo = IdempotencyRecorder::<Account>::new(turn.slot().clone(), move |told: CommandResult<'_, Account>| {
-            Some(RecordedResponse::Body {
-                status: if told.is_ok() { 202 } else { 409 },
-                body: if told.is_ok() { id.to_string() } else { String::new() },
-            })
-        });
+        let id = WithdrawalId(world.random() << 32 | u128::from(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST + attempts));
+        let recorder =
+            IdempotencyRecorder::<Account>::new(turn.slot().clone(), move |result: CommandResult<'_, Account>| {
+                Some(RecordedResponse::Body {
+                    status: if result.is_ok() { 202 } else { 409 },
+                    body: if result.is_ok() { id.to_string() } else { String::new() },
+                })
+            });
         let asked = (id, recipient(from, nth), amount(nth));
-        let answer = self.engine.withdraw(owner, asked, Some(memo)).await;
+        let answer = self.engine.withdraw(owner, asked, Some(recorder)).await;
         drop(turn);
         if world.is_crashed() {
             return true;
@@ -145,7 +146,7 @@ impl Clients {
     }
 }
 
-/// The same key is answered the same way for ever, and a withdrawal that somebody was told of is there.
+/// The same key always gets the same answer, and a withdrawal in an answer exists.
 fn check_response(world: &Environment, nth: u32, status: u16, id: &str) {
     let answer = (status, id.to_owned());
     let first = world
@@ -155,9 +156,12 @@ fn check_response(world: &Environment, nth: u32, status: u16, id: &str) {
         .entry(nth)
         .or_insert_with(|| answer.clone())
         .clone();
-    world.trace(|| format!("client is told of withdrawal {nth}: {answer:?}"));
+    world.trace(|| format!("client is notified of withdrawal {nth}: {answer:?}"));
     if first != answer && !outlives_keys(&world.plan) {
-        world.report_violation("key.answers", format!("key {nth} was told {first:?} and {answer:?}"));
+        world.report_violation(
+            "key.answers",
+            format!("key {nth} was answered {first:?} and {answer:?}"),
+        );
     }
     if status == 202 && !all(world).iter().any(|(known, _)| known.to_string() == id) {
         world.report_violation("answer.early", format!("{id} was taken on and is not durable"));
@@ -176,7 +180,7 @@ fn all(world: &Environment) -> Vec<(WithdrawalId, Withdrawal)> {
     .collect()
 }
 
-/// What the treasury signs: good for a while, and as this chain numbers it. On Solana each signature is another transfer.
+/// The treasury's signed transfer: valid for a while, with this chain's number. Each Solana signature is a new one.
 pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> Authorization {
     let until_ms = world.true_ms() + 30_000;
     let (mut mark, id) = ([0; 32], WithdrawalId(transfer.key));
@@ -188,7 +192,7 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
         let own = transfer.key as u32;
         let base = own - (own - FIRST_OUTGOING) % NUMBERS_PER_REQUEST;
         let mut ledger = world.chain.lock();
-        // What was signed and never sent is nobody's: the next signature is as good.
+        // A signed transfer that was never submitted can be replaced by the next signature.
         let unsent = |n: &u32| {
             ledger
                 .withdrawals
@@ -198,7 +202,7 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
         let free = |n: &u32| unsent(n) && !ledger.transfers.contains_key(n);
         let n = (base + SOLANA_SIGNATURES..base + NUMBERS_PER_REQUEST)
             .find(free)
-            .expect("nobody sends so often");
+            .expect("the number of signatures is bounded");
         ledger.withdrawals.insert(n, id);
         mark[28..].copy_from_slice(&n.to_be_bytes());
     }
@@ -226,8 +230,8 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
     }
 }
 
-/// What was not signed when a backup was made leaves when nothing of the lost history can any more, unless it is on its chain by
-/// exactly this signature: then it is only looked up.
+/// What was not signed when a backup was made leaves when nothing of the lost history can any more, unless it is on its
+/// chain by exactly this signature: then it is only looked up.
 pub(crate) fn check_sent(world: &Environment, authorization: &Authorization) {
     let n = number_of(authorization);
     let landed = world.chain.lock().transfers.contains_key(&n);
@@ -292,7 +296,7 @@ pub(crate) fn at_rest(world: &Environment, left: &[ChainTransfer]) -> Result<(),
         if *id != known && !outlives_keys(&world.plan) {
             return Err((
                 "key.effect",
-                format!("key {nth} was told {status} {id}, there is {known:?}"),
+                format!("key {nth} was answered {status} {id}, there is {known:?}"),
             ));
         }
     }

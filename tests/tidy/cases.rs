@@ -1,19 +1,19 @@
-//! The attacks and faults that this service was designed against have numbers; each is met by a test that bears its own.
+//! Attacks and faults that the service was designed against have numbers. A test for each has the number in its name.
 
 use std::collections::BTreeSet;
 
 use crate::source_files::{files, none};
 
-/// All of them are met.
+/// The case numbers, each of which needs a test.
 const CASES: u32 = 90;
 
-/// The numbers at the head of a test's name: `case_40_41_…` has two.
+/// Case numbers at the start of a test name: `case_40_41_…` has two.
 fn numbers(name: &str) -> BTreeSet<u32> {
     let rest = name.strip_prefix("case_").unwrap_or_default();
     rest.split('_').map_while(|part| part.parse().ok()).collect()
 }
 
-// Aim: no case is without a test, and no test bears a number that no case has.
+// Checks: every case has a test, and no test has the number of an unknown case.
 #[test]
 fn every_case_has_a_test_with_its_number() {
     assert_eq!(numbers("case_09_31_a_refused_transfer"), BTreeSet::from([9, 31]));

@@ -1,4 +1,4 @@
-//! `docs/contract.md` is complete, and the tests that it names are there.
+//! `docs/contract.md` is complete, and the tests that it names exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,14 +9,14 @@ use purser::http::request_metrics::ROUTES;
 
 use crate::source_files::{ROOT, files, none};
 
-/// Places that say `GAP` instead of a test. A gap that is closed is taken from here; a new one has to be argued for.
+/// Rows with `GAP` instead of a test. A closed gap is removed from this list; a new one needs a reason.
 const GAPS: usize = 6;
 
 pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(name)).unwrap()
 }
 
-/// Every operation of the document with its statuses; a test of the service holds the list against the service.
+/// Every operation of the document with its statuses. A test compares this list with the service.
 pub(crate) fn operations() -> BTreeMap<String, BTreeSet<String>> {
     let text = read("tests/contract/snapshots/openapi.200-operations.snap");
     let lines = text.lines().filter_map(|line| line.split_once(": "));
@@ -26,7 +26,7 @@ pub(crate) fn operations() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The cells of each line of the table under a heading.
+/// The cells of each row of the table under a heading.
 fn table(document: &str, heading: &str) -> Vec<Vec<String>> {
     let (_, section) = document
         .split_once(&format!("\n## {heading}\n"))
@@ -42,7 +42,7 @@ fn table(document: &str, heading: &str) -> Vec<Vec<String>> {
     rows.map(cells).collect()
 }
 
-/// Answers of operations that no test brings about, as `GET /get-card 503`.
+/// Responses of operations that no test produces, as `GET /get-card 503`.
 pub(crate) fn gaps() -> BTreeSet<String> {
     let rows = table(&read("docs/contract.md"), "Operations");
     let gaps = rows.iter().flat_map(|row| {
@@ -52,8 +52,8 @@ pub(crate) fn gaps() -> BTreeSet<String> {
     gaps.collect()
 }
 
-/// Answers of operations, as `GET /get-card 503`, each with a test that the contract names for it: of an operation's own line,
-/// or of the table of what every operation may answer.
+/// Responses of operations, as `GET /get-card 503`, each with the test that the contract names for it: in the row of
+/// the operation, or in the table of common responses.
 pub(crate) fn documented_responses() -> Vec<(String, String)> {
     let document = read("docs/contract.md");
     let (every, own) = (table(&document, "Every operation"), table(&document, "Operations"));
@@ -77,21 +77,21 @@ pub(crate) fn documented_responses() -> Vec<(String, String)> {
     named
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Both ways: what the contract has and the table does not, and what the table has and nothing else knows.
-fn same(what: &str, wanted: BTreeSet<String>, listed: BTreeSet<String>, found: &mut Vec<String>) {
+/// Compares in both directions: entries that the table lacks, and entries that only the table has.
+fn same(what: &str, expected: BTreeSet<String>, listed: BTreeSet<String>, found: &mut Vec<String>) {
     found.extend(
-        wanted
+        expected
             .difference(&listed)
             .map(|missing| format!("{what}: `{missing}` is missing")),
     );
     found.extend(
         listed
-            .difference(&wanted)
+            .difference(&expected)
             .map(|unknown| format!("{what}: `{unknown}` is not known")),
     );
 }
@@ -103,9 +103,9 @@ fn first_cells(document: &str, heading: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Every move of the charts in ARCHITECTURE.md, which are the code's own.
+/// Every move of the charts in docs/states.md, which are the code's own.
 fn moves() -> BTreeSet<String> {
-    let map = read("ARCHITECTURE.md");
+    let map = read("docs/states.md");
     let mut moves = BTreeSet::new();
     for chart in map.split("<!-- chart: ").skip(1) {
         let (name, rest) = chart.split_once(" -->").unwrap();
@@ -118,9 +118,9 @@ fn moves() -> BTreeSet<String> {
     moves
 }
 
-// Aim: each answer of each operation has its test, and none is listed that the document does not know.
+// Checks: each response of each operation has its test, and each listed response is in the document.
 #[test]
-fn every_answer_of_every_operation_is_listed() {
+fn every_response_of_every_operation_is_listed() {
     let document = read("docs/contract.md");
     let mut found = Vec::new();
     let everywhere = first_cells(&document, "Every operation");
@@ -155,9 +155,9 @@ fn every_answer_of_every_operation_is_listed() {
     none(&found, "docs/contract.md");
 }
 
-// Aim: whatever the contract promises has its line, and no line outlives what it spoke of.
+// Checks: everything that the contract promises has a row, and no row is obsolete.
 #[test]
-fn the_table_of_the_contract_is_complete() {
+fn api_coverage_table_is_complete() {
     let document = read("docs/contract.md");
     let mut found = Vec::new();
     let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
@@ -224,9 +224,9 @@ fn the_table_of_the_contract_is_complete() {
     none(&found, "docs/contract.md");
 }
 
-// Aim: a line names a test that exists, or says openly that there is none.
+// Checks: a row names a test that exists, or says explicitly that there is none.
 #[test]
-fn the_tests_that_the_contract_names_exist() {
+fn tests_named_in_the_contract_exist() {
     let document = read("docs/contract.md");
     let files = files();
     let tests: Vec<&str> = files
@@ -245,7 +245,7 @@ fn the_tests_that_the_contract_names_exist() {
             found.push(format!("no test: {row}"));
         }
         for name in names {
-            // The attribute of a test stands over it.
+            // The attribute of a test is above the function.
             let is_test = |text: &&str| {
                 let before = text.split(&format!("fn {name}()")).next().unwrap();
                 before.len() < text.len() && before.trim_end_matches("async ").trim_end().ends_with(']')

@@ -1,12 +1,15 @@
-//! What is written for people agrees with the code.
+//! Documents agree with the code.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use purser::http::error::ErrorCode;
+
+use crate::generated;
 use crate::source_files::{File, ROOT, files, lines_with, none};
 
-// Aim: every setting is explained where it stands; a group of lines may share a comment, products share one list.
+// Checks: every setting has a comment next to it. A group of lines may share a comment; products share one list.
 #[test]
 fn every_setting_has_a_comment() {
     let text = fs::read_to_string(Path::new(ROOT).join("config.toml")).unwrap();
@@ -34,64 +37,39 @@ fn every_setting_has_a_comment() {
     none(&found, "settings without a comment");
 }
 
-/// The code of each refusal: the first word in quotes behind each constructor, if it is written there.
-fn error_codes(text: &str) -> Vec<String> {
-    const ERROR_CONSTRUCTORS: [&str; 6] = [
-        "new(",
-        "parameter(",
-        "unauthorized(",
-        "forbidden(",
-        "not_found(",
-        "unavailable(",
-    ];
-    let mut codes = Vec::new();
-    for kind in ["ApiError::", "Self::"] {
-        for maker in ERROR_CONSTRUCTORS {
-            for (at, found) in text.match_indices(&format!("{kind}{maker}")) {
-                let rest: String = text[at + found.len()..].chars().take(160).collect();
-                let literal = rest.split_once('"').filter(|(before, _)| !before.contains([';', '{']));
-                let code = literal.and_then(|(_, l)| l.split_once('"')).map(|(code, _)| code);
-                codes.extend(code.filter(|c| is_code(c)).map(str::to_owned));
-            }
-        }
-    }
-    codes
+/// The table of `docs/errors.md`, generated from the error codes.
+fn error_table() -> String {
+    let row = |code: &ErrorCode| {
+        let status = code.status();
+        format!("| `{}` | {} | {} |\n", code.as_str(), status.as_str(), code.meaning())
+    };
+    let rows: String = ErrorCode::ALL.iter().map(row).collect();
+    format!("| Code | Status | What it means |\n| --- | --- | --- |\n{rows}")
 }
 
-fn is_code(text: &str) -> bool {
-    text.len() > 3 && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
-}
-
-// Aim: whoever meets an error code finds it in the documents, and the documents name none that does not exist.
 #[test]
-fn every_error_code_is_documented() {
-    let document = fs::read_to_string(Path::new(ROOT).join("docs/errors.md")).unwrap();
-    let rows = document
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let documented: BTreeSet<&str> = rows.collect();
-    let files = files();
-    let edge: Vec<&File> = files
-        .iter()
-        .filter(|f| f.is_product() && f.name.starts_with("src/"))
-        .collect();
-    let mut found = Vec::new();
-    for file in &edge {
-        for code in error_codes(file.code()) {
-            if !documented.contains(code.as_str()) {
-                found.push(format!("{}: `{code}` is not in docs/errors.md", file.name));
-            }
-        }
-    }
-    for code in documented {
-        if !edge.iter().any(|f| f.code().contains(&format!("\"{code}\""))) {
-            found.push(format!("docs/errors.md: nothing says `{code}`"));
-        }
-    }
-    none(&found, "error codes");
+fn error_page_is_generated_from_the_table_of_codes() {
+    generated::assert_section("docs/errors.md", "error codes", &error_table());
 }
 
-// Aim: a route that the meter does not know would be counted among the strangers' paths.
+#[test]
+fn every_error_code_is_used() {
+    let files = files();
+    let table = "src/http/error/code.rs";
+    let users: Vec<&File> = files.iter().filter(|f| f.is_product() && f.name != table).collect();
+    let mut unused = Vec::new();
+    for code in ErrorCode::ALL {
+        // The protocol layers do not use the table and write the text themselves.
+        let (name, text) = (format!("ErrorCode::{code:?}"), format!("\"{}\"", code.as_str()));
+        let is_used = |f: &&File| f.code().contains(&name) || f.code().contains(&text);
+        if !users.iter().any(is_used) {
+            unused.push(format!("{table}: nothing answers with {code:?}"));
+        }
+    }
+    none(&unused, "error codes");
+}
+
+// Checks: every route has a metrics name. Otherwise its requests would be counted as unknown paths.
 #[test]
 fn every_route_is_measured_under_its_name() {
     let mut served = BTreeSet::new();
@@ -113,7 +91,7 @@ fn every_route_is_measured_under_its_name() {
     assert_eq!(served, known);
 }
 
-// Aim: a setting that nothing reads would be a lie to whoever sets it.
+// Checks: the code reads every setting.
 #[test]
 fn every_setting_is_read() {
     let files = files();
@@ -124,7 +102,7 @@ fn every_setting_is_read() {
         .lines()
         .filter_map(|l| l.split_once(" = ").map(|(key, _)| key));
     let mut found = Vec::new();
-    // Names in capitals are those of currencies and countries, in tables that are read whole.
+    // Names in capitals are currencies and countries, in tables that are read as a whole.
     for key in keys.filter(|k| !k.starts_with(|c: char| c == '#' || c == ' ' || c.is_ascii_uppercase())) {
         let field = format!(".{key}");
         if !product.iter().any(|f| !lines_with(f.code(), &[&field]).is_empty()) {
@@ -134,14 +112,12 @@ fn every_setting_is_read() {
     none(&found, "settings without effect");
 }
 
-// Aim: each guarantee in the map names tests that exist.
+// Checks: each guarantee names tests that exist.
 #[test]
-fn the_tests_that_the_map_names_exist() {
-    let document = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).unwrap();
+fn tests_named_in_guarantees_exist() {
+    let document = fs::read_to_string(Path::new(ROOT).join("docs/guarantees.md")).unwrap();
     let files = files();
-    let section = document.split("## What the engine guarantees").nth(1).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let named = section
+    let named = document
         .lines()
         .filter(|l| l.starts_with("| "))
         .filter_map(|l| l.rsplit('|').nth(1));
@@ -153,18 +129,25 @@ fn the_tests_that_the_map_names_exist() {
             .iter()
             .any(|f| f.is_rust() && f.text.contains(&format!("fn {name}(")))
         {
-            found.push(format!("ARCHITECTURE.md: there is no test `{name}`"));
+            found.push(format!("docs/guarantees.md: there is no test `{name}`"));
         }
     }
     assert!(seen > 20, "the list of guarantees was not found");
     none(&found, "tests");
 }
 
-// Aim: a path that the map mentions is there.
+// Checks: a path that the architecture document mentions exists.
 #[test]
-fn the_paths_that_the_map_names_exist() {
+fn paths_named_in_documents_exist() {
     let mut found = Vec::new();
-    for name in ["ARCHITECTURE.md", "README.md"] {
+    let pages = [
+        "ARCHITECTURE.md",
+        "README.md",
+        "docs/guarantees.md",
+        "docs/internals.md",
+        "docs/states.md",
+    ];
+    for name in pages {
         let document = fs::read_to_string(Path::new(ROOT).join(name)).unwrap();
         let quoted = document.split('`').skip(1).step_by(2);
         let below = ["src/", "actors/", "storage/", "tests/", "benches/", "docs/"];

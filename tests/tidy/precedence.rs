@@ -1,4 +1,4 @@
-//! `docs/precedence.md` is complete: every route that can refuse has its table, and every table is climbed by a test.
+//! `docs/precedence.md` is complete: every route with errors has a table, and a test covers every table.
 
 use std::fs;
 use std::path::Path;
@@ -8,15 +8,15 @@ use purser::http::request_metrics::ROUTES;
 
 use crate::source_files::{ROOT, files, none};
 
-/// Routes without a table of their own, and why.
+/// Routes without a table, with the reason.
 const WITHOUT: &[(&str, &str)] = &[
-    ("/.well-known/jwks.json", "takes nothing and refuses nobody"),
-    ("/healthz", "takes nothing and refuses nobody"),
-    ("/readyz", "takes nothing and refuses nobody"),
-    ("/version", "takes nothing and refuses nobody"),
-    ("/openapi.json", "takes nothing and refuses nobody"),
-    ("/get-pricing", "takes nothing and refuses nobody"),
-    ("/get-supported-countries", "takes nothing and refuses nobody"),
+    ("/.well-known/jwks.json", "takes no input and has no errors"),
+    ("/healthz", "takes no input and has no errors"),
+    ("/readyz", "takes no input and has no errors"),
+    ("/version", "takes no input and has no errors"),
+    ("/openapi.json", "takes no input and has no errors"),
+    ("/get-pricing", "takes no input and has no errors"),
+    ("/get-supported-countries", "takes no input and has no errors"),
     ("/login", "a code in a form, right or not"),
     (
         "/redeem",
@@ -36,23 +36,23 @@ fn document() -> String {
     fs::read_to_string(Path::new(ROOT).join("docs/precedence.md")).unwrap()
 }
 
-/// What stands over each table.
+/// The heading above each table.
 fn headings(document: &str) -> Vec<&str> {
     let sections = document.split("\n## ").skip(1);
     let with_table = sections.filter(|section| section.contains("\n| --- |"));
     with_table.filter_map(|section| section.lines().next()).collect()
 }
 
-/// Whether the document names a path, and not only a longer one that begins with it.
+/// Whether the document names this path, and not only a longer path that starts with it.
 fn names(document: &str, path: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "-/_.".contains(c));
     document.split(path).skip(1).any(ends)
 }
 
-// Aim: a callable function has its own table, any other route its own, one that says it is alike, or a reason for none; and
-// no reason outlives the table that somebody has written since.
+// Checks: a callable function has its own table. Every other route has a table, a statement that it is the same as
+// another, or a reason for none. No reason outlives a table that was added later.
 #[test]
-fn every_route_that_can_refuse_has_its_table() {
+fn every_route_with_errors_has_a_precedence_table() {
     let document = document();
     let headings = headings(&document);
     assert!(headings.len() > 40, "the tables were not found");
@@ -62,7 +62,7 @@ fn every_route_that_can_refuse_has_its_table() {
             found.push(format!("{name} has no table of its own"));
         }
     }
-    // The operator's are a matrix in a test, the desk's are alike.
+    // Operator routes are covered by a matrix in a test, and sandbox routes are all alike.
     let apart = |route: &&&str| !["/admin/", "/sandbox"].iter().any(|prefix| route.starts_with(prefix));
     for route in ROUTES.iter().filter(apart) {
         let excused = WITHOUT.iter().any(|(path, _)| path == route);
@@ -83,15 +83,15 @@ fn every_route_that_can_refuse_has_its_table() {
     none(&found, "routes without a table");
 }
 
-// Aim: a table that no test climbs down is a claim.
+// Checks: each precedence table has a test that covers it.
 #[test]
-fn every_table_is_climbed_by_a_test() {
+fn every_precedence_table_has_a_test() {
     let document = document();
     let tests: Vec<_> = files()
         .into_iter()
         .filter(|file| file.is_rust() && file.name.starts_with("tests/"))
         .collect();
-    let climbs = |file: &crate::source_files::File, heading: &str| {
+    let covers = |file: &crate::source_files::File, heading: &str| {
         let called = heading
             .strip_prefix("POST ")
             .filter(|path| FUNCTION_NAMES.contains(path));
@@ -101,8 +101,8 @@ fn every_table_is_climbed_by_a_test() {
     };
     let found: Vec<String> = headings(&document)
         .into_iter()
-        .filter(|heading| !tests.iter().any(|file| climbs(file, heading)))
-        .map(|heading| format!("no test climbs down `{heading}`"))
+        .filter(|heading| !tests.iter().any(|file| covers(file, heading)))
+        .map(|heading| format!("no test covers `{heading}`"))
         .collect();
     none(&found, "tables without a test");
 }

@@ -1,5 +1,5 @@
-//! Documenting everything is no way out: each status that the document gives to an operation was really answered by it, and to the
-//! test that the contract names for it.
+//! Documented statuses are real: each operation responded with each of its statuses, to the test that the contract
+//! names.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -7,9 +7,9 @@ use std::io::Write as _;
 use crate::contract::{documented_responses, gaps, operations};
 use crate::source_files::none;
 
-/// What the tests of the running service wrote down of its answers (`PURSER_ANSWERED`, see `.ci/run`): each as
-/// `GET /get-card 503`, with the test that it was given to, or `-` where that asked from a task of its own. Programs of tests run
-/// one after the other, by name: this one comes after those that ask.
+/// Responses that the service tests recorded (`PURSER_ANSWERED`, see `.ci/run`): each as `GET /get-card 503` with the
+/// test that received it, or `-` when a separate task sent the request. Test binaries run one after the other, by name:
+/// this one runs after those that send requests.
 fn recorded_responses(test: &str) -> Option<BTreeSet<(String, String)>> {
     let Some(file) = std::env::var_os("PURSER_ANSWERED") else {
         let in_ci = std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
@@ -28,10 +28,10 @@ fn recorded_responses(test: &str) -> Option<BTreeSet<(String, String)>> {
     Some(given.collect())
 }
 
-// Aim: each status of each operation was answered, but those that the contract's table calls gaps.
+// Checks: each status of each operation was responded, except the gaps in the table of the contract.
 #[test]
-fn every_documented_answer_was_given() {
-    let Some(given) = recorded_responses("every_documented_answer_was_given") else {
+fn every_documented_response_was_given() {
+    let Some(given) = recorded_responses("every_documented_response_was_given") else {
         return;
     };
     let given: BTreeSet<&str> = given.iter().map(|(answer, _)| answer.as_str()).collect();
@@ -44,11 +44,11 @@ fn every_documented_answer_was_given() {
     none(&found, "documented answers that were never given");
 }
 
-// Aim: a test that exists proves nothing: each answer was given to the very test that the contract names for it. A record that
-// names no tests fails for every line.
+// Checks: each response was given to the exact test that the contract names, because the existence of a test proves
+// nothing. A record without test names fails for every row.
 #[test]
-fn every_answer_was_given_to_the_test_that_the_contract_names() {
-    let Some(given) = recorded_responses("every_answer_was_given_to_the_test_that_the_contract_names") else {
+fn every_response_was_given_to_its_named_test() {
+    let Some(given) = recorded_responses("every_response_was_given_to_its_named_test") else {
         return;
     };
     let named = documented_responses();

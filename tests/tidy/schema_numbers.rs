@@ -1,13 +1,13 @@
-//! What is stored says what it is by a number, which is nothing else's.
+//! Stored types have unique schema numbers.
 
 use std::collections::BTreeMap;
 
 use crate::source_files::{File, files, none};
 
-/// A number of a stored form, and where it stands.
+/// A schema number, with its position.
 type Numbered = (u16, String);
 
-/// Each `const SCHEMA: u16 = …;` of a text, in decimal or in hexadecimal; what is neither is an error.
+/// Each `const SCHEMA: u16 = …;` of a text, in decimal or hexadecimal; anything else is an error.
 fn numbers(file: &str, text: &str) -> Result<Vec<Numbered>, String> {
     let mut found = Vec::new();
     for (n, line) in text.lines().enumerate() {
@@ -28,7 +28,7 @@ fn numbers(file: &str, text: &str) -> Result<Vec<Numbered>, String> {
     Ok(found)
 }
 
-/// Those that are used more than once.
+/// Numbers that are used more than once.
 fn doubles(numbers: &[Numbered]) -> Vec<String> {
     let mut by_number: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     for (number, place) in numbers {
@@ -40,8 +40,8 @@ fn doubles(numbers: &[Numbered]) -> Vec<String> {
         .collect()
 }
 
-// Aim: a row that is read as another's form is refused by its number, which it would not be if both had the same; two branches
-// that choose the same one meet here. Nothing of a test or a benchmark takes a number of the product either.
+// Checks: schema numbers are unique, so that a row read as another type is rejected, and two branches that choose the
+// same number conflict here. No test or benchmark uses a number of the product.
 #[test]
 fn no_two_stored_forms_have_the_same_number() {
     let files = files();
@@ -62,10 +62,10 @@ fn no_two_stored_forms_have_the_same_number() {
     none(&taken, "numbers of the product that tests use");
 }
 
-// Aim: the rule above can fail: two of one number are named with both places, however it is written, and what it cannot read is
-// not passed over.
+// Checks: the check above can fail: duplicates are reported with both positions in either notation, and an unreadable
+// number is an error.
 #[test]
-fn a_number_that_is_used_twice_is_named() {
+fn duplicate_schema_number_is_reported() {
     let text =
         "impl Stored for A {\n    const SCHEMA: u16 = 61_001;\n}\nimpl Stored for B {\n    const SCHEMA: u16 = 2;\n}\n";
     let again = "    const SCHEMA: u16 = 0xEE49;\n    const SCHEMA: u16 = 3;\n";

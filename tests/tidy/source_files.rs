@@ -1,13 +1,12 @@
-//! The repository's text files, and how to look into them.
+//! The text files of the repository, and functions to search them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A text file of the repository.
 pub(crate) struct File {
-    /// Below the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub(crate) name: String,
     pub(crate) text: String,
 }
@@ -17,7 +16,7 @@ impl File {
         self.name.ends_with(".rs")
     }
 
-    /// Shipped code: not a test, not a benchmark.
+    /// Whether this is shipped code: not a test, not a benchmark.
     pub(crate) fn is_product(&self) -> bool {
         let parts = ["src/", "actors/src/", "storage/src/"];
         self.is_rust() && parts.iter().any(|p| self.name.starts_with(p)) && !self.is_test()
@@ -31,7 +30,7 @@ impl File {
             || self.name.starts_with("tests/")
     }
 
-    /// The lines before the module of unit tests.
+    /// The lines before the unit test module.
     pub(crate) fn code(&self) -> &str {
         let tests = self.text.match_indices("#[cfg(test)]\n").find(|(at, mark)| {
             let next = self.text[at + mark.len()..].lines().next().unwrap_or_default();
@@ -76,7 +75,7 @@ pub(crate) fn none(found: &[String], rule: &str) {
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
 }
 
-/// Lines that hold a word; a word begins and ends where letters, digits and `_` do.
+/// Lines that contain a word; a word ends where letters, digits and `_` end.
 pub(crate) fn lines_with(text: &str, words: &[&str]) -> Vec<(usize, String)> {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     let holds = |line: &str, word: &str| {

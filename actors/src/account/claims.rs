@@ -266,9 +266,9 @@ fn count(
         count.checked_add(1).ok_or(Rejection::Overflow)?;
         sum.checked_add(share.cents).map_err(|_| Rejection::Overflow)?;
     }
-    let born = open(this, wallet, done, context);
+    let opened = open(this, wallet, done, context);
     let counted = still.iter().map(|share| Event::CapReserved(*share));
-    Ok((counted.fold(born, Decision::event), still))
+    Ok((counted.fold(opened, Decision::event), still))
 }
 
 /// Counts what a payment may have bought, until it has settled.

@@ -25,10 +25,10 @@ pub(super) fn decide(account: &Account, command: Command, context: &Context) -> 
             paid,
         } => settle_hold(account, effect, (withdrawal, amount), paid, context),
         Command::AttributeTransfer {
-            transfer: departure,
+            transfer,
             act,
             evidence,
-        } => attribute_transfer(account, departure, &act, evidence, context),
+        } => attribute_transfer(account, transfer, &act, evidence, context),
         _ => Err(Rejection::NotFound),
     }
 }
@@ -183,32 +183,32 @@ fn settle_hold(
 /// Debits a transfer that left before a restore from the available balance, once.
 fn attribute_transfer(
     account: &Account,
-    departure: OutgoingTransfer,
+    transfer: OutgoingTransfer,
     act: &AuditedAction,
     evidence: String,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let (available, amount, owner) = (account.available(), departure.amount, account.wallet);
+    let (available, amount, owner) = (account.available(), transfer.amount, account.wallet);
     if amount > available {
         return Err(Rejection::Insufficient { available });
     }
-    let network = departure.to.network();
-    let id = departure.id();
+    let network = transfer.to.network();
+    let id = transfer.id();
     let booked = LedgerTransaction::new(context.now, id).post(
         LedgerAccount::Customer(owner),
         LedgerAccount::Treasury(network),
         amount,
     );
     let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
-    let subject = format!("{} {} from {owner}", departure.key(), amount.decimal());
+    let subject = format!("{} {} from {owner}", transfer.key(), amount.decimal());
     let decision = Decision::answer(())
-        .audit(act, "departure.book", subject, Some(evidence), context)
+        .audit(act, "transfer.attribute", subject, Some(evidence), context)
         .event(Event::TransferAttributed(amount, id))
         .post_ledger(&booked, context);
     let noted = (StatementLineType::Withdrawn, amount, id.to_string());
     let after = (balance, account.held, account.statement_line_count);
     let row = AttributedTransfer {
-        transfer: departure,
+        transfer,
         account: Some(owner),
         outlay: None,
     };

@@ -147,8 +147,8 @@ impl Entity for Account {
     ];
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "first sign-in or payment", "active"),
-        ("active", "operator freezes", "frozen"),
-        ("frozen", "operator unfreezes", "active"),
+        ("active", "freeze by an operator", "frozen"),
+        ("frozen", "unfreeze by an operator", "active"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 
@@ -232,19 +232,12 @@ impl Entity for Account {
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),
-            (
-                Some(_),
-                Command::CreateLoginCode {
-                    code,
-                    amr,
-                    created_by: maker,
-                },
-            ) => {
+            (Some(_), Command::CreateLoginCode { code, amr, created_by }) => {
                 let grant = LoginGrant {
                     wallet: *wallet,
                     amr,
                     expires_s: code.expires_s,
-                    created_by: maker,
+                    created_by,
                 };
                 Ok(done.put_new(table::login_code(&code.hash), codec::encode(&grant)))
             }

@@ -85,7 +85,7 @@ impl AgentWallet {
 impl Entity for AgentWallet {
     const KIND: EntityKind = EntityKind::AgentWallet;
     const EVENT_NAMES: &'static [&'static str] = &["created", "caps_updated", "address_saved", "address_deleted"];
-    const TRANSITIONS: &'static [Transition] = &[("-", "an agent opens it", "active")];
+    const TRANSITIONS: &'static [Transition] = &[("-", "creation by an agent", "active")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;

@@ -30,7 +30,7 @@ pub struct BankAccount {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Whether the bank has opened the account.
     pub status: Status,
 }
 
@@ -95,9 +95,9 @@ impl Entity for BankAccount {
     const KIND: EntityKind = EntityKind::BankAccount;
     const EVENT_NAMES: &'static [&'static str] = &["pending", "open", "rejected"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "asked", "pending"),
-        ("pending", "bank opens it", "open"),
-        ("pending", "bank definitely refuses", "rejected"),
+        ("-", "request by the account owner", "pending"),
+        ("pending", "opening by the bank", "open"),
+        ("pending", "rejection by the bank", "rejected"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

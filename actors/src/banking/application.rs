@@ -91,11 +91,11 @@ impl DocumentType {
 /// File type, detected from the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum MediaType {
-    /// `application/pdf`.
+    /// PDF document (`application/pdf`).
     Pdf,
-    /// `image/png`.
+    /// PNG image (`image/png`).
     Png,
-    /// `image/jpeg`.
+    /// JPEG image (`image/jpeg`).
     Jpeg,
 }
 
@@ -117,7 +117,7 @@ pub struct Document {
     pub id: DocumentId,
     /// Purpose of the document.
     pub document_type: DocumentType,
-    /// File type.
+    /// Media type of the uploaded file.
     pub media: MediaType,
     /// Size in bytes.
     pub bytes: u64,
@@ -152,7 +152,7 @@ pub struct BankingApplication {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Where the application is in its review.
     pub status: Status,
 }
 

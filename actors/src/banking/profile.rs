@@ -49,7 +49,7 @@ pub struct BankingProfile {
     pub email: String,
     /// Country of residence or registration.
     pub country: Country,
-    /// Creation time.
+    /// Time at which the account owner created the profile.
     pub created_at: Timestamp,
 }
 
@@ -87,7 +87,7 @@ impl Stored for Event {
 impl Entity for BankingProfile {
     const KIND: EntityKind = EntityKind::BankingProfile;
     const EVENT_NAMES: &'static [&'static str] = &["created"];
-    const TRANSITIONS: &'static [Transition] = &[("-", "created", "open")];
+    const TRANSITIONS: &'static [Transition] = &[("-", "creation", "open")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;

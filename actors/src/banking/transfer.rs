@@ -65,7 +65,7 @@ pub struct BankTransfer {
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Current status.
+    /// Whether the bank has executed the transfer.
     pub status: Status,
 }
 
@@ -102,7 +102,7 @@ pub struct TransferRequest {
     pub cents: Cents,
     /// The same amount in USDC.
     pub amount: Usdc,
-    /// See [`BankTransfer::note`].
+    /// Note of the sender or of the order; see [`BankTransfer::note`].
     pub note: Option<String>,
 }
 
@@ -240,15 +240,15 @@ impl Entity for BankTransfer {
     const KIND: EntityKind = EntityKind::BankTransfer;
     const EVENT_NAMES: &'static [&'static str] = &["pending", "complete", "failed", "returned"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "came in from outside, credited", "complete"),
-        ("-", "taken from the balance, or asked of the account", "pending"),
-        ("pending", "bank moved it", "complete"),
+        ("-", "incoming bank transfer; credited", "complete"),
         (
+            "-",
+            "debit of the balance, or request to debit the bank account",
             "pending",
-            "bank definitely refused; what left the balance credited",
-            "failed",
         ),
-        ("complete", "came back from the account; credited", "returned"),
+        ("pending", "execution by the bank", "complete"),
+        ("pending", "decline by the bank; debited amount credited", "failed"),
+        ("complete", "return from the bank account; credited", "returned"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

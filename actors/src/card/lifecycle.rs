@@ -167,12 +167,12 @@ impl CardLifecycle {
     }
 
     /// Decides an action on a card that has not ended.
-    pub fn decide_action(&self, stand: LifecycleState, wish: CardAction) -> ActionDecision {
+    pub fn decide_action(&self, state: LifecycleState, action: CardAction) -> ActionDecision {
         match self.pending_action {
-            Some(under_way) if under_way == wish => ActionDecision::InProgress,
+            Some(under_way) if under_way == action => ActionDecision::InProgress,
             Some(under_way) => ActionDecision::OtherInProgress(under_way),
             None if matches!(
-                (stand, wish),
+                (state, action),
                 (LifecycleState::Usable, CardAction::Resume) | (LifecycleState::Paused, CardAction::Pause)
             ) =>
             {
@@ -184,7 +184,7 @@ impl CardLifecycle {
 
     /// Updates in an issuer event; empty if the event is not newer than the last one. One event can report several
     /// transactions: each becomes an update of its own, and the card's state follows last.
-    pub fn updates_from(&self, stand: LifecycleState, standing: CardSnapshot, loaded: Cents) -> Vec<CardUpdate> {
+    pub fn updates_from(&self, state: LifecycleState, standing: CardSnapshot, loaded: Cents) -> Vec<CardUpdate> {
         if standing.sequence <= self.sequence {
             return Vec::new();
         }
@@ -194,14 +194,14 @@ impl CardLifecycle {
             ..standing
         };
         // A card that has ended cannot be spent, whatever remainder is reported.
-        if stand == LifecycleState::Ended || standing.state == CardState::Closed {
+        if state == LifecycleState::Ended || standing.state == CardState::Closed {
             standing.activity.available = Cents::ZERO;
         }
         let charges = standing.activity.changes_since(&self.activity).into_iter();
         let mut news: Vec<CardUpdate> = charges
             .map(|charge| CardUpdate::Charged(standing.clone(), Some(charge)))
             .collect();
-        match (stand, standing.state) {
+        match (state, standing.state) {
             (LifecycleState::Usable, CardState::Paused) => news.push(CardUpdate::Paused(standing)),
             (LifecycleState::Paused, CardState::Open) => news.push(CardUpdate::Resumed(standing)),
             (LifecycleState::Usable | LifecycleState::Paused, CardState::Closed) => {

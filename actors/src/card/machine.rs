@@ -24,16 +24,16 @@ impl Card {
     }
 
     /// Sends the requested action to the issuer, unless it is already in effect.
-    fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
-        let Some(stand) = self.lifecycle_state().filter(|_| self.is_usable()) else {
+    fn request_action(&self, id: CardId, action: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
+        let Some(state) = self.lifecycle_state().filter(|_| self.is_usable()) else {
             return Err(Rejection::InvalidState(self.status()));
         };
-        match self.lifecycle.decide_action(stand, wish) {
+        match self.lifecycle.decide_action(state, action) {
             ActionDecision::AlreadyInEffect => Ok(Decision::answer(false)),
             ActionDecision::InProgress => Ok(Decision::answer(true)),
             ActionDecision::OtherInProgress(under_way) => Err(Rejection::ActionInProgress(under_way)),
             ActionDecision::Request => Ok(Decision::answer(true)
-                .event(Event::ActionRequested(wish, context.now))
+                .event(Event::ActionRequested(action, context.now))
                 .enqueue(Job::ChangePrepaidCardState(id), context)),
         }
     }
@@ -46,10 +46,10 @@ impl Card {
         (standing, refunded): (CardSnapshot, Refunded),
         context: &Context,
     ) -> Decision<Self> {
-        let Some(stand) = self.lifecycle_state() else {
+        let Some(state) = self.lifecycle_state() else {
             return decided;
         };
-        let news = self.lifecycle.updates_from(stand, standing, self.amount);
+        let news = self.lifecycle.updates_from(state, standing, self.amount);
         let releases = self.lifecycle.released_totals(&news);
         let (by, given) = (LedgerProvider::CardIssuer, refunded.amount);
         let back = self.charge.return_remainder(context.now, id, by, releases, given);
@@ -83,9 +83,9 @@ impl Card {
             .event(Event::Issued(details, context.now))
     }
 
-    fn with_pending_action(self, wish: Option<CardAction>) -> Self {
+    fn with_pending_action(self, action: Option<CardAction>) -> Self {
         let life = CardLifecycle {
-            pending_action: wish,
+            pending_action: action,
             ..self.lifecycle
         };
         Self {
@@ -147,15 +147,15 @@ impl Entity for Card {
         "remainder_released",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "payment settled", "pending"),
-        ("pending", "issuer made it", "ready"),
-        ("pending", "issuer definitely refused; charge credited", "failed"),
-        ("ready", "holder or issuer paused it", "paused"),
-        ("paused", "holder or issuer resumed it", "ready"),
-        ("ready", "holder or issuer closed it", "closed"),
-        ("paused", "holder or issuer closed it", "closed"),
-        ("ready", "end of the month printed on it", "expired"),
-        ("paused", "end of the month printed on it", "expired"),
+        ("-", "settlement of the payment", "pending"),
+        ("pending", "creation by the issuer", "ready"),
+        ("pending", "decline by the issuer; charge credited", "failed"),
+        ("ready", "pause by the account owner or the issuer", "paused"),
+        ("paused", "resume by the account owner or the issuer", "ready"),
+        ("ready", "close by the account owner or the issuer", "closed"),
+        ("paused", "close by the account owner or the issuer", "closed"),
+        ("ready", "end of the printed expiry month", "expired"),
+        ("paused", "end of the printed expiry month", "expired"),
     ];
 
     type Id = CardId;
@@ -215,7 +215,7 @@ impl Entity for Card {
                 let heard = card.apply_snapshot(*id, decided.completes_job(effect), (standing, refunded), context);
                 Ok(heard.event(Event::Refreshed(at)))
             }
-            (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
+            (_, Command::RequestAction(action)) => card.request_action(*id, action, context),
             (
                 _,
                 Command::RecordActionResult {
@@ -295,10 +295,10 @@ impl Entity for Card {
                     ..card
                 }
                 .at(status, *at)),
-                (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(wish, at))
+                (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(action, at))
                     if card.lifecycle.pending_action.is_none() =>
                 {
-                    Ok(card.with_pending_action(Some(*wish)).at(status, *at))
+                    Ok(card.with_pending_action(Some(*action)).at(status, *at))
                 }
                 (status, Event::ActionCompleted(at)) if card.lifecycle.pending_action.is_some() => {
                     Ok(card.with_pending_action(None).at(status, *at))
@@ -340,7 +340,7 @@ impl Entity for Card {
             Event::Revealed(_) => "details_viewed",
             Event::RefreshRequested(_) => "refresh_requested",
             Event::Refreshed(_) => "refreshed",
-            Event::ActionRequested(wish, _) => wish.requested(),
+            Event::ActionRequested(action, _) => action.requested(),
             // The change caused by the response has its own event.
             Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
             Event::Updated(news, _) => return news.event_suffix(),

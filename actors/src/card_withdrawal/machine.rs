@@ -56,10 +56,16 @@ impl CardWithdrawal {
         context: &Context,
     ) -> DecisionResult {
         let key = self.hold_key.ok_or(Rejection::HoldMissing)?;
-        let words = if paid { "paid" } else { "put back" };
+        let words = if paid { "paid" } else { "released" };
         let at = context.now;
         Ok(Decision::answer(None)
-            .audit(act, "card_withdrawal.found_over", id, Some(words.to_owned()), context)
+            .audit(
+                act,
+                "card_withdrawal.closed_at_issuer",
+                id,
+                Some(words.to_owned()),
+                context,
+            )
             .delete(table::card_withdrawal_queue(self.created_at, id))
             .event(Event::ClosedAtIssuer { key, paid, at }))
     }
@@ -170,27 +176,39 @@ impl Entity for CardWithdrawal {
         "hold_released",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "holder asks for it", "pending"),
-        ("pending", "issuer set it aside", "queued"),
-        ("pending", "issuer definitely refused", "failed"),
-        ("pending", "issuer had ended it as paid (restored)", "complete"),
-        ("pending", "issuer had put it back (restored)", "rejected"),
-        ("queued", "an operator claims it", "claimed"),
-        ("queued", "issuer had ended it as paid (restored)", "complete"),
+        ("-", "request by the account owner", "pending"),
+        ("pending", "hold at the issuer", "queued"),
+        ("pending", "decline by the issuer", "failed"),
         (
-            "queued",
-            "an operator rejects; issuer puts it back, or had (restored)",
+            "pending",
+            "hold already captured at the issuer (after a restore)",
+            "complete",
+        ),
+        (
+            "pending",
+            "hold already released at the issuer (after a restore)",
             "rejected",
         ),
-        ("claimed", "an operator releases it", "queued"),
+        ("queued", "claim by an operator", "claimed"),
+        (
+            "queued",
+            "hold already captured at the issuer (after a restore)",
+            "complete",
+        ),
+        (
+            "queued",
+            "rejection by an operator, or hold already released at the issuer (after a restore)",
+            "rejected",
+        ),
+        ("claimed", "release by the operator", "queued"),
         (
             "claimed",
-            "the operator whose lease runs has paid, or issuer had ended it as paid (restored)",
+            "payment by the lease holder, or hold already captured at the issuer (after a restore)",
             "complete",
         ),
         (
             "claimed",
-            "the operator whose lease runs rejects; issuer puts it back, or had (restored)",
+            "rejection by the lease holder, or hold already released at the issuer (after a restore)",
             "rejected",
         ),
     ];

@@ -94,7 +94,7 @@ impl Engine {
             let command = account::Command::SignIn { nonce, session };
             match self.0.registries.accounts.ask(wallet, command).await {
                 Err(AskError::Conflict) => {}
-                told => return Ok(told?),
+                result => return Ok(result?),
             }
         }
         Err(OperationError::Unavailable)
@@ -109,7 +109,7 @@ impl Engine {
         for _ in 0..MAX_CONFLICT_RETRIES {
             match self.0.registries.accounts.ask(wallet, command.clone()).await {
                 Err(AskError::Conflict) => {}
-                told => return Ok(told?),
+                result => return Ok(result?),
             }
         }
         Err(OperationError::Unavailable)
@@ -124,17 +124,10 @@ impl Engine {
         wallet: Wallet,
         code: LoginCode,
         amr: AuthMethod,
-        maker: SessionId,
+        created_by: SessionId,
     ) -> Result<(), OperationError<account::Rejection>> {
-        self.ask_with_retries(
-            wallet,
-            account::Command::CreateLoginCode {
-                code,
-                amr,
-                created_by: maker,
-            },
-        )
-        .await
+        self.ask_with_retries(wallet, account::Command::CreateLoginCode { code, amr, created_by })
+            .await
     }
 
     /// Consumes a login link's code and opens a session.
@@ -157,13 +150,13 @@ impl Engine {
                 return Err(OperationError::AlreadyUsed);
             }
             // A link created by a thief ends with the session that created it.
-            let maker = self
+            let created_by = self
                 .session(&grant.created_by)
                 .await
                 .map_err(|_| OperationError::Unavailable)?;
-            let ended = match maker {
-                Some(maker) => self
-                    .is_api_key_inactive(&maker)
+            let ended = match created_by {
+                Some(created_by) => self
+                    .is_api_key_inactive(&created_by)
                     .await
                     .map_err(|_| OperationError::Unavailable)?,
                 None => true,
@@ -178,7 +171,7 @@ impl Engine {
             };
             match self.0.registries.accounts.ask(grant.wallet, command).await {
                 Err(AskError::Conflict) => {}
-                told => return Ok(told.map(|()| grant)?),
+                result => return Ok(result.map(|()| grant)?),
             }
         }
         Err(OperationError::Unavailable)
@@ -260,11 +253,11 @@ impl Engine {
     pub async fn request_prepaid_card_action(
         &self,
         card: CardId,
-        wish: CardAction,
+        action: CardAction,
         memo: Option<IdempotencyRecorder<Card>>,
     ) -> Result<bool, OperationError<card::Rejection>> {
         let cards = &self.0.registries.cards;
-        self.ask_idempotent(cards, card, card::Command::RequestAction(wish), memo)
+        self.ask_idempotent(cards, card, card::Command::RequestAction(action), memo)
             .await
     }
 

@@ -94,7 +94,7 @@ impl Engine {
                 .await
             {
                 Err(AskError::Conflict) => {}
-                told => return Ok(told?),
+                result => return Ok(result?),
             }
         }
         Err(OperationError::Unavailable)
@@ -129,7 +129,7 @@ impl Engine {
         for _ in 0..MAX_CONFLICT_RETRIES {
             match self.0.registries.api_keys.ask(id, command.clone()).await {
                 Err(AskError::Conflict) => {}
-                told => return Ok(told?),
+                result => return Ok(result?),
             }
         }
         Err(OperationError::Unavailable)

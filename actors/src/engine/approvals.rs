@@ -152,13 +152,13 @@ impl Engine {
         leave: Authority<'_>,
         command: &(impl Fn(AuditedAction) -> E::Command + Send + Sync),
     ) -> bool {
-        let deed = AuditedAction {
+        let audited = AuditedAction {
             act: leave.act().clone(),
             position: AuditPosition::FIRST,
             extras: Box::default(),
         };
         let context = Context::new(self.0.clock.now(), 0);
-        let decided = E::decide(state, id, command(deed), &context);
+        let decided = E::decide(state, id, command(audited), &context);
         decided.is_ok_and(|decision| !decision.is_empty())
     }
 
@@ -314,8 +314,8 @@ impl Engine {
                 evidence,
                 funds_not_sent: not_left,
             } => {
-                let told = self.credit_job_by(*effect, (evidence, *not_left), leave).await;
-                told.map_err(ApprovalError::Resolve)?;
+                let result = self.credit_job_by(*effect, (evidence, *not_left), leave).await;
+                result.map_err(ApprovalError::Resolve)?;
             }
             ApprovableAction::ResolveJob {
                 job: effect,
@@ -332,20 +332,20 @@ impl Engine {
                     reference: reference.clone(),
                     evidence: evidence.clone(),
                 };
-                let told = self.resolve_by(*effect, &resolution, leave).await;
-                told.map_err(ApprovalError::Resolve)?;
+                let result = self.resolve_by(*effect, &resolution, leave).await;
+                result.map_err(ApprovalError::Resolve)?;
             }
             ApprovableAction::RejectIntlOrder { order, lease, reason } => {
-                let told = self.reject_intl_by(*order, leave, *lease, reason.clone()).await;
-                told.map_err(ApprovalError::IntlOrder)?;
+                let result = self.reject_intl_by(*order, leave, *lease, reason.clone()).await;
+                result.map_err(ApprovalError::IntlOrder)?;
             }
             ApprovableAction::PayCardWithdrawal {
                 withdrawal,
                 lease,
                 transaction,
             } => {
-                let told = self.fulfil_card_withdrawal_by(*withdrawal, leave, *lease, transaction.clone());
-                told.await.map_err(ApprovalError::CardWithdrawal)?;
+                let result = self.fulfil_card_withdrawal_by(*withdrawal, leave, *lease, transaction.clone());
+                result.await.map_err(ApprovalError::CardWithdrawal)?;
             }
             ApprovableAction::DecideIncoming {
                 deposit,
@@ -361,8 +361,8 @@ impl Engine {
             } => {
                 let keeps = matches!(pending.action, ApprovableAction::DecideIncomingKeepingPayout { .. });
                 let rule = IncomingDecision::from_approval(*account, (*returns, keeps));
-                let told = self.decide_incoming_by(*deposit, rule, (leave, evidence.clone()));
-                told.await.map_err(ApprovalError::IncomingTransfer)?;
+                let result = self.decide_incoming_by(*deposit, rule, (leave, evidence.clone()));
+                result.await.map_err(ApprovalError::IncomingTransfer)?;
             }
             ApprovableAction::AttributeLoss { .. }
             | ApprovableAction::AttributeOrder { .. }
@@ -392,8 +392,8 @@ impl Engine {
             } => (transaction, (Attribution::Outlay(*outlay), None), evidence),
             _ => return Err(ApprovalError::NotFound),
         };
-        let told = self.attribute_by(name, booking, (leave, evidence.clone())).await;
-        told.map(drop).map_err(ApprovalError::Attribution)
+        let result = self.attribute_by(name, booking, (leave, evidence.clone())).await;
+        result.map(drop).map_err(ApprovalError::Attribution)
     }
 
     /// Rejects a pending action, another operator's or the operator's own: it is not done.

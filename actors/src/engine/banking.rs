@@ -269,7 +269,7 @@ pub(super) struct BankEventSource {
 
 impl ProviderEventSource for BankEventSource {
     type Event = IncomingTransfer;
-    const CURSOR_KEY: &'static str = "bank-words";
+    const CURSOR_KEY: &'static str = "bank-event-cursor";
     const PROVIDER: &'static str = "bank";
 
     fn from_engine(inner: &Inner) -> Self {

@@ -51,11 +51,11 @@ pub struct Ports {
     pub gift_cards: Arc<dyn GiftCardProvider>,
     /// Destroys the keys of CVVs.
     pub shredder: Arc<dyn KeyShredder>,
-    /// Verifies identities.
+    /// Provider that verifies the identity of account owners.
     pub identity_check: Arc<dyn IdentityCheck>,
     /// Keeps the owners' accounts at the card issuer.
     pub issuer_accounts: Arc<dyn IssuerAccounts>,
-    /// Sends payouts.
+    /// Rails that send payouts to cards, bank accounts and apps.
     pub payout_rails: Arc<dyn PayoutRails>,
     /// Reports credits to card balances.
     pub card_balances: Arc<dyn CardBalances>,

@@ -66,7 +66,7 @@ impl Engine {
         let withdrawals = (&self.0.registries.card_withdrawals, id);
         match self.ask_as_operator(&one, withdrawals, act, command).await {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
-            told => Ok(told?),
+            result => Ok(result?),
         }
     }
 
@@ -81,13 +81,13 @@ impl Engine {
         let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.hold_key);
         let Some(key) = reserved else { return Ok(true) };
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
-        let stands = with_timeout_ms(patience, self.0.ports.reloadable_cards.hold_status(key), "reservation").await;
-        let paid = match stands {
+        let status = with_timeout_ms(patience, self.0.ports.reloadable_cards.hold_status(key), "reservation").await;
+        let paid = match status {
             Ok(HoldStatus::Held) => return Ok(true),
             Ok(HoldStatus::Settled { paid }) => paid,
             Ok(HoldStatus::NotFound) => return Ok(false),
             Err(error) => {
-                tracing::warn!(withdrawal = %id, %error, "the issuer cannot say whether it is still set aside");
+                tracing::warn!(withdrawal = %id, %error, "the issuer did not report whether the hold still exists");
                 return Err(OperationError::Unavailable);
             }
         };
@@ -204,7 +204,7 @@ impl Engine {
                     None => Err(OperationError::Unavailable),
                 }
             }
-            told => Ok(told.map(drop)?),
+            result => Ok(result.map(drop)?),
         }
     }
 

@@ -31,7 +31,7 @@ pub struct CustomerResource {
     pub kind: &'static str,
     /// Its id as text.
     pub id: String,
-    /// Current status.
+    /// Name of the resource's status.
     pub status: &'static str,
     /// Account that owns it.
     pub owner: Wallet,

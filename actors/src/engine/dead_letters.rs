@@ -88,27 +88,27 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn dead_letters(&self) -> Result<DeadLetters, StoreError> {
-        let mut stuck = DeadLetters::default();
+        let mut found = DeadLetters::default();
         for effect in self.open_jobs(usize::MAX).await? {
             if effect.dead_lettered {
-                stuck.jobs.push(effect);
+                found.jobs.push(effect);
             } else if let Job::WatchPayment(id) = effect.job
                 && let Some(payment) = self.payment(&id).await.map_err(corrupt)?
                 && matches!(payment.status, Status::Unknown(_))
             {
-                stuck.unknown_payments.push(UnknownPayment {
+                found.unknown_payments.push(UnknownPayment {
                     payment: id,
                     since: payment.updated_at,
                     job: effect,
                 });
             } else if let Some(late) = self.late_job(effect) {
-                stuck.late.push(late);
+                found.late.push(late);
             }
         }
-        stuck.late.sort_by_key(|late| (late.job.created_at, late.job.id));
-        stuck.jobs.sort_by_key(|effect| (effect.created_at, effect.id));
-        stuck.unknown_payments.sort_by_key(|doubt| (doubt.since, doubt.payment));
-        Ok(stuck)
+        found.late.sort_by_key(|late| (late.job.created_at, late.job.id));
+        found.jobs.sort_by_key(|effect| (effect.created_at, effect.id));
+        found.unknown_payments.sort_by_key(|doubt| (doubt.since, doubt.payment));
+        Ok(found)
     }
 
     /// Whether a job is late: failing, and old. A job that only has to wait is not late.
@@ -156,7 +156,7 @@ impl Engine {
         }
         effect.dead_lettered = false;
         effect.next_attempt_at = self.0.clock.now();
-        let words = AuditEntry::for_job(act, "effect.retry", &effect, None);
+        let words = AuditEntry::for_job(act, "job.retry", &effect, None);
         let there = vec![Condition::Present(table::outbox_job(id))];
         match self.commit_with_audit(&one, &words, there, vec![effect.put()]).await {
             Ok(()) => {
@@ -280,7 +280,7 @@ impl Engine {
     /// When storage fails.
     pub async fn query_provider(&self, effect: &OutboxJob) -> Result<ProviderReport, StoreError> {
         let all = &self.0.registries;
-        let told = match effect.job.resolvable() {
+        let response = match effect.job.resolvable() {
             Resolvable::Card(_) => self.provider_order_status(ReconciliationSource::Cards, effect.id).await,
             Resolvable::GiftCard(_) => {
                 self.provider_order_status(ReconciliationSource::GiftCards, effect.id)
@@ -326,7 +326,7 @@ impl Engine {
             | Resolvable::IssuerAccount(_)
             | Resolvable::Unresolvable => None,
         };
-        Ok(match told {
+        Ok(match response {
             None => ProviderReport::NotQueryable,
             Some(Ok(standing)) => ProviderReport::Status(standing),
             Some(Err(error)) => ProviderReport::NoResponse(error.to_string()),
@@ -360,13 +360,13 @@ impl Engine {
     }
 
     async fn card_hold_status(&self, key: JobId) -> Result<EntryStatus, PortError> {
-        let stands = with_timeout_ms(
+        let reported = with_timeout_ms(
             self.query_timeout(),
             self.0.ports.reloadable_cards.hold_status(key),
             "reservation",
         )
         .await?;
-        Ok(match stands {
+        Ok(match reported {
             HoldStatus::Held => EntryStatus::Completed,
             HoldStatus::Settled { .. } => EntryStatus::Returned,
             HoldStatus::NotFound => EntryStatus::NotSubmitted,
@@ -375,13 +375,13 @@ impl Engine {
 
     /// Whether the hold has ended in the intended way.
     async fn settled_hold_status(&self, key: JobId, wanted: bool) -> Result<EntryStatus, PortError> {
-        let stands = with_timeout_ms(
+        let reported = with_timeout_ms(
             self.query_timeout(),
             self.0.ports.reloadable_cards.hold_status(key),
             "reservation",
         )
         .await?;
-        Ok(match stands {
+        Ok(match reported {
             HoldStatus::Held => EntryStatus::Pending,
             HoldStatus::Settled { paid } if paid == wanted => EntryStatus::Completed,
             HoldStatus::Settled { .. } => EntryStatus::Declined,
@@ -401,8 +401,8 @@ impl Engine {
             amount,
         };
         let asked = self.0.ports.card_balances.is_credited(&deposit);
-        let told = with_timeout_ms(self.query_timeout(), asked, "credited").await;
-        Ok(Some(told.map(|counted| match counted {
+        let response = with_timeout_ms(self.query_timeout(), asked, "credited").await;
+        Ok(Some(response.map(|counted| match counted {
             true => EntryStatus::Completed,
             false => EntryStatus::Pending,
         })))

@@ -75,7 +75,7 @@ impl Engine {
         for _ in 0..MAX_CONFLICT_RETRIES {
             match family.ask_idempotent(id, command.clone(), memo.clone()).await {
                 Err(AskError::Conflict) => {}
-                told => return Ok(told?),
+                result => return Ok(result?),
             }
             if let Some(memo) = &memo
                 && self

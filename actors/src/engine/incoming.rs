@@ -114,7 +114,7 @@ pub(super) enum SettlementMatch {
     Unrelated,
 }
 
-/// See [`SettlementMatch`].
+/// Whether a settlement and an incoming transfer are the same: see [`SettlementMatch`].
 pub(super) fn match_settlement(payment: &Payment, transfer: &Transfer) -> SettlementMatch {
     // On Solana a fingerprint covers the whole transaction, of which the payment is one transfer.
     let its_own = transfer.network == Network::Base || transfer.index == 0;

@@ -45,7 +45,7 @@ pub enum JobOutcome {
 /// An operator's resolution, with its evidence.
 #[derive(Clone, Debug)]
 pub struct JobResolution {
-    /// The outcome.
+    /// Outcome that the operator states.
     pub outcome: JobOutcome,
     /// The provider's or the chain's id of the event, or of the answer that nothing happened.
     pub reference: String,
@@ -117,10 +117,10 @@ impl Engine {
             evidence,
         } = resolution;
         let words = match outcome {
-            JobOutcome::Completed => format!("done, {reference}: {evidence}"),
-            JobOutcome::NotCompleted => format!("not done, {reference}: {evidence}"),
+            JobOutcome::Completed => format!("completed, {reference}: {evidence}"),
+            JobOutcome::NotCompleted => format!("not completed, {reference}: {evidence}"),
         };
-        let mut words = AuditEntry::for_job(leave.act(), "effect.resolve", &effect, Some(words));
+        let mut words = AuditEntry::for_job(leave.act(), "job.resolve", &effect, Some(words));
         if let Resolvable::Payment(payment) = effect.job.resolvable() {
             let lookup = self.final_chain_status(payment, resolution, &says).await?;
             let seen = || payment::Command::RecordChainLookup {
@@ -400,6 +400,6 @@ fn bank_transfer_result(done: bool, reference: &str) -> BankTransferResult {
 }
 
 fn storage_error(error: StoreError) -> ResolveError {
-    tracing::error!(%error, "what is stuck could not be read");
+    tracing::error!(%error, "dead-lettered jobs could not be read");
     ResolveError::Unavailable
 }

@@ -210,7 +210,7 @@ impl JobHandlers {
                 ..
             }) => self.lines.record_failure(line, effect, now),
         };
-        let told = match (change, &done) {
+        let command = match (change, &done) {
             (BreakerChange::None, _) => return done,
             (BreakerChange::Opened, _) => {
                 job_index(line).into_iter().for_each(|work| self.attempts.wake(work));
@@ -222,7 +222,7 @@ impl JobHandlers {
                 close_command(line, failures, error.unwrap_or_default())
             }
         };
-        persist(&self.registries.lines, line, told).await;
+        persist(&self.registries.lines, line, command).await;
         done
     }
 }
@@ -239,12 +239,12 @@ fn close_command(line: ProductLine, failures: u32, error: &str) -> Command {
     Command::Fail { error }
 }
 
-async fn persist(lines: &EntityRegistry<LineState>, line: ProductLine, told: Command) {
-    if let Err(refusal) = lines.ask(line, told).await {
+async fn persist(lines: &EntityRegistry<LineState>, line: ProductLine, command: Command) {
+    if let Err(refusal) = lines.ask(line, command).await {
         tracing::error!(
             line = line.name(),
             ?refusal,
-            "what became of a line was not written down"
+            "the state of a product line could not be stored"
         );
     }
 }
@@ -388,9 +388,9 @@ impl Engine {
     }
 }
 
-fn map_error(told: Result<(), AskError<Rejection>>) -> Result<(), OperationError<Rejection>> {
-    match told {
+fn map_error(result: Result<(), AskError<Rejection>>) -> Result<(), OperationError<Rejection>> {
+    match result {
         Err(AskError::Conflict) => Err(OperationError::Unavailable),
-        told => Ok(told?),
+        result => Ok(result?),
     }
 }

@@ -13,9 +13,9 @@ pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
 
 /// Audit record of an action.
 pub(super) struct AuditEntry<'a> {
-    /// The operator.
+    /// Operator action that requests the change.
     pub(super) act: &'a OperatorAction,
-    /// Audit action, for example `effect.retry`.
+    /// Audit action, for example `job.retry`.
     pub(super) action: &'static str,
     /// What the action applies to.
     pub(super) subject: String,
@@ -100,7 +100,7 @@ impl Engine {
                 .await
             {
                 Err(AskError::Conflict) => {}
-                told => return told,
+                result => return result,
             }
         }
         Err(AskError::Conflict)
@@ -125,11 +125,11 @@ impl Engine {
         };
         let one = self.lock_operator().await;
         match self
-            .ask_as_operator(&one, (family, id), act, |deed| command(Some(deed)))
+            .ask_as_operator(&one, (family, id), act, |audited| command(Some(audited)))
             .await
         {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
-            told => Ok(told?),
+            result => Ok(result?),
         }
     }
 
@@ -149,7 +149,7 @@ impl Engine {
             let note = self.audit_rows(words, self.next_audit_position().await?);
             match family.ask_with_extra(id, command(), Some(ExtraWrite::Rows(note))).await {
                 Err(AskError::Conflict) => {}
-                told => return told,
+                result => return result,
             }
         }
         Err(AskError::Conflict)
@@ -180,7 +180,7 @@ impl Engine {
             };
             match super::commit(&*self.0.store, batch).await {
                 Err(CommitError::Condition(which)) => refused = CommitError::Condition(which),
-                told => return told,
+                result => return result,
             }
         }
         Err(refused)

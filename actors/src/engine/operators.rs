@@ -51,7 +51,7 @@ impl Engine {
             .await
         {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
-            told => Ok(told?),
+            result => Ok(result?),
         }
     }
 
@@ -166,7 +166,7 @@ impl Engine {
             .await
         {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
-            told => Ok(told.map(drop)?),
+            result => Ok(result.map(drop)?),
         }
     }
 
@@ -178,11 +178,11 @@ impl Engine {
     pub async fn request_intl_card_action(
         &self,
         id: CardId,
-        wish: CardAction,
+        action: CardAction,
         memo: Option<IdempotencyRecorder<IntlOrder>>,
     ) -> OrderResult<bool> {
         let orders = &self.0.registries.intl_orders;
-        let command = intl_order::Command::RequestAction(wish);
+        let command = intl_order::Command::RequestAction(action);
         let asked = self.ask_idempotent(orders, id, command, memo).await?;
         Ok(asked == intl_order::Reply::ActionRequested(true))
     }
@@ -209,7 +209,7 @@ impl Engine {
             }
             None => Refunded::default(),
         };
-        let told = |act| intl_order::Command::RecordReport {
+        let command = |act| intl_order::Command::RecordReport {
             act,
             report: report.clone(),
             refunded,
@@ -221,7 +221,7 @@ impl Engine {
         let before = order.as_ref().map_or(Usdc::ZERO, IntlOrder::credited);
         let amount = part.checked_sub(before).ok().filter(|more| *more > Usdc::ZERO);
         let leave = Authority::Requester(&act);
-        let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
+        let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &command)) {
             Some(amount) => {
                 // All releases of one card count as one action, however many reports they come in.
                 let alone = match self.0.settings.approvals.allow(Usdc::ZERO, part) {
@@ -237,11 +237,11 @@ impl Engine {
         };
         let orders = (&self.0.registries.intl_orders, id);
         match self
-            .ask_as_operator_with_extras(&one, orders, (&act, &beside), told)
+            .ask_as_operator_with_extras(&one, orders, (&act, &beside), command)
             .await
         {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
-            told => Ok(told.map(drop)?),
+            result => Ok(result.map(drop)?),
         }
     }
 
@@ -258,11 +258,11 @@ impl Engine {
         let after = match after {
             None => None,
             Some(id) => {
-                let wished = self
+                let requested_at = self
                     .queued_order(id)
                     .await?
                     .and_then(|queued| queued.order.action_requested_at);
-                wished.map(|since| table::pending_card_action(since, id))
+                requested_at.map(|since| table::pending_card_action(since, id))
             }
         };
         let rows = self

@@ -127,7 +127,7 @@ where
     for _ in 0..MAX_CONFLICT_RETRIES {
         match family.ask(id, command.clone()).await {
             Err(AskError::Conflict) => {}
-            told => return Ok(told?),
+            result => return Ok(result?),
         }
     }
     Err(OperationError::Unavailable)

@@ -288,8 +288,8 @@ impl Engine {
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| payment_identifier::recorder(place, id));
         self.take_line_sale(line).map_err(ClaimError::LineUnavailable)?;
-        let told = self.0.registries.accounts.ask_idempotent(account, claim, memo).await;
-        match told.inspect_err(|_| self.cancel_line_sale(line)) {
+        let result = self.0.registries.accounts.ask_idempotent(account, claim, memo).await;
+        match result.inspect_err(|_| self.cancel_line_sale(line)) {
             Ok(()) => Ok(Some(permit)),
             Err(AskError::Conflict) => Ok(None),
             Err(refusal) => {

@@ -318,7 +318,7 @@ pub(super) struct PayoutEventSource {
 
 impl ProviderEventSource for PayoutEventSource {
     type Event = PayoutEvent;
-    const CURSOR_KEY: &'static str = "payout-words";
+    const CURSOR_KEY: &'static str = "payout-event-cursor";
     const PROVIDER: &'static str = "payout rails";
 
     fn from_engine(inner: &Inner) -> Self {

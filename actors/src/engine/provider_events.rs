@@ -63,7 +63,7 @@ pub(super) fn spawn_poller<T: ProviderEventSource>(engine: &Engine) {
     let bell = T::wake(&engine.0);
     let every = Duration::from_millis(engine.0.settings.payouts.poll_interval_ms.max(1));
     tokio::spawn(async move {
-        let mut ears = Poller::default();
+        let mut poller = Poller::default();
         // A provider that is down for a day is logged once, not at each poll.
         let mut failing = None;
         loop {
@@ -73,26 +73,24 @@ pub(super) fn spawn_poller<T: ProviderEventSource>(engine: &Engine) {
             }
             let Some(inner) = inner.upgrade() else { return };
             let timeout = Duration::from_millis(inner.settings.payouts.timeout_ms);
-            let (store, teller) = (inner.store.clone(), T::from_engine(&inner));
+            let (store, source) = (inner.store.clone(), T::from_engine(&inner));
             drop(inner);
-            let mut listening = std::mem::take(&mut ears);
+            let mut listening = std::mem::take(&mut poller);
             let reading = tokio::spawn(async move {
-                let heard = listening.poll_once(&*store, &teller, timeout).await;
+                let heard = listening.poll_once(&*store, &source, timeout).await;
                 (listening, heard)
             });
             match reading.await {
                 Ok((listening, heard)) => {
-                    ears = listening;
+                    poller = listening;
                     let error = heard.err();
                     match &error {
                         Some(error) if failing.as_ref() != Some(error) => {
-                            tracing::warn!(
-                                who = T::PROVIDER,
-                                error,
-                                "what is told could not be heard; it is tried again"
-                            );
+                            tracing::warn!(who = T::PROVIDER, error, "provider events could not be read: retrying");
                         }
-                        None if failing.is_some() => tracing::info!(who = T::PROVIDER, "what is told is heard again"),
+                        None if failing.is_some() => {
+                            tracing::info!(who = T::PROVIDER, "provider events are read again")
+                        }
                         _ => {}
                     }
                     failing = error;
@@ -118,7 +116,7 @@ impl<W> Poller<W> {
     async fn poll_once<T: ProviderEventSource<Event = W>>(
         &mut self,
         store: &dyn Store,
-        teller: &T,
+        source: &T,
         timeout: Duration,
     ) -> Result<(), String> {
         let key = table::meta(T::CURSOR_KEY);
@@ -130,8 +128,8 @@ impl<W> Poller<W> {
         let mut at = self.position.unwrap_or(heard.0);
         let mut failed = None;
         if words.len() < PAGE {
-            match tokio::time::timeout(timeout, teller.events_after(at, PAGE)).await {
-                Ok(Ok(told)) => words.extend(told),
+            match tokio::time::timeout(timeout, source.events_after(at, PAGE)).await {
+                Ok(Ok(events)) => words.extend(events),
                 Ok(Err(error)) => failed = Some(error.to_string()),
                 Err(_) => failed = Some("no answer in time".into()),
             }
@@ -139,7 +137,7 @@ impl<W> Poller<W> {
         words.sort_by_key(T::position);
         at = words.last().map_or(at, |word| at.max(T::position(word)));
         for word in words {
-            if let Err(error) = teller.apply(&word).await {
+            if let Err(error) = source.apply(&word).await {
                 failed = Some(error);
                 self.deferred.push(word);
             }

@@ -144,21 +144,21 @@ impl Engine {
                 refundable_amount: Usdc::ZERO,
             });
         };
-        let stands = Condition::Revision(table::entity(EntityKind::Payment, &payment.key()), revision);
-        let (room, unchanged) = self.refundable_amounts(product).await.map_err(storage_error)?;
-        if amount > room.refundable {
+        let unchanged_payment = Condition::Revision(table::entity(EntityKind::Payment, &payment.key()), revision);
+        let (amounts, unchanged_product) = self.refundable_amounts(product).await.map_err(storage_error)?;
+        if amount > amounts.refundable {
             return Err(RefundError::AmountTooLarge {
-                refundable_amount: room.refundable,
+                refundable_amount: amounts.refundable,
             });
         }
-        if amount > room.refundable_with_product && !holder_keeps_product {
+        if amount > amounts.refundable_with_product && !holder_keeps_product {
             return Err(RefundError::ProductStillUsable {
-                usable: room.usable,
-                refundable: room.refundable_with_product,
+                usable: amounts.usable,
+                refundable: amounts.refundable_with_product,
                 product,
             });
         }
-        Ok(vec![stands, unchanged])
+        Ok(vec![unchanged_payment, unchanged_product])
     }
 
     async fn load_refundable_payment(&self, payment: PaymentId) -> Result<(Payment, u64), RefundError> {
@@ -213,7 +213,7 @@ impl Engine {
             {
                 // The payment or product has changed since it was read.
                 Err(AskError::Conflict) => {}
-                told => return self.map_refund_reply(id, told).await,
+                result => return self.map_refund_reply(id, result).await,
             }
         }
         Err(RefundError::Unavailable)
@@ -252,7 +252,7 @@ impl Engine {
                 .await
             {
                 Err(AskError::Conflict) => {}
-                told => return self.map_refund_reply(id, told).await,
+                result => return self.map_refund_reply(id, result).await,
             }
         }
         Err(RefundError::Unavailable)
@@ -277,18 +277,18 @@ impl Engine {
             reason: reason.clone(),
             act,
         };
-        let told = self
+        let result = self
             .ask_as_operator(&one, (&self.0.registries.refunds, id), act, reject)
             .await;
-        self.map_refund_reply(id, told).await
+        self.map_refund_reply(id, result).await
     }
 
     async fn map_refund_reply(
         &self,
         id: RefundId,
-        told: Result<(), AskError<Rejection>>,
+        result: Result<(), AskError<Rejection>>,
     ) -> Result<(RefundId, Refund), RefundError> {
-        match told {
+        match result {
             Ok(()) => {
                 let refund = self.refund(&id).await.map_err(storage_error)?;
                 Ok((id, refund.ok_or(RefundError::NotFound)?))

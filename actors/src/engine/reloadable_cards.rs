@@ -121,10 +121,10 @@ impl Engine {
     pub async fn request_card_action(
         &self,
         id: CardId,
-        wish: CardAction,
+        action: CardAction,
         memo: Option<IdempotencyRecorder<ReloadableCard>>,
     ) -> Result<bool, OperationError<reloadable_card::Rejection>> {
-        let command = reloadable_card::Command::RequestAction(wish);
+        let command = reloadable_card::Command::RequestAction(action);
         self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, memo)
             .await
     }
@@ -245,7 +245,7 @@ pub(super) struct CardEventSource {
 
 impl ProviderEventSource for CardEventSource {
     type Event = CardEvent;
-    const CURSOR_KEY: &'static str = "card-words";
+    const CURSOR_KEY: &'static str = "card-event-cursor";
     const PROVIDER: &'static str = "card issuer";
 
     fn from_engine(inner: &Inner) -> Self {
@@ -281,7 +281,7 @@ pub(super) struct PrepaidEventSource {
 
 impl ProviderEventSource for PrepaidEventSource {
     type Event = CardEvent;
-    const CURSOR_KEY: &'static str = "prepaid-card-words";
+    const CURSOR_KEY: &'static str = "prepaid-card-event-cursor";
     const PROVIDER: &'static str = "issuer of prepaid cards";
 
     fn from_engine(inner: &Inner) -> Self {

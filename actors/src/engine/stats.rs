@@ -35,10 +35,10 @@ impl OverloadReason {
     /// Label value in metrics.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Capacity => "room",
-            Self::PayerLimit => "payer_share",
+            Self::Capacity => "capacity",
+            Self::PayerLimit => "payer_limit",
             Self::JournalLag => "journal_lag",
-            Self::Unhealthy => "unsound",
+            Self::Unhealthy => "unhealthy",
         }
     }
 }

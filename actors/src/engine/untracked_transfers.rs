@@ -37,12 +37,12 @@ pub use treasury_reservations::{ReservationError, TreasuryReservation};
 /// Incoming transfers read in one page.
 const PAGE: usize = 1_000;
 /// META key: when everything was tracked.
-const TRACKED_KEY: &str = "departures-explained";
+const TRACKED_KEY: &str = "transfers-tracked";
 /// META key: since when something is untracked, until everything is tracked. A backup of a restored store may be
 /// restored too.
-const SINCE_KEY: &str = "departures-since";
+const SINCE_KEY: &str = "transfers-tracked-since";
 /// META key: when the engine first started on a restored store, and after which restore.
-const FIRST_START_KEY: &str = "departures-begun";
+const FIRST_START_KEY: &str = "transfers-first-start";
 
 /// The window of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl OutgoingTransferGuard {
                 .untracked
                 .lock()
                 .iter()
-                .any(|departure| Some(departure.fingerprint) == mark)
+                .any(|transfer| Some(transfer.fingerprint) == mark)
     }
 
     /// Untracked transfers, as last read.
@@ -259,9 +259,9 @@ impl OutgoingTransferGuard {
 }
 
 /// Whether a withdrawal that was never signed here waits for a transfer like this one.
-fn candidate_withdrawal(withdrawal: &Withdrawal, departure: &OutgoingTransfer) -> bool {
+fn candidate_withdrawal(withdrawal: &Withdrawal, transfer: &OutgoingTransfer) -> bool {
     withdrawal.status == withdrawal::Status::Pending
-        && (withdrawal.to, withdrawal.amount) == (departure.to, departure.amount)
+        && (withdrawal.to, withdrawal.amount) == (transfer.to, transfer.amount)
 }
 
 impl Engine {
@@ -303,16 +303,16 @@ impl Engine {
         /// Chain reads per comparison; each comparison reads every withdrawal.
         const READS_PER_COMPARISON: u64 = 3;
         if let Err(error) = self.0.outgoing_guard.record_first_start().await {
-            tracing::error!(error, "when this store was first started could not be written down");
+            tracing::error!(error, "the time of the first start could not be stored");
         }
         if !self.are_withdrawals_paused() {
             return;
         }
         self.read_lost_orders().await;
         self.match_outgoing_transfers().await;
-        for departure in self.0.outgoing_guard.untracked.lock().iter() {
-            let (name, to) = (departure.name(), departure.to);
-            tracing::error!(%name, %to, amount = %departure.amount.decimal(), "left the treasury and is in no book");
+        for transfer in self.0.outgoing_guard.untracked.lock().iter() {
+            let (name, to) = (transfer.name(), transfer.to);
+            tracing::error!(%name, %to, amount = %transfer.amount.decimal(), "untracked transfer out of the treasury");
         }
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(

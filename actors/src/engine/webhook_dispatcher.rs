@@ -34,7 +34,7 @@ const QUEUE_BYTES: usize = 8 * 1024 * 1024;
 const CURSOR_INTERVAL: u64 = 20_000;
 /// Interval of that check, and delay after a failure.
 const POLL_INTERVAL: Duration = Duration::from_millis(1_000);
-const CURSOR_KEY: &str = "webhooks-told";
+const CURSOR_KEY: &str = "webhook-dispatch-cursor";
 /// Type of the test event.
 const TEST_EVENT: &str = "webhook.test";
 
@@ -114,23 +114,23 @@ struct FanOutWorker {
 /// stored position.
 pub(super) fn spawn(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
-    let mailroom = engine.0.webhooks.dispatcher.clone();
-    engine.0.store.subscribe(mailroom.clone());
+    let dispatcher = engine.0.webhooks.dispatcher.clone();
+    engine.0.store.subscribe(dispatcher.clone());
     tokio::spawn(async move {
-        let mut sorter: Option<FanOutWorker> = None;
+        let mut worker: Option<FanOutWorker> = None;
         loop {
             let Some(live) = inner.upgrade() else { return };
             let sorting = tokio::spawn(async move {
-                let mut sorter = match sorter {
-                    Some(sorter) => sorter,
+                let mut worker = match worker {
+                    Some(worker) => worker,
                     None => FanOutWorker::start(&live).await.map_err(|e| e.to_string())?,
                 };
                 drop(live);
-                sorter.run_once().await?;
-                Ok::<_, String>(sorter)
+                worker.run_once().await?;
+                Ok::<_, String>(worker)
             });
-            sorter = match sorting.await {
-                Ok(Ok(sorter)) => Some(sorter),
+            worker = match sorting.await {
+                Ok(Ok(worker)) => Some(worker),
                 Ok(Err(error)) => {
                     tracing::warn!(error, "events could not be brought to their endpoints, and are again");
                     None
@@ -140,12 +140,12 @@ pub(super) fn spawn(engine: &Engine) {
                     None
                 }
             };
-            if sorter.is_none() {
+            if worker.is_none() {
                 tokio::time::sleep(POLL_INTERVAL).await;
                 continue;
             }
             tokio::select! {
-                () = mailroom.notify.notified() => {}
+                () = dispatcher.notify.notified() => {}
                 () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
@@ -155,7 +155,7 @@ pub(super) fn spawn(engine: &Engine) {
 impl FanOutWorker {
     /// Loads every endpoint and the stored position.
     async fn start(inner: &Inner) -> Result<Self, StoreError> {
-        let mut sorter = Self {
+        let mut worker = Self {
             registries: inner.registries.clone(),
             store: inner.store.clone(),
             dispatcher: inner.webhooks.dispatcher.clone(),
@@ -164,18 +164,15 @@ impl FanOutWorker {
             persisted: 0,
         };
         // The queue may lack events that the previous worker took from it.
-        let newest = sorter.store.durable_seq();
-        sorter.dispatcher.overflowed.store(true, Ordering::Release);
+        let newest = worker.store.durable_seq();
+        worker.dispatcher.overflowed.store(true, Ordering::Release);
         let mut after = None;
         loop {
-            let page = sorter.store.scan(&[table::WEBHOOK], after.as_deref(), 1_000).await?;
+            let page = worker.store.scan(&[table::WEBHOOK], after.as_deref(), 1_000).await?;
             for (key, row) in &page {
                 match (&*row.value).try_into() {
-                    Ok(id) => sorter.load_endpoint(WebhookId(u128::from_be_bytes(id))).await?,
-                    Err(_) => tracing::error!(
-                        row = hex::encode(key),
-                        "this row names no endpoint: none is posted to for it"
-                    ),
+                    Ok(id) => worker.load_endpoint(WebhookId(u128::from_be_bytes(id))).await?,
+                    Err(_) => tracing::error!(row = hex::encode(key), "row without a valid endpoint id: skipped"),
                 }
             }
             match page.into_iter().last() {
@@ -183,23 +180,23 @@ impl FanOutWorker {
                 None => break,
             }
         }
-        let told = sorter.store.read(&table::meta(CURSOR_KEY)).await?;
-        let told: Option<DispatchCursor> = told.and_then(|row| {
+        let row = worker.store.read(&table::meta(CURSOR_KEY)).await?;
+        let cursor: Option<DispatchCursor> = row.and_then(|row| {
             let read = codec::decode(&row.value);
             read.inspect_err(
-                |error| tracing::error!(row = CURSOR_KEY, %error, "damaged: the journal is gone through from its start"),
+                |error| tracing::error!(row = CURSOR_KEY, %error, "corrupt: the journal is read from its start"),
             )
             .ok()
         });
         // Without a row, the first registration may have crashed before the row was written. Each endpoint knows since
         // when it subscribes, and deliveries already opened are recognised.
-        sorter.position = told.map_or(0, |told| told.0);
-        sorter.persisted = sorter.position;
-        if sorter.endpoints.is_empty() {
+        worker.position = cursor.map_or(0, |cursor| cursor.0);
+        worker.persisted = worker.position;
+        if worker.endpoints.is_empty() {
             // No endpoint needs an earlier event; the account of a new endpoint is watched first.
-            sorter.position = sorter.position.max(newest);
+            worker.position = worker.position.max(newest);
         }
-        Ok(sorter)
+        Ok(worker)
     }
 
     /// Loads an endpoint's current state. A corrupt one blocks no other.
@@ -292,7 +289,7 @@ impl FanOutWorker {
             let record = match EventRecord::read(&event.payload) {
                 Ok(record) => record,
                 Err(error) => {
-                    tracing::error!(seq = event.seq, %error, "a stored event cannot be read and is told to nobody");
+                    tracing::error!(seq = event.seq, %error, "a stored event cannot be decoded: not delivered");
                     continue;
                 }
             };
@@ -353,8 +350,8 @@ pub(super) fn message_for(
 type OpenResult = Result<(), AskError<Rejection>>;
 
 /// Any other reply leaves the event for the next run.
-fn check_opened(told: Option<Result<OpenResult, tokio::task::JoinError>>) -> Result<(), String> {
-    match told {
+fn check_opened(result: Option<Result<OpenResult, tokio::task::JoinError>>) -> Result<(), String> {
+    match result {
         None | Some(Ok(Ok(()))) => Ok(()),
         // It blocks no other delivery; operators see quarantined entities.
         Some(Ok(Err(AskError::Quarantined))) => Ok(()),

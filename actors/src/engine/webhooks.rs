@@ -30,7 +30,7 @@ const MAX_ROWS_COUNTED: usize = 10_000;
 
 /// Webhook state of one engine.
 pub(super) struct WebhookService {
-    /// Serialises registrations.
+    /// Allows one registration at a time.
     registering: tokio::sync::Mutex<()>,
     /// Buffers events for the fan-out worker.
     pub(super) dispatcher: Arc<WebhookDispatcher>,
@@ -97,7 +97,7 @@ pub struct DeliveryQuery {
 /// A page of deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryPage {
-    /// Newest first.
+    /// Deliveries of the page, newest first.
     pub found: Vec<(WebhookDeliveryId, WebhookDelivery)>,
     /// Whether there may be more.
     pub more: bool,
@@ -149,10 +149,10 @@ impl Engine {
         self.0.webhooks.dispatcher.watch(&wanted.owner);
         let (owner, record) = (wanted.owner, wanted.record);
         let memo = place.map(|place| {
-            IdempotencyRecorder::<WebhookEndpoint>::new(place, move |told| {
+            IdempotencyRecorder::<WebhookEndpoint>::new(place, move |result| {
                 let id = [id.0.to_be_bytes(), record.to_be_bytes()].concat();
                 let kind = EntityKind::Webhook as u8;
-                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+                result.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
             })
         });
         let command = webhook::Command::Register {
@@ -164,10 +164,10 @@ impl Engine {
             overlap_ms: self.0.settings.webhooks.overlap_ms,
             session: wanted.session,
         };
-        let told = self
+        let result = self
             .ask_idempotent(&self.0.registries.webhooks, id, command, memo)
             .await;
-        told.map(|()| id).map_err(RegistrationError::Operation)
+        result.map(|()| id).map_err(RegistrationError::Operation)
     }
 
     async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, WebhookId)>, StoreError> {

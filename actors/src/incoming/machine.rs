@@ -137,10 +137,10 @@ impl Incoming {
     ) -> Decision<Self> {
         let now = context.now;
         let (what, subject, left, booked, row) = match paid_for {
-            PaidFor::OutgoingTransfer(departure) => {
-                let treasury = LedgerAccount::Treasury(departure.to.network());
-                let left = departure.id();
-                let (came, went) = (self.transfer.amount, departure.amount);
+            PaidFor::OutgoingTransfer(transfer) => {
+                let treasury = LedgerAccount::Treasury(transfer.to.network());
+                let left = transfer.id();
+                let (came, went) = (self.transfer.amount, transfer.amount);
                 let booked = LedgerTransaction::new(now, left)
                     .post(LedgerAccount::Suspense, treasury, came.min(went))
                     .post(
@@ -153,14 +153,14 @@ impl Incoming {
                         LedgerAccount::FeeRevenue,
                         came.checked_sub(went).unwrap_or(Usdc::ZERO),
                     );
-                let subject = format!("{} {} from {id}", departure.key(), went.decimal());
+                let subject = format!("{} {} from {id}", transfer.key(), went.decimal());
                 let row = AttributedTransfer {
-                    transfer: departure,
+                    transfer,
                     account: None,
                     outlay: None,
                 };
                 let row = (table::attributed_transfer(left), codec::encode(&row));
-                ("departure.book", subject, left, booked, row)
+                ("transfer.attribute", subject, left, booked, row)
             }
             PaidFor::Order(order) => {
                 let (list, paid) = (order.order.source.name(), order.charged.decimal());
@@ -218,34 +218,30 @@ impl Entity for Incoming {
         "forwarded",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "the chain lists it and no book knows it", "found"),
-        ("found", "nobody but an operator can say whose it is", "waiting"),
-        ("found", "a payment claims it", "claimed"),
+        ("-", "transfer on chain without a ledger record", "found"),
+        ("found", "no automatic attribution; operator decision needed", "waiting"),
+        ("found", "claim by a payment", "claimed"),
+        ("found", "transfer from a lost history without a purchase", "crediting"),
         (
             "found",
-            "of the time that a restore lost; nothing was bought with it",
-            "crediting",
-        ),
-        (
-            "found",
-            "of the time that a restore lost; the provider shows what was bought",
+            "transfer from a lost history with a purchase at a provider",
             "adopted",
         ),
-        ("waiting", "a payment claims it", "claimed"),
-        ("waiting", "an operator credits it", "crediting"),
+        ("waiting", "claim by a payment", "claimed"),
+        ("waiting", "credit by an operator", "crediting"),
         (
             "waiting",
-            "an operator says that it is the treasury's own",
+            "attribution to operator funds by an operator",
             "operator_funds",
         ),
-        ("waiting", "an operator returns it", "returning"),
+        ("waiting", "return by an operator", "returning"),
         (
             "waiting",
-            "an operator says by which transfer it has left again",
+            "attribution to an outgoing transfer or order by an operator",
             "forwarded",
         ),
-        ("crediting", "the account holds it", "credited"),
-        ("returning", "its withdrawal is open", "returned"),
+        ("crediting", "credit to the account", "credited"),
+        ("returning", "creation of its withdrawal", "returned"),
     ];
     const CREATED_BY_COMMAND: bool = true;
     const SYSTEM_OWNED: bool = true;

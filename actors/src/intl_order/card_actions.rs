@@ -14,16 +14,16 @@ use crate::refund::Refunded;
 impl IntlOrder {
     /// Puts the requested action into the operators' list, unless it is already in effect. An action in the list has
     /// not been started, so the account owner may replace or cancel it.
-    pub(super) fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Decision<Self> {
-        let Some(stand) = self.lifecycle_state() else {
+    pub(super) fn request_action(&self, id: CardId, action: CardAction, context: &Context) -> Decision<Self> {
+        let Some(state) = self.lifecycle_state() else {
             return Decision::answer(Reply::ActionRequested(false));
         };
         let before = CardLifecycle {
             pending_action: None,
             ..self.lifecycle.clone()
         };
-        let is_so = before.decide_action(stand, wish) == ActionDecision::AlreadyInEffect;
-        match (self.lifecycle.decide_action(stand, wish), is_so) {
+        let is_so = before.decide_action(state, action) == ActionDecision::AlreadyInEffect;
+        match (self.lifecycle.decide_action(state, action), is_so) {
             (ActionDecision::InProgress, _) => Decision::answer(Reply::ActionRequested(true)),
             (ActionDecision::OtherInProgress(_), true) => {
                 let decided =
@@ -33,7 +33,7 @@ impl IntlOrder {
             (_, true) => Decision::answer(Reply::ActionRequested(false)),
             (_, false) => {
                 let decided =
-                    Decision::answer(Reply::ActionRequested(true)).event(Event::ActionRequested(wish, context.now));
+                    Decision::answer(Reply::ActionRequested(true)).event(Event::ActionRequested(action, context.now));
                 // A replacing action keeps the position of the first.
                 match self.action_requested_at {
                     Some(_) => decided,
@@ -51,10 +51,10 @@ impl IntlOrder {
         (report, refunded): (CardReport, Refunded),
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
-        let Some(stand) = self.lifecycle_state() else {
+        let Some(state) = self.lifecycle_state() else {
             return Err(Rejection::InvalidState(self.status()));
         };
-        if stand == LifecycleState::Ended && report.state != CardState::Closed {
+        if state == LifecycleState::Ended && report.state != CardState::Closed {
             return Err(Rejection::Ended);
         }
         if report.released > self.amount || report.released < self.lifecycle.released {
@@ -68,7 +68,7 @@ impl IntlOrder {
         };
         let words = format!("{} released", report.released.decimal());
         let decided = Decision::answer(Reply::Done).audit(act, "intl_order.report", id, Some(words), context);
-        let news = self.lifecycle.updates_from(stand, standing, self.amount);
+        let news = self.lifecycle.updates_from(state, standing, self.amount);
         let releases = self.lifecycle.released_totals(&news);
         let ends = news.iter().any(|one| matches!(one, CardUpdate::Closed(_)));
         let (by, given) = (LedgerProvider::IntlFulfilment, refunded.amount);
@@ -91,15 +91,15 @@ impl IntlOrder {
     fn complete_action(
         &self,
         id: CardId,
-        (state, ends_wish): (CardState, bool),
+        (state, ends_action): (CardState, bool),
         decided: Decision<Self>,
         context: &Context,
     ) -> Decision<Self> {
-        let Some(wish) = self.lifecycle.pending_action else {
+        let Some(action) = self.lifecycle.pending_action else {
             return decided;
         };
         let is_done = matches!(
-            (wish, state),
+            (action, state),
             (CardAction::Pause, CardState::Paused)
                 | (CardAction::Resume, CardState::Open)
                 | (CardAction::Close, CardState::Closed)
@@ -108,7 +108,7 @@ impl IntlOrder {
             return self.clear_pending_action(id, decided.event(Event::ActionCompleted(context.now)));
         }
         // A closed card can have no further action.
-        if ends_wish || state == CardState::Closed {
+        if ends_action || state == CardState::Closed {
             return self.clear_pending_action(id, decided.event(Event::ActionCancelled(context.now)));
         }
         decided
@@ -122,15 +122,15 @@ impl IntlOrder {
         }
     }
 
-    pub(super) fn with_pending_action(self, wish: Option<CardAction>, at: Timestamp) -> Self {
-        let wished_at = wish.map(|_| self.action_requested_at.unwrap_or(at));
+    pub(super) fn with_pending_action(self, action: Option<CardAction>, at: Timestamp) -> Self {
+        let requested_at = action.map(|_| self.action_requested_at.unwrap_or(at));
         let life = CardLifecycle {
-            pending_action: wish,
+            pending_action: action,
             ..self.lifecycle
         };
         Self {
             lifecycle: life,
-            action_requested_at: wished_at,
+            action_requested_at: requested_at,
             ..self
         }
     }

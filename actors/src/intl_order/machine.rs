@@ -97,19 +97,23 @@ impl Entity for IntlOrder {
         "remainder_released",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "payment settled", "queued"),
-        ("queued", "an operator claims it", "claimed"),
-        ("claimed", "an operator releases it", "queued"),
-        ("claimed", "the operator whose lease runs enters the card", "ready"),
-        ("queued", "holder cancels; charge credited", "cancelled"),
-        ("queued", "an operator rejects; charge credited", "rejected"),
-        ("claimed", "an operator rejects; charge credited", "rejected"),
-        ("ready", "an operator reports it paused", "paused"),
-        ("paused", "an operator reports it resumed", "ready"),
-        ("ready", "an operator reports it closed", "closed"),
-        ("paused", "an operator reports it closed", "closed"),
-        ("ready", "end of the month printed on it", "expired"),
-        ("paused", "end of the month printed on it", "expired"),
+        ("-", "settlement of the payment", "queued"),
+        ("queued", "claim by an operator", "claimed"),
+        ("claimed", "release by the operator", "queued"),
+        ("claimed", "fulfilment by the lease holder", "ready"),
+        (
+            "queued",
+            "cancellation by the account owner; charge credited",
+            "cancelled",
+        ),
+        ("queued", "rejection by an operator; charge credited", "rejected"),
+        ("claimed", "rejection by an operator; charge credited", "rejected"),
+        ("ready", "report by an operator that the card is paused", "paused"),
+        ("paused", "report by an operator that the card is open", "ready"),
+        ("ready", "report by an operator that the card is closed", "closed"),
+        ("paused", "report by an operator that the card is closed", "closed"),
+        ("ready", "end of the printed expiry month", "expired"),
+        ("paused", "end of the printed expiry month", "expired"),
     ];
 
     type Id = CardId;
@@ -155,7 +159,7 @@ impl Entity for IntlOrder {
                 Ok(order.credit_charge(*id, decided.event(Event::Cancelled(now)), context))
             }
             (Status::Ready(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
-            (_, Command::RequestAction(wish)) if order.is_usable() => Ok(order.request_action(*id, wish, context)),
+            (_, Command::RequestAction(action)) if order.is_usable() => Ok(order.request_action(*id, action, context)),
             (_, Command::RecordReport { act, report, refunded }) if order.lifecycle_state().is_some() => {
                 order.record_report(*id, &act, (*report, refunded), context)
             }
@@ -249,8 +253,8 @@ impl Entity for IntlOrder {
                     .with_history_entry(lifecycle::LifecycleChange::Expired, *at);
                 Ok(ended.at(Status::Expired(details), *at))
             }
-            (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(wish, at)) => {
-                Ok(order.with_pending_action(Some(*wish), *at).at(status, *at))
+            (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(action, at)) => {
+                Ok(order.with_pending_action(Some(*action), *at).at(status, *at))
             }
             (status, Event::ActionCompleted(at) | Event::ActionCancelled(at))
                 if order.lifecycle.pending_action.is_some() =>
@@ -299,7 +303,7 @@ impl Entity for IntlOrder {
             Event::BecameOverdue { .. } => "overdue",
             Event::Revealed(_) => "details_viewed",
             Event::Expired(_) => "expired",
-            Event::ActionRequested(wish, _) => wish.requested(),
+            Event::ActionRequested(action, _) => action.requested(),
             // The change caused by the response has its own event.
             Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
             Event::ActionCancelled(_) => "request_ended",

@@ -10,7 +10,7 @@ use crate::kernel::table;
 use crate::operator::{AuditExtras, AuditPosition, AuditRecord};
 
 /// Name of the row with the newest hash; its revision is the number of the newest record.
-const HEAD_KEY: &str = "audit";
+const HEAD_KEY: &str = "audit-head";
 
 /// Row key of the newest record's hash.
 pub fn head() -> RowKey {

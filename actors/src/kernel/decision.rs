@@ -89,21 +89,21 @@ impl<E: Entity> Decision<E> {
     #[must_use]
     pub fn audit(
         mut self,
-        deed: &AuditedAction,
+        audited: &AuditedAction,
         what: &str,
         subject: impl ToString,
         words: Option<String>,
         context: &Context,
     ) -> Self {
         let act = AuditRecord {
-            position: deed.position,
+            position: audited.position,
             at: context.now,
-            act: deed.act.clone(),
+            act: audited.act.clone(),
             action: what.to_owned(),
             subject: subject.to_string(),
             note: words,
         };
-        let (conditions, writes) = audit_log::append(act, &deed.extras);
+        let (conditions, writes) = audit_log::append(act, &audited.extras);
         self.conditions.extend(conditions);
         self.writes.extend(writes);
         self

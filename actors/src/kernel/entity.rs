@@ -120,7 +120,7 @@ pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync 
 
 /// An id that can be parsed from text and from a row's key.
 pub trait LookupId: EntityId + FromStr {
-    /// Reverses [`EntityId::key`].
+    /// Decodes the bytes of [`EntityId::key`]; `None` if they are malformed.
     fn from_key(key: &[u8]) -> Option<Self>;
 }
 

@@ -42,7 +42,7 @@ impl Stored for EventRecord {
 /// An envelope without its sequence number, which only the commit knows.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct PublicEvent {
-    /// `<resource>.<change>`.
+    /// Event type, as `<resource>.<change>`.
     pub kind: String,
     /// JSON object text.
     pub envelope: String,

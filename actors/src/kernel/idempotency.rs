@@ -16,7 +16,7 @@ use crate::kernel::{Context, Entity, table};
 /// Retention of a record in seconds.
 pub const RECORD_TTL_S: u64 = 24 * 3600;
 
-/// Stored response.
+/// What the record stores of a response.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum RecordedResponse {
     /// The response itself.
@@ -42,7 +42,7 @@ pub struct IdempotencyRecord {
     pub fingerprint: [u8; 32],
     /// The record expires at this second.
     pub expires_s: u64,
-    /// Stored response.
+    /// Response that a repeated request receives.
     pub response: RecordedResponse,
 }
 
@@ -85,8 +85,8 @@ impl<E: Entity> Clone for IdempotencyRecorder<E> {
 
 impl<E: Entity> fmt::Debug for IdempotencyRecorder<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memo")
-            .field("place", &self.slot)
+        f.debug_struct("IdempotencyRecorder")
+            .field("slot", &self.slot)
             .finish_non_exhaustive()
     }
 }
@@ -109,10 +109,10 @@ pub struct ExtraRows {
 
 impl<E: Entity> ExtraWrite<E> {
     /// Adds the rows to the command's batch. `false` when there is nothing to add.
-    pub(crate) fn write(&self, told: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
+    pub(crate) fn write(&self, result: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
         match self {
-            Self::Idempotency(memo) => memo.write(told, batch, context),
-            Self::Rows(_) if told.is_err() => false,
+            Self::Idempotency(memo) => memo.write(result, batch, context),
+            Self::Rows(_) if result.is_err() => false,
             Self::Rows(note) => {
                 batch.conditions.extend_from_slice(&note.conditions);
                 batch.writes.extend_from_slice(&note.writes);
@@ -140,8 +140,10 @@ impl<E: Entity> IdempotencyRecorder<E> {
     }
 
     /// Adds the record to the command's batch. `false` when there is nothing to store.
-    fn write(&self, told: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
-        let Some(kept) = (self.render)(told) else { return false };
+    fn write(&self, result: CommandResult<'_, E>, batch: &mut Batch, context: &Context) -> bool {
+        let Some(kept) = (self.render)(result) else {
+            return false;
+        };
         let IdempotencySlot {
             wallet,
             key,

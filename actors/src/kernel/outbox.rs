@@ -22,7 +22,7 @@ use self::job_runner::JobRunner;
 use self::partitions::{PartitionQueues, QueueDecision};
 pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, LastFailure};
 
-/// Executes jobs.
+/// Executes jobs of every type; implemented by the engine.
 pub trait JobHandler: Send + Sync + 'static {
     /// Returns once the batch that deletes the job is durable.
     fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, Result<(), AttemptFailure>>;
@@ -162,30 +162,30 @@ impl Actor for OutboxSupervisor {
         &self,
         myself: ActorRef<SupervisorMsg>,
         order: SupervisorMsg,
-        desk: &mut OutboxSupervisorState,
+        state: &mut OutboxSupervisorState,
     ) -> Result<(), ActorProcessingErr> {
         match order {
             SupervisorMsg::Start(effect) => {
                 let wakes = self.deps.attempts.wakes(&effect.job);
-                self.start(&myself, desk, (effect, wakes)).await
+                self.start(&myself, state, (effect, wakes)).await
             }
-            SupervisorMsg::Wait(effect, wakes) => self.start(&myself, desk, (effect, wakes)).await,
+            SupervisorMsg::Wait(effect, wakes) => self.start(&myself, state, (effect, wakes)).await,
             SupervisorMsg::Completed(delivery) => {
-                if let Some((actor, effect)) = self.take_finished(desk, delivery) {
+                if let Some((actor, effect)) = self.take_finished(state, delivery) {
                     self.deps.attempts.clear_last_failure(effect.id);
-                    desk.park_idle(actor);
+                    state.park_idle(actor);
                 }
-                self.run_next(&myself, desk).await
+                self.run_next(&myself, state).await
             }
             SupervisorMsg::Retry(delivery, ms, wrong) => {
-                if let Some((actor, mut effect)) = self.take_finished(desk, delivery) {
-                    desk.park_idle(actor);
+                if let Some((actor, mut effect)) = self.take_finished(state, delivery) {
+                    state.park_idle(actor);
                     // Nothing to persist: the delay does not depend on the number of attempts.
                     effect.next_attempt_at = self.deps.clock.now().plus_ms(ms);
                     self.record_retry_reason(&effect, wrong);
                     drop(myself.cast(SupervisorMsg::Start(effect)));
                 }
-                self.run_next(&myself, desk).await
+                self.run_next(&myself, state).await
             }
         }
     }
@@ -194,18 +194,18 @@ impl Actor for OutboxSupervisor {
         &self,
         myself: ActorRef<SupervisorMsg>,
         event: SupervisionEvent,
-        desk: &mut OutboxSupervisorState,
+        state: &mut OutboxSupervisorState,
     ) -> Result<(), ActorProcessingErr> {
         let (delivery, error) = match event {
             SupervisionEvent::ActorTerminated(cell, ..) => (cell.get_id(), "the delivery was killed".into()),
             SupervisionEvent::ActorFailed(cell, error) => (cell.get_id(), error),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
-        desk.idle.retain(|actor| actor.get_id() != delivery);
-        if let Some((_, effect)) = self.take_finished(desk, delivery) {
+        state.idle.retain(|actor| actor.get_id() != delivery);
+        if let Some((_, effect)) = self.take_finished(state, delivery) {
             self.record_failure(&myself, effect, error);
         }
-        self.run_next(&myself, desk).await
+        self.run_next(&myself, state).await
     }
 }
 
@@ -224,7 +224,7 @@ impl OutboxSupervisor {
     async fn start(
         &self,
         myself: &ActorRef<SupervisorMsg>,
-        desk: &mut OutboxSupervisorState,
+        state: &mut OutboxSupervisorState,
         (effect, wakes): (OutboxJob, u64),
     ) -> Result<(), ActorProcessingErr> {
         let wait_ms = effect.next_attempt_at.0.saturating_sub(self.deps.clock.now().0);
@@ -240,11 +240,11 @@ impl OutboxSupervisor {
             }));
             return Ok(());
         }
-        match desk.partitions.admit(effect) {
-            QueueDecision::Run(effect) if desk.running.len() >= self.deps.retry.max_concurrent => {
-                desk.pending.push_back(effect);
+        match state.partitions.admit(effect) {
+            QueueDecision::Run(effect) if state.running.len() >= self.deps.retry.max_concurrent => {
+                state.pending.push_back(effect);
             }
-            QueueDecision::Run(effect) => self.run(myself, desk, effect).await?,
+            QueueDecision::Run(effect) => self.run(myself, state, effect).await?,
             QueueDecision::Queued => {}
             QueueDecision::Full(effect) => self.reschedule(myself.clone(), effect),
         }
@@ -267,10 +267,10 @@ impl OutboxSupervisor {
     async fn run_next(
         &self,
         myself: &ActorRef<SupervisorMsg>,
-        desk: &mut OutboxSupervisorState,
+        state: &mut OutboxSupervisorState,
     ) -> Result<(), ActorProcessingErr> {
-        match desk.pending.pop_front() {
-            Some(next) => self.run(myself, desk, next).await,
+        match state.pending.pop_front() {
+            Some(next) => self.run(myself, state, next).await,
             None => Ok(()),
         }
     }
@@ -278,10 +278,10 @@ impl OutboxSupervisor {
     async fn run(
         &self,
         myself: &ActorRef<SupervisorMsg>,
-        desk: &mut OutboxSupervisorState,
+        state: &mut OutboxSupervisorState,
         effect: OutboxJob,
     ) -> Result<(), ActorProcessingErr> {
-        let actor = match desk.idle.pop() {
+        let actor = match state.idle.pop() {
             Some(actor) => actor,
             None => {
                 let delivery = JobRunner {
@@ -295,19 +295,19 @@ impl OutboxSupervisor {
         self.deps.attempts.started(&effect.job);
         // A runner that has just died leaves the job in `running`, where its exit event will find it.
         drop(actor.cast(effect.clone()));
-        desk.running.insert(actor.get_id(), (actor, effect));
+        state.running.insert(actor.get_id(), (actor, effect));
         Ok(())
     }
 
     fn take_finished(
         &self,
-        desk: &mut OutboxSupervisorState,
+        state: &mut OutboxSupervisorState,
         delivery: ActorId,
     ) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
-        let ended = desk.running.remove(&delivery)?;
+        let ended = state.running.remove(&delivery)?;
         self.deps.attempts.finished(&ended.1.job);
-        if let Some(next) = desk.partitions.release(&ended.1) {
-            desk.pending.push_back(next);
+        if let Some(next) = state.partitions.release(&ended.1) {
+            state.pending.push_back(next);
         }
         Some(ended)
     }
@@ -329,7 +329,7 @@ impl OutboxSupervisor {
         let (id, request, work, attempts) = (effect.id, effect.request_id, effect.job.name(), effect.attempts);
         let error = &failure.message;
         if effect.dead_lettered {
-            tracing::error!(effect = %id, %request, work, attempts, error, "an effect is stuck");
+            tracing::error!(effect = %id, %request, work, attempts, error, "job dead-lettered");
         } else {
             tracing::warn!(effect = %id, %request, work, attempts, error, "an effect is tried again");
         }
@@ -360,7 +360,7 @@ impl OutboxSupervisor {
                 Ok(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
                 // It was completed meanwhile, by an earlier attempt whose response was lost.
                 Err(CommitError::Condition(_)) => tries.clear_last_failure(effect.id),
-                Err(error) => tracing::error!(effect = %effect.id, %error, "a failed try was not written down"),
+                Err(error) => tracing::error!(effect = %effect.id, %error, "a failed attempt could not be stored"),
             }),
         );
     }

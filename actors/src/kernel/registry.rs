@@ -83,8 +83,8 @@ impl<E: Entity> EntityRegistry<E> {
     /// # Errors
     /// When the runtime is shutting down.
     pub async fn start(ground: EntityDeps, root: ActorCell) -> Result<Self, ractor::SpawnErr> {
-        let ward = SupervisedRegistry::<E>::default();
-        let guardian = EntitySupervisor::<E>::spawn(root, ward.clone()).await?;
+        let supervised = SupervisedRegistry::<E>::default();
+        let supervisor = EntitySupervisor::<E>::spawn(root, supervised.clone()).await?;
         let core = Arc::new(RegistryCore {
             store: ground.store,
             clock: ground.clock,
@@ -97,11 +97,11 @@ impl<E: Entity> EntityRegistry<E> {
             crashes: Mutex::default(),
             restarts: AtomicU64::new(0),
             commands_in_flight: Counter::default(),
-            supervisor: guardian,
+            supervisor,
             launch: |core, id| drop(core.runtime.clone().spawn(core.activate(id))),
         });
         // Before the first child: supervision events overtake messages, so a message could come too late.
-        drop(ward.set(core.clone()));
+        drop(supervised.set(core.clone()));
         Ok(Self { core })
     }
 

@@ -133,7 +133,7 @@ pub struct OpenAccountRequest {
 /// Result of opening an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenAccountResult {
-    /// Open.
+    /// The account is open, with these numbers.
     Open(AccountNumbers),
     /// No account exists and none will.
     Rejected {
@@ -151,7 +151,7 @@ pub struct AccountNumbers {
     pub routing_number: String,
     /// Account number. The owner gives it to payers, so it is not secret from the owner.
     pub account_number: String,
-    /// Memo that a payer must add, if the bank needs one.
+    /// Text that a payer must add, if the bank needs one.
     pub memo: Option<String>,
 }
 
@@ -180,7 +180,7 @@ pub struct BankTransferRequest {
     pub key: JobId,
     /// Our id of the transfer.
     pub transfer: BankTransferId,
-    /// Customer's account.
+    /// Bank account of the customer.
     pub account: BankAccountId,
     /// Amount in US dollars.
     pub amount: Cents,

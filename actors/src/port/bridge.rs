@@ -72,17 +72,17 @@ impl AttestedMessage {
     /// # Errors
     ///
     /// What is wrong with the message, for the operator.
-    pub fn check_matches(&self, crossing: &BridgeTransfer, burned: Usdc) -> Result<(), &'static str> {
+    pub fn check_matches(&self, bridge_transfer: &BridgeTransfer, burned: Usdc) -> Result<(), &'static str> {
         if self.message.len() + self.attestation.len() > MAX_MESSAGE_BYTES {
             return Err("the attested message is longer than any message of the bridge");
         }
-        if self.to != crossing.to {
+        if self.to != bridge_transfer.to {
             return Err("the attested receiver is not the top-up's");
         }
         if !self.is_usdc {
             return Err("the attested token is not USDC");
         }
-        if self.delivered_amount < crossing.delivered_amount {
+        if self.delivered_amount < bridge_transfer.delivered_amount {
             return Err("the attested amount is less than the top-up's");
         }
         if self.delivered_amount > burned {
@@ -106,7 +106,7 @@ pub struct SignedMint {
 pub enum MintResult {
     /// Minted by this transaction.
     Minted {
-        /// Transaction id.
+        /// Id of the mint transaction on Base.
         transaction: String,
     },
     /// The nonce was used before: by an earlier attempt, or by another minter for the same recipient.
@@ -118,7 +118,7 @@ pub enum MintResult {
 /// Transfers USDC from Solana to Base.
 pub trait Bridge: Send + Sync {
     /// Signs a burn from our treasury and sends nothing. `Permanent` means that the bridge will not transfer it.
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
+    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
 
     /// Sends a burn and waits for its outcome. Sending the same burn again burns nothing more.
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>>;

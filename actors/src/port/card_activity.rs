@@ -34,7 +34,7 @@ pub enum TransactionStatus {
 }
 
 impl TransactionStatus {
-    /// Every status.
+    /// Every status, in declaration order.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Settled, Self::Declined, Self::Refunded];
 
     /// Name in JSON documents.

@@ -11,7 +11,7 @@ pub struct CardDeposit {
     pub address: [u8; 20],
     /// Transaction id on Base.
     pub transaction: String,
-    /// Amount transferred.
+    /// Transferred amount in USDC.
     pub amount: Usdc,
 }
 

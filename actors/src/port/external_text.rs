@@ -76,7 +76,7 @@ mod tests {
 
     // Checks: no card number is stored, even one at the cut. What a port error prints has none.
     #[test]
-    fn a_card_number_is_no_part_of_what_was_said() {
+    fn external_text_never_contains_a_card_number() {
         let said = "declined: 4242 4242 4242 4242, cvv 123";
         assert_eq!(ExternalText::from(said), "declined: **** **** **** ****, cvv ***");
         let cut = format!("{} 4242424242424242", "x".repeat(ExternalText::MAX_CHARS - 9));
@@ -92,7 +92,7 @@ mod tests {
     // Checks: short text is stored whole, long text up to the limit. The cut is between characters, for owned and
     // borrowed text.
     #[test]
-    fn no_more_is_kept_than_a_row_takes() {
+    fn external_text_is_bounded() {
         assert_eq!(ExternalText::from("no"), "no");
         let whole = "ü".repeat(ExternalText::MAX_CHARS);
         for long in [whole.clone(), format!("{whole}ü"), "ü".repeat(50_000)] {

@@ -55,7 +55,7 @@ pub struct OutgoingTransfer {
     pub transaction: String,
     /// Recipient; its variant names the chain.
     pub to: Wallet,
-    /// Amount transferred.
+    /// Transferred amount in USDC.
     pub amount: Usdc,
     /// Time by the chain's clock.
     pub at: Timestamp,
@@ -105,7 +105,7 @@ impl OutgoingTransfer {
 /// An untracked transfer that an operator has attributed. The row prevents a second attribution.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AttributedTransfer {
-    /// The transfer.
+    /// Outgoing transfer that was attributed.
     pub transfer: OutgoingTransfer,
     /// Account whose balance was debited.
     pub account: Option<Wallet>,
@@ -127,16 +127,13 @@ impl AttributedTransfer {
     /// When it has neither format.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         match codec::decode::<AttributedTransferV1>(bytes) {
-            Ok(AttributedTransferV1 {
-                transfer: departure,
-                account,
-            }) => Ok(Self {
+            Ok(AttributedTransferV1 { transfer, account }) => Ok(Self {
                 transfer: OutgoingTransfer {
-                    transaction: departure.transaction,
-                    to: departure.to,
-                    amount: departure.amount,
-                    at: departure.at,
-                    fingerprint: departure.fingerprint,
+                    transaction: transfer.transaction,
+                    to: transfer.to,
+                    amount: transfer.amount,
+                    at: transfer.at,
+                    fingerprint: transfer.fingerprint,
                     index: 0,
                 },
                 account,

@@ -96,7 +96,7 @@ pub struct PayoutEvent {
     pub position: u64,
     /// Payout that the update is about.
     pub payout: PayoutId,
-    /// Reported status.
+    /// Status that the rail reports.
     pub update: PayoutStatusUpdate,
 }
 
@@ -109,7 +109,7 @@ pub enum RecallResult {
     TooLate,
 }
 
-/// Sends payouts.
+/// Payout rails. Orders are idempotent by their key.
 pub trait PayoutRails: Send + Sync {
     /// Orders a payout, or queries an order that has the same key.
     fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>>;

@@ -31,7 +31,7 @@ impl ListCursor {
         Self(number.to_string())
     }
 
-    /// Reverses [`ListCursor::from_number`].
+    /// Number behind a cursor of [`ListCursor::from_number`]; `None` for any other cursor.
     pub fn number(&self) -> Option<u64> {
         self.0.parse().ok()
     }
@@ -144,7 +144,7 @@ pub struct ChainMovement {
     pub incoming: bool,
     /// Wallet that paid us, or that we paid.
     pub counterparty: Wallet,
-    /// Amount transferred.
+    /// Transferred amount in USDC.
     pub amount: Usdc,
     /// Time by the chain's clock.
     pub at: Timestamp,
@@ -222,7 +222,7 @@ pub trait TreasuryList: Send + Sync {
 /// All external lists. A source without a list is not reconciled.
 #[derive(Clone, Default)]
 pub struct ReconciliationLists {
-    /// Both chains.
+    /// Treasury transfers on both chains.
     pub treasury: Option<Arc<dyn TreasuryList>>,
     /// Providers, by source.
     pub providers: BTreeMap<ReconciliationSource, Arc<dyn ProviderList>>,

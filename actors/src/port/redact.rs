@@ -166,7 +166,7 @@ mod tests {
     // Checks: no digit of a card number is left, with any text around it, any length, and any spaces and dashes in it.
     // All other text is left. A number with a wrong check digit is a reference and stays.
     #[test]
-    fn no_digit_of_a_card_number_is_left() {
+    fn card_number_is_redacted_completely() {
         const AROUND: [&str; 7] = ["", "card ", "no: ", "{\"pan\":\"", "Zahlung für „", "x", "\u{1f4b3} "];
         const BEHIND: [&str; 6] = ["", " was refused", "\"}", ".", "e", "“ 2 mal"];
         let mut seeded = Seeded(4);
@@ -174,15 +174,15 @@ mod tests {
             let length = 12 + round % 8;
             let digits = card_number(&mut seeded, length);
             let (before, after) = (seeded.one(&AROUND), seeded.one(&BEHIND));
-            let mut spoken = String::new();
+            let mut printed = String::new();
             for (n, digit) in digits.iter().enumerate() {
                 if n > 0 && seeded.below(4) == 0 {
-                    spoken.push_str(seeded.one(&[" ", "-", "  ", " - ", "\u{a0}", "\u{2013}"]));
+                    printed.push_str(seeded.one(&[" ", "-", "  ", " - ", "\u{a0}", "\u{2013}"]));
                 }
-                spoken.push(char::from(b'0' + digit));
+                printed.push(char::from(b'0' + digit));
             }
-            let text = format!("{before}{spoken}{after}");
-            let hidden: String = spoken
+            let text = format!("{before}{printed}{after}");
+            let hidden: String = printed
                 .chars()
                 .map(|c| if c.is_ascii_digit() { '*' } else { c })
                 .collect();
@@ -200,7 +200,7 @@ mod tests {
 
     // Checks: a card number within too many digits, with digits in front of it or behind it, is hidden.
     #[test]
-    fn a_number_among_other_digits_is_hidden() {
+    fn card_number_among_other_digits_is_redacted() {
         for text in [
             "00004242424242424242424",
             "order 77 4242 4242 4242 4242 of 3 July",
@@ -219,7 +219,7 @@ mod tests {
     // Checks: three or four digits near a CVV name are hidden in every notation. The name, other numbers and distant
     // digits stay.
     #[test]
-    fn a_cvv_is_hidden_behind_its_name() {
+    fn cvv_is_redacted_after_its_name() {
         for (text, hidden) in [
             ("cvv 123", "cvv ***"),
             ("CVC: 1234.", "CVC: ****."),
@@ -229,8 +229,8 @@ mod tests {
             ("Card verification value was 111", "Card verification value was ***"),
             ("cvv of the card was wrong: 321", "cvv of the card was wrong: ***"),
             (
-                "cvv is not what its maker has, code 402",
-                "cvv is not what its maker has, code 402",
+                "cvv differs from the issuer, code 402",
+                "cvv differs from the issuer, code 402",
             ),
             ("cvv missing, error 50012", "cvv missing, error 50012"),
             ("cvv12 and 12", "cvv12 and 12"),

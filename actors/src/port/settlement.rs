@@ -41,7 +41,7 @@ pub enum Finality {
 pub enum SubmitResult {
     /// The transfer is on chain in this transaction.
     Settled {
-        /// Transaction id.
+        /// Id of the transaction on chain.
         transaction: String,
         /// Finality of the transfer.
         finality: Finality,
@@ -55,7 +55,7 @@ pub enum SubmitResult {
 pub struct Decline {
     /// `errorReason` of the contract.
     pub reason: ExternalText,
-    /// Human-readable explanation.
+    /// Explanation for people; not stable.
     pub message: ExternalText,
 }
 
@@ -64,7 +64,7 @@ pub struct Decline {
 pub enum ChainStatus {
     /// On chain, sent by us or by another submitter.
     Confirmed {
-        /// Transaction id.
+        /// Id of the transaction on chain.
         transaction: String,
         /// Finality of the transfer.
         finality: Finality,

@@ -15,8 +15,8 @@ impl Refund {
 
     /// Whether the same refund was requested and is still valid: then the repeated request changes nothing.
     pub fn is_same_request(&self, asked: &RefundRequest) -> bool {
-        let stands = matches!(self.status, Status::Requested | Status::Approved | Status::Credited);
-        stands && self.request == *asked
+        let is_valid = matches!(self.status, Status::Requested | Status::Approved | Status::Credited);
+        is_valid && self.request == *asked
     }
 
     /// Credited amount: zero while it waits, and if it was rejected or has expired.

@@ -11,24 +11,24 @@ use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeChang
 
 impl ReloadableCard {
     /// Sends the requested action to the issuer, unless it is already in effect.
-    fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
+    fn request_action(&self, id: CardId, action: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
         if !self.is_usable() {
             return Err(Rejection::InvalidState(self.status()));
         }
         match self.pending_action {
-            Some(under_way) if under_way == wish => return Ok(Decision::answer(true)),
+            Some(under_way) if under_way == action => return Ok(Decision::answer(true)),
             Some(under_way) => return Err(Rejection::ActionInProgress(under_way)),
             None => {}
         }
         let is_so = matches!(
-            (&self.status, wish),
+            (&self.status, action),
             (Status::Open(_), CardAction::Resume) | (Status::Paused(_), CardAction::Pause)
         );
         if is_so {
             return Ok(Decision::answer(false));
         }
         Ok(Decision::answer(true)
-            .event(Event::ActionRequested(wish, context.now))
+            .event(Event::ActionRequested(action, context.now))
             .enqueue(Job::ChangeCardState(id), context))
     }
 
@@ -116,13 +116,17 @@ impl Entity for ReloadableCard {
         "details_viewed",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "holder orders it", "creating"),
-        ("creating", "issuer opened and loaded it", "open"),
-        ("creating", "issuer definitely refused; nothing was taken", "failed"),
-        ("open", "holder pauses it", "paused"),
-        ("paused", "holder resumes it", "open"),
-        ("open", "holder closes it, or its one charge was made", "closed"),
-        ("paused", "holder or issuer closes it", "closed"),
+        ("-", "order by the account owner", "creating"),
+        ("creating", "opening and load by the issuer", "open"),
+        ("creating", "decline by the issuer; nothing charged", "failed"),
+        ("open", "pause by the account owner", "paused"),
+        ("paused", "resume by the account owner", "open"),
+        (
+            "open",
+            "close by the account owner, or the only charge of a single-use card",
+            "closed",
+        ),
+        ("paused", "close by the account owner or the issuer", "closed"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 
@@ -178,7 +182,7 @@ impl Entity for ReloadableCard {
             (Status::Creating, Command::RecordDecline { job: effect, reason }) => {
                 Ok(decided.completes_job(effect).event(Event::Declined(reason, at)))
             }
-            (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
+            (_, Command::RequestAction(action)) => card.request_action(*id, action, context),
             (
                 _,
                 Command::RecordActionResult {
@@ -246,12 +250,12 @@ impl Entity for ReloadableCard {
                     .at(Status::Failed { reason }, *at)
                     .record_history(CardHistoryEntry::Failed, *at))
             }
-            (status @ (Status::Open(_) | Status::Paused(_)), Event::ActionRequested(wish, at))
+            (status @ (Status::Open(_) | Status::Paused(_)), Event::ActionRequested(action, at))
                 if card.pending_action.is_none() =>
             {
-                let wish = Some(*wish);
+                let action = Some(*action);
                 Ok(Self {
-                    pending_action: wish,
+                    pending_action: action,
                     ..card
                 }
                 .at(status, *at))
@@ -297,7 +301,7 @@ impl Entity for ReloadableCard {
             Event::Ordered { .. } => "creating",
             Event::Opened(..) => CardHistoryEntry::Opened.name(),
             Event::Declined(..) => CardHistoryEntry::Failed.name(),
-            Event::ActionRequested(wish, _) => wish.requested(),
+            Event::ActionRequested(action, _) => action.requested(),
             // The change caused by the response has its own event.
             Event::ActionCompleted(_) => return None,
             Event::Paused(..) => CardHistoryEntry::Paused.name(),

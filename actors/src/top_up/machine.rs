@@ -86,7 +86,7 @@ impl TopUp {
         let (now, transaction) = (context.now, burn.transaction.clone());
         let subject = format!("{transaction} {id}");
         let decision = decision
-            .audit(act, "departure.book", subject, Some(evidence), context)
+            .audit(act, "transfer.attribute", subject, Some(evidence), context)
             .requires_absent(table::attributed_transfer(OutgoingTransferId::for_transfer(
                 self.rail,
                 &transaction,
@@ -178,13 +178,21 @@ impl Entity for TopUp {
     const KIND: EntityKind = EntityKind::TopUp;
     const EVENT_NAMES: &'static [&'static str] = &["paid", "bridging", "delivered", "credited", "failed"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "payment settled", "paid"),
-        ("paid", "chain shows the burn", "bridging"),
-        ("paid", "chain shows the transfer on Base", "delivered"),
-        ("paid", "nothing left and nothing can; charge credited", "failed"),
-        ("bridging", "Base shows the mint", "delivered"),
-        ("bridging", "it can never be minted; charge credited", "failed"),
-        ("delivered", "issuer counts it", "credited"),
+        ("-", "settlement of the payment", "paid"),
+        ("paid", "burn found on chain", "bridging"),
+        ("paid", "transfer found on Base", "delivered"),
+        (
+            "paid",
+            "proof that nothing was or can be sent; charge credited",
+            "failed",
+        ),
+        ("bridging", "mint found on Base", "delivered"),
+        (
+            "bridging",
+            "proof that the mint cannot happen; charge credited",
+            "failed",
+        ),
+        ("delivered", "credit at the issuer", "credited"),
     ];
 
     type Id = TopUpId;
@@ -268,10 +276,10 @@ impl Entity for TopUp {
         match (top_up.status.clone(), event) {
             (Status::Paid(None), Event::Signed(first, at)) => Ok(top_up.at(Status::Paid(Some(first.clone())), *at)),
             (Status::Paid(Some(_)), Event::SignatureExpired(at)) => {
-                let lapsed = top_up.expired_signatures.saturating_add(1);
+                let expired_signatures = top_up.expired_signatures.saturating_add(1);
                 let top_up = top_up.at(Status::Paid(None), *at);
                 Ok(Self {
-                    expired_signatures: lapsed,
+                    expired_signatures,
                     ..top_up
                 })
             }

@@ -74,15 +74,15 @@ impl Entity for WalletPayment {
     const KIND: EntityKind = EntityKind::WalletPayment;
     const EVENT_NAMES: &'static [&'static str] = &["pending", "signed", "sent", "settled", "failed", "unsettled"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "the wallet reserves its amount", "pending"),
-        ("pending", "what is to be sent is durable", "signed"),
-        ("pending", "it was not signed; reservation ends", "failed"),
-        ("pending", "the chain shows its transfer, after a restore", "settled"),
-        ("signed", "the server answered, or is given up", "sent"),
-        ("signed", "chain shows it", "settled"),
-        ("signed", "it can never land; reservation ends", "unsettled"),
-        ("sent", "chain shows it", "settled"),
-        ("sent", "it can never land; reservation ends", "unsettled"),
+        ("-", "hold on the wallet's balance", "pending"),
+        ("pending", "durable storage of the signed bytes", "signed"),
+        ("pending", "failure before signing; hold released", "failed"),
+        ("pending", "transfer found on chain after a restore", "settled"),
+        ("signed", "response of the server, or end of its attempts", "sent"),
+        ("signed", "transfer found on chain", "settled"),
+        ("signed", "proof that it cannot settle; hold released", "unsettled"),
+        ("sent", "transfer found on chain", "settled"),
+        ("sent", "proof that it cannot settle; hold released", "unsettled"),
     ];
 
     type Id = WalletPaymentId;

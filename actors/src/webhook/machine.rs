@@ -83,15 +83,15 @@ impl WebhookEndpoint {
 
     fn failed(&self, gone: bool, patience: FailureThresholds, now: Timestamp) -> Decision<Self> {
         let decided = Decision::answer(());
-        let (since, told, decided) = match self.health {
-            EndpointHealth::Failing { since, warned: told } => (since, told, decided),
+        let (since, warned, decided) = match self.health {
+            EndpointHealth::Failing { since, warned } => (since, warned, decided),
             EndpointHealth::Unknown | EndpointHealth::Healthy => (now, false, decided.event(Event::Failing(now))),
         };
         if gone {
             return decided.event(Event::Disabled(DisabledReason::Gone, now));
         }
         let lasts_ms = now.0.saturating_sub(since.0);
-        let decided = match lasts_ms >= patience.warn_ms.min(patience.disable_ms) && !told {
+        let decided = match lasts_ms >= patience.warn_ms.min(patience.disable_ms) && !warned {
             true => decided.event(Event::OwnerWarned(now)),
             false => decided,
         };
@@ -125,11 +125,11 @@ impl Entity for WebhookEndpoint {
         "deleted",
     ];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "owner registers it", "active"),
-        ("active", "it answers 410, or only fails for too long", "disabled"),
-        ("disabled", "owner registers its URL again", "active"),
-        ("active", "owner deletes it", "deleted"),
-        ("disabled", "owner deletes it", "deleted"),
+        ("-", "registration by the account owner", "active"),
+        ("active", "410 response, or failures beyond the limit", "disabled"),
+        ("disabled", "new registration of its URL", "active"),
+        ("active", "deletion by the account owner", "deleted"),
+        ("disabled", "deletion by the account owner", "deleted"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 
@@ -155,7 +155,7 @@ impl Entity for WebhookEndpoint {
             (Status::Active, Command::RecordSuccess) => Ok(match endpoint.health {
                 EndpointHealth::Healthy => decided,
                 EndpointHealth::Unknown => decided.event(Event::Recovered(false, now)),
-                EndpointHealth::Failing { warned: told, .. } => decided.event(Event::Recovered(told, now)),
+                EndpointHealth::Failing { warned, .. } => decided.event(Event::Recovered(warned, now)),
             }),
             (
                 Status::Active,

@@ -97,13 +97,13 @@ impl Entity for WebhookDelivery {
     const KIND: EntityKind = EntityKind::WebhookDelivery;
     const EVENT_NAMES: &'static [&'static str] = &[];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "an event that its endpoint wants", "pending"),
-        ("pending", "receiver answers 2xx", "delivered"),
-        ("pending", "the last try fails, or 410", "failed"),
-        ("pending", "its endpoint or its event is there no more", "dropped"),
-        ("delivered", "asked for again", "pending"),
-        ("failed", "asked for again", "pending"),
-        ("dropped", "asked for again", "pending"),
+        ("-", "event that matches the subscription", "pending"),
+        ("pending", "2xx response", "delivered"),
+        ("pending", "failure of the last attempt, or 410 response", "failed"),
+        ("pending", "removal of its endpoint or event", "dropped"),
+        ("delivered", "redelivery request", "pending"),
+        ("failed", "redelivery request", "pending"),
+        ("dropped", "redelivery request", "pending"),
     ];
     const CREATED_BY_COMMAND: bool = true;
 

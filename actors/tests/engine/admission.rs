@@ -1,4 +1,4 @@
-//! Room is taken before the claim, counted for all and for each payer, and given back in every case.
+//! Admission permits: acquired before the claim, limited in total and per payer, always released.
 
 use purser_actors::engine::{ClaimError, OverloadError};
 use purser_actors::money::Cents;
@@ -11,8 +11,8 @@ use crate::support::settings::{cards_a_day, fast};
 const FULL: OverloadError = OverloadError { retry_after_s: 1 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_68_room_ends_at_the_limit_and_comes_back() {
-    // Aim: the last permit is given, one more is refused, and a returned one can be taken again.
+async fn case_68_permits_end_at_the_limit_and_are_released() {
+    // Checks: the last permit is granted, one more is rejected, and a released one can be acquired again.
     let mut settings = fast();
     settings.max_in_flight = 4;
     let world = Harness::with(settings).await;
@@ -27,8 +27,8 @@ async fn case_68_room_ends_at_the_limit_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_68_one_payer_has_a_share_and_no_more() {
-    // Aim: a flood by one payer leaves room for others; refused calls cost no room.
+async fn case_68_one_payer_cannot_take_all_permits() {
+    // Checks: a flood by one payer leaves permits for others; rejected calls take no permit.
     let mut settings = fast();
     (settings.max_in_flight, settings.max_in_flight_per_payer) = (10, 3);
     let world = Harness::with(settings).await;
@@ -46,8 +46,8 @@ async fn case_68_one_payer_has_a_share_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took() {
-    // Aim: at the lag limit admission stops, one byte below it does not; a claimed payment goes on regardless.
+async fn case_68_lagging_store_admits_nothing_and_finishes_pending_work() {
+    // Checks: at the lag limit admission stops, one byte below it does not; a claimed payment continues in either case.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world.store.set_lag(999);
@@ -71,8 +71,8 @@ async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_68_room_comes_back_whatever_the_call_came_to() {
-    // Aim: bought, refused, pending or dropped unpolled: no permit is lost.
+async fn case_68_permit_is_released_for_every_outcome() {
+    // Checks: no permit is lost, whether the call buys, is rejected, is pending or is dropped before its first poll.
     let mut settings = fast();
     (settings.max_in_flight, settings.max_in_flight_per_payer) = (1, 1);
     let world = Harness::with(settings).await;
@@ -88,7 +88,7 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
         assert_eq!(world.pay(&other).await.unwrap_err(), ClaimError::AlreadyUsed);
     }
     drop(world.engine.pay(card_for(evm(1), 4)));
-    eventually("the room is free", async || {
+    eventually("the permit is free", async || {
         world.engine.current_load().permits_free == 1
     })
     .await;
@@ -96,8 +96,8 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn daily_caps_hold_at_once_and_open_the_next_day() {
-    // Aim: of many purchases at the same moment exactly the cap gets through, and midnight (UTC) starts anew.
+async fn daily_caps_hold_under_concurrency_and_reset_the_next_day() {
+    // Checks: of many concurrent purchases exactly the cap succeeds, and midnight (UTC) resets it.
     let mut settings = fast();
     settings.caps = cards_a_day(3, 2_000_000);
     let world = Harness::with(settings).await;
@@ -122,8 +122,8 @@ async fn daily_caps_hold_at_once_and_open_the_next_day() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_daily_sum_holds_to_the_cent() {
-    // Aim: two cards of 5 dollars fit 10.00 dollars and not 9.99.
+async fn daily_amount_cap_holds_to_the_cent() {
+    // Checks: two cards of 5 dollars fit a cap of 10.00 dollars but not one of 9.99.
     for (sum, fits) in [(10_00, true), (9_99, false)] {
         let mut settings = fast();
         settings.caps = cards_a_day(200, sum);

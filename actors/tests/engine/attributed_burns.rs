@@ -1,4 +1,4 @@
-//! A transfer that left before a restore, named by an operator as a top-up's burn.
+//! An outgoing transfer from before a restore that an operator attributes to a top-up as its burn.
 
 use purser_actors::engine::{Attribution, AttributionError, AttributionWait, PaymentRequest, RestoreWindow};
 use purser_actors::id::{RequestId, TopUpId, Wallet};
@@ -16,16 +16,16 @@ use crate::support::harness::{Harness, card_for};
 
 const PAYER: Wallet = Wallet::Solana([1; 32]);
 
-/// A restore, known by the end of its quiet time.
+/// A restore whose window has ended.
 const fn restore_window(since: Timestamp, until: Timestamp) -> RestoreWindow {
     let at = until;
     RestoreWindow { since, until, at }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
-    // Aim: a top-up whose signed burn the chain has not shown and not ruled out takes no burn that an operator names, and goes on
-    // waiting for its own; once its own can never land it takes it, and burns nothing besides.
+async fn other_burn_is_not_attributed_while_the_own_may_settle() {
+    // Checks: while the signed burn of a top-up may still settle, an operator can't attribute another burn to it. Once
+    // its own can't settle, it accepts the other one and burns nothing more.
     let world = Harness::new().await;
     world.store.overwrite(table::issuer_linked(&PAYER), &[0xdd; 20]);
     world
@@ -80,13 +80,13 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     assert_eq!(
         book().await,
         Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
-        "nobody says whom it reached"
+        "no attestation shows the recipient"
     );
     world.bridge.has_burned("named", [0xcc; 20], 5_000_000);
     assert_eq!(
         book().await,
         Err(AttributionError::Mismatch),
-        "it reached somebody else"
+        "it reached another recipient"
     );
     world.bridge.has_burned("named", [0xdd; 20], 5_000_000);
     assert_eq!(
@@ -98,8 +98,8 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     world.bridge.expire_unsent();
     assert_eq!(book().await, Ok(Attribution::TopUp(id)));
     let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
-    // It goes on from there by itself.
+    // It continues from there automatically.
     assert_eq!(top_up.transaction(LegKind::Burn), Some("named"), "{top_up:?}");
-    assert_eq!(top_up.expired_signatures, 1, "its own is known to have lapsed");
+    assert_eq!(top_up.expired_signatures, 1, "its own burn is known to have expired");
     assert_eq!(world.bridge.burns(), [5_000_000 + FEE], "nothing of its own has left");
 }

@@ -1,4 +1,4 @@
-//! Banking through the engine: money in, money out, a bank in every mood, and deaths in between.
+//! Banking through the engine: incoming and outgoing transfers, every bank behavior, and crashes in between.
 
 use purser_actors::account::{BalancePayout, BankDebit, Rejection};
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
@@ -24,7 +24,7 @@ const TRANSFER: BankTransferId = BankTransferId(4);
 const PAYOUT: PayoutId = PayoutId(5);
 const TO: BankDestinationId = BankDestinationId(6);
 
-/// A world in which the owner has 5.00 and an account of this kind.
+/// A harness whose account owner has 5.00 and an account of this type.
 async fn credited(ramp: AccountType) -> Harness {
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
@@ -73,9 +73,9 @@ const BEHAVIORS: [&[IssuerBehavior]; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_comes_in_at_the_bank_is_credited_once() {
-    // Aim: told twice, the newest first, again under a new number and after a crash, each deposit is credited once; what the
-    // bank owes us is exactly that.
+async fn incoming_bank_transfer_is_credited_once() {
+    // Checks: each deposit is credited once, when reported twice, newest first, under a new number and after a crash.
+    // The ledger then equals what the bank owes us.
     let mut world = credited(AccountType::OnRamp).await;
     for n in 0..20 {
         world
@@ -101,8 +101,8 @@ async fn what_comes_in_at_the_bank_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_cannot_be_credited_holds_up_nothing_behind_it() {
-    // Aim: the bank tells of more than any balance takes: what it tells behind that is credited, once, over a crash too.
+async fn uncreditable_deposit_delays_no_later_one() {
+    // Checks: the bank reports a deposit above the largest balance; a later one is credited once, over a crash too.
     let world = credited(AccountType::OnRamp).await;
     world.bank.add_deposit("beyond all amounts", ACCOUNT, u64::MAX);
     world.bank.add_deposit("behind it", ACCOUNT, 1_00);
@@ -117,11 +117,11 @@ async fn what_cannot_be_credited_holds_up_nothing_behind_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
-    // Aim: in every mood but no, over a crash, the bank moves it once and the balance pays it once.
-    for moods in BEHAVIORS {
+async fn outgoing_bank_transfer_executes_once() {
+    // Checks: for every behavior but a decline, and over a crash, the bank executes it once and the balance pays once.
+    for behaviors in BEHAVIORS {
         let mut world = credited(AccountType::OffRamp).await;
-        world.bank.set_behaviors(moods);
+        world.bank.set_behaviors(behaviors);
         let pay = world
             .engine
             .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(4_00)), None);
@@ -132,7 +132,7 @@ async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
         assert_eq!(
             (status(&world).await, world.bank.net_transferred_cents()),
             ("complete", 4_00),
-            "{moods:?}"
+            "{behaviors:?}"
         );
         assert_eq!(balance(&world).await, 1_000_000);
         assert_eq!(
@@ -143,8 +143,8 @@ async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_bank_refuses_is_credited_once() {
-    // Aim: a definite no gives back what was taken, once; nothing is owed to anybody.
+async fn declined_bank_transfer_is_credited_once() {
+    // Checks: a decline credits the debited amount once, and nothing is owed.
     let mut world = credited(AccountType::OffRamp).await;
     world
         .bank
@@ -171,9 +171,9 @@ async fn what_the_bank_refuses_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_bank_gives_back_is_credited_once() {
-    // Aim: a transfer comes back days later, or before its yes has reached us, less what the bank keeps of it, told twice and
-    // over a crash: it is credited once. What is no return of it credits nobody and holds up nothing.
+async fn bank_return_is_credited_once() {
+    // Checks: a return is credited once, less the bank's fee. It may come days later, before the execution is known,
+    // twice, and over a crash. A return that matches no transfer credits no account and delays nothing.
     for early in [false, true] {
         let mut world = credited(AccountType::OffRamp).await;
         if early {
@@ -199,7 +199,7 @@ async fn what_the_bank_gives_back_is_credited_once() {
         world.bank.add_deposit("wire", ACCOUNT, 7);
         eventually("the last word is heard", async || world.bank.is_fully_read()).await;
         world.wait_until_idle().await;
-        // Nor is a deposit into an account of the holder's own the balance's.
+        // A deposit into a customer's own bank account does not change the balance.
         assert_eq!(balance(&world).await, 1_000_000 + 3_990_000, "early: {early}");
         assert_eq!(
             world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Banking)],
@@ -211,11 +211,12 @@ async fn what_the_bank_gives_back_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_comes_from_an_account_is_credited_once() {
-    // Aim: in every mood but no it is credited once, and not before the bank has moved it; after a no there is nothing.
-    for moods in BEHAVIORS {
+async fn transfer_from_a_bank_account_is_credited_once() {
+    // Checks: for every behavior but a decline it is credited once, and only after the bank has executed it; after a
+    // decline, nothing.
+    for behaviors in BEHAVIORS {
         let mut world = credited(AccountType::OffRamp).await;
-        world.bank.set_behaviors(moods);
+        world.bank.set_behaviors(behaviors);
         let drawn = world.engine.transfer_to_balance(TRANSFER, transfer_request(2_50), None);
         in_time("an answer", drawn).await.expect("it is taken on");
         world = world.crash().await;
@@ -223,7 +224,7 @@ async fn what_comes_from_an_account_is_credited_once() {
         assert_eq!(
             (status(&world).await, world.bank.net_transferred_cents()),
             ("complete", -2_50),
-            "{moods:?}"
+            "{behaviors:?}"
         );
         assert_eq!(balance(&world).await, 7_500_000);
     }
@@ -236,20 +237,20 @@ async fn what_comes_from_an_account_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_not_known_to_have_moved_waits_with_its_name() {
-    // Aim: a bank that is broken for good is somebody's to look at; nothing is given back by itself.
+async fn bank_transfer_with_unknown_outcome_is_dead_lettered() {
+    // Checks: a permanent bank failure is dead-lettered for an operator; no credit is automatic.
     let world = credited(AccountType::OffRamp).await;
     world.bank.set_behaviors(&[IssuerBehavior::Broken]);
     let pay = world
         .engine
         .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(5_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
-    let stuck = async || {
+    let is_dead_lettered = async || {
         let open = world.engine.open_jobs(10).await.unwrap();
         open.iter()
-            .any(|effect| effect.job.name() == "move_bank_money" && effect.dead_lettered)
+            .any(|effect| effect.job.name() == "execute_bank_transfer" && effect.dead_lettered)
     };
-    eventually("it is stuck", stuck).await;
+    eventually("it is dead-lettered", is_dead_lettered).await;
     let kept = world.engine.bank_transfer(&TRANSFER).await.unwrap().unwrap();
     assert!(matches!(kept.status, Status::Pending(_)));
     assert_eq!(balance(&world).await, 0);
@@ -275,11 +276,11 @@ async fn register(world: &Harness) -> BankDetails {
         created_at: Default::default(),
         active: true,
     };
-    let told = world
+    let result = world
         .engine
         .register_destination(TO, destination, vec![7; 40], None)
         .await;
-    told.expect("a new destination");
+    result.expect("a new destination");
     details
 }
 
@@ -302,10 +303,10 @@ async fn pay(world: &Harness, id: PayoutId, details: BankDetails, cents: u64) ->
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
-    // Aim: the rail's moods of a paid payout, with the balance as its source: it arrives once, or all of it comes back; of ten
-    // at once for the whole balance one is taken.
-    for (moods, end, left) in [
+async fn payout_from_the_balance_is_paid_or_credited_once() {
+    // Checks: with the balance as its source, a payout arrives once or the whole amount is credited, for every rail
+    // behavior. Of ten concurrent payouts of the whole balance, one is accepted.
+    for (behaviors, end, left) in [
         (
             &[IssuerBehavior::Busy, IssuerBehavior::Panics, IssuerBehavior::Ready][..],
             "complete",
@@ -319,7 +320,7 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
     ] {
         let mut world = credited(AccountType::OnRamp).await;
         let details = register(&world).await;
-        world.payouts.set_behaviors(moods);
+        world.payouts.set_behaviors(behaviors);
         pay(&world, PAYOUT, details.clone(), 4_00)
             .await
             .expect("it is taken on");
@@ -341,9 +342,9 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_removed_destinations_number_outlives_its_payouts() {
-    // Aim: removed while a payout is under way, it cannot be paid any more, its number stays until that payout has ended and
-    // its time is over, and then it is gone.
+async fn number_of_a_removed_destination_outlives_its_payouts() {
+    // Checks: a destination removed during a payout accepts no other. Its number stays until that payout and its return
+    // window have ended, and is then deleted.
     let world = credited(AccountType::OnRamp).await;
     let details = register(&world).await;
     pay(&world, PAYOUT, details.clone(), 1_00)
@@ -364,7 +365,7 @@ async fn a_removed_destinations_number_outlives_its_payouts() {
     world.clock.advance(31 * 24 * 3_600_000);
     let open = async || {
         let open = world.engine.open_jobs(50).await.unwrap();
-        open.iter().any(|effect| effect.job.name() == "forget_number")
+        open.iter().any(|effect| effect.job.name() == "shred_account_number")
     };
     eventually("its time is over", open).await;
     assert!(kept(), "a payout still needs it");
@@ -384,8 +385,8 @@ async fn a_removed_destinations_number_outlives_its_payouts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_profile_opens_an_application() {
-    // Aim: both by one batch; an application of nobody verified is not submitted, whatever it has.
+async fn profile_opens_an_application() {
+    // Checks: one batch creates both; the application of an unverified owner is never submitted.
     let world = Harness::new().await;
     let profile = BankingProfile {
         owner: OWNER,
@@ -412,11 +413,11 @@ async fn a_profile_opens_an_application() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_money_for_the_bank_of_a_frozen_account_is_not_moved() {
-    // Aim: taken from the balance and not moved when its account is frozen: the bank is asked for nothing, over a crash, no try is
-    // used up, and it moves once when the account is thawed.
+async fn case_77_bank_transfer_of_a_frozen_account_is_not_sent() {
+    // Checks: the balance is debited, but while the account is frozen the bank gets no request, over a crash, and no
+    // attempt is counted. After the unfreeze it is executed once.
     let world = credited(AccountType::OffRamp).await;
-    // The freeze is durable before the bank is asked, and behind the batch that takes the money.
+    // The freeze is durable before the request to the bank and after the debit.
     world.store.overwrite(table::frozen(&OWNER), &[]);
     let pay = world
         .engine

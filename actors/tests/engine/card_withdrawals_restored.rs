@@ -1,4 +1,4 @@
-//! Withdrawals from balances at the card issuer, after a restore and where the issuer knows otherwise.
+//! Withdrawals from card balances after a restore, where the issuer has later information.
 
 use purser_actors::card_withdrawal::{self, Rejection as No};
 use purser_actors::engine::OperationError;
@@ -8,7 +8,7 @@ use crate::reloadable_cards::{ACCOUNT, act, harness_with_balance, withdraw, with
 use crate::support::harness::Harness;
 use crate::support::identity::CallBehavior;
 
-/// The states of the first so many withdrawals.
+/// States of the first `n` withdrawals.
 async fn states(world: &Harness, n: u128) -> Vec<&'static str> {
     use purser_actors::kernel::Entity as _;
     let mut states = Vec::new();
@@ -19,9 +19,9 @@ async fn states(world: &Harness, n: u128) -> Vec<&'static str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_was_decided_after_a_backup_is_not_paid_again() {
-    // Aim: of a backup's withdrawals one was paid and one rejected since, one paid before the backup knew it as set aside, one is
-    // untouched: only that one can be claimed, nothing is put back twice, and the others are what the issuer says.
+async fn withdrawal_decided_after_a_backup_is_not_paid_again() {
+    // Checks: after the backup one was paid, one rejected, one paid before the backup knew its hold, one untouched.
+    // Only the untouched one can be claimed, nothing is released twice, and the issuer's report decides the others.
     let world = harness_with_balance(1_000).await;
     for n in [1, 2, 3] {
         withdraw(&world, n, 100).await;
@@ -80,7 +80,7 @@ async fn what_was_decided_after_a_backup_is_not_paid_again() {
         ),
         "{put_back:?}"
     );
-    claim(3).await.expect("nobody has decided it");
+    claim(3).await.expect("it is undecided");
     world.wait_until_idle().await;
     assert_eq!(states(&world, 4).await, ["complete", "rejected", "claimed", "complete"]);
     let again = claim(1).await;
@@ -88,14 +88,14 @@ async fn what_was_decided_after_a_backup_is_not_paid_again() {
         matches!(again, Err(OperationError::Rejected(No::ClosedAtIssuer { paid: true }))),
         "{again:?}"
     );
-    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 700, "nothing is put back twice");
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 700, "nothing is released twice");
     let (queue, _) = world.engine.card_withdrawal_queue(None, 10).await.unwrap();
     assert_eq!(queue.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [3]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_issuer_never_set_aside_is_not_paid() {
-    // Aim: an issuer that knows nothing of the reservation: nobody claims it, and it waits for a person, who can refuse it.
+async fn withdrawal_without_a_hold_is_not_paid() {
+    // Checks: a withdrawal whose hold the issuer does not know can't be claimed; an operator may reject it.
     let world = harness_with_balance(1_000).await;
     withdraw(&world, 1, 400).await;
     world.wait_until_idle().await;
@@ -117,13 +117,14 @@ async fn what_the_issuer_never_set_aside_is_not_paid() {
     assert_eq!(
         world.reloadable_cards.left(&ACCOUNT),
         600,
-        "what was never set aside is not put back"
+        "nothing is released without a hold"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_lease_that_outlives_a_backup_pays_nothing_twice() {
-    // Aim: backed up while claimed, paid since: the same operator, under the same lease, is told that it is paid.
+async fn lease_from_before_a_backup_pays_nothing_twice() {
+    // Checks: it was claimed at the backup and has been paid since; the same operator with the same lease learns that
+    // it is paid.
     let world = harness_with_balance(1_000).await;
     withdraw(&world, 1, 400).await;
     world.wait_until_idle().await;

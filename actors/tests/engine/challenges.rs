@@ -1,4 +1,4 @@
-//! A challenge is answered by one payment.
+//! One payment per challenge.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::money::Cents;
@@ -8,9 +8,10 @@ use crate::support::harness::{Harness, card_for, evm};
 use crate::support::in_time;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_17_a_challenge_is_answered_by_one_payment() {
-    // Aim: of many payments for one challenge at once, one is claimed and the others claim nothing, also after a restart;
-    // the same payment joins, signed otherwise it does not; one that was refused leaves the challenge to the next.
+async fn case_17_challenge_is_answered_by_one_payment() {
+    // Checks: of concurrent payments for one challenge one is claimed and the others claim nothing, also after a
+    // restart. The same payment joins; with another signature it does not. A declined one leaves the challenge to the
+    // next payment.
     let world = Harness::new().await;
     let once = Some(([7; 16], u64::MAX));
     let answer = |payer: u8| PaymentRequest {
@@ -30,12 +31,12 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
             tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for call in calls {
-        told.push(in_time("a call", call).await.unwrap());
+        results.push(in_time("a call", call).await.unwrap());
     }
-    let winner = told.iter().position(Result::is_ok).expect("one payment is claimed");
-    for (at, paid) in told.iter().enumerate().filter(|(at, _)| *at != winner) {
+    let winner = results.iter().position(Result::is_ok).expect("one payment is claimed");
+    for (at, paid) in results.iter().enumerate().filter(|(at, _)| *at != winner) {
         assert_eq!(
             paid.clone().map(|paid| paid.won),
             Err(ClaimError::ChallengeUsed),
@@ -57,7 +58,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
             Err(ClaimError::ChallengeUsed)
         );
     }
-    // By x402, which knows no challenges, it is the same payment too.
+    // x402 has no challenges; it is the same payment there too.
     let plain = PaymentRequest {
         challenge: None,
         ..winning.clone()

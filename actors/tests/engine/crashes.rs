@@ -1,4 +1,4 @@
-//! A power cut at any moment leaves one product, and a caller who goes away changes nothing.
+//! A power cut at any time leaves one product, and a cancelled caller changes nothing.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,14 +8,14 @@ use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 
-/// Cuts the power after each batch that a paid call writes, starts anew, and lets the client ask again.
-async fn assert_one_product_after_crash(fate: PaymentBehavior, last_is_answered: bool) {
+/// Cuts the power after each batch of a paid call, restarts, and sends the request again.
+async fn assert_one_product_after_crash(behavior: PaymentBehavior, last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 50, "the call never gets through");
         let world = Harness::new().await;
         let request = card_for(evm(1), 1);
-        world.chain.set_behavior(&request.authorization, fate);
+        world.chain.set_behavior(&request.authorization, behavior);
         world.store.hold_after(after, last_is_answered);
         let call = tokio::spawn({
             let (engine, request) = (world.engine.clone(), request.clone());
@@ -24,7 +24,7 @@ async fn assert_one_product_after_crash(fate: PaymentBehavior, last_is_answered:
         let mut through = false;
         eventually("the cut or the end", async || {
             through = call.is_finished() && world.issuer.cards() == 1 && world.cards()[0].1.details().is_some();
-            // Without the last answer nobody may be there to write more.
+            // Without the last response, no task may be left that could write more.
             through
                 || world.store.is_starving()
                 || (!last_is_answered && world.store.committed() >= after + INITIAL_BATCHES)
@@ -35,8 +35,8 @@ async fn assert_one_product_after_crash(fate: PaymentBehavior, last_is_answered:
         let paid = world.pay_until_known(&request).await;
         world.wait_until_idle().await;
         world.assert_one_card(&request);
-        let told = world.pay(&request).await.unwrap();
-        assert_eq!(bought_card(&told), world.cards()[0].0, "{:?}", paid.outcome);
+        let again = world.pay(&request).await.unwrap();
+        assert_eq!(bought_card(&again), world.cards()[0].0, "{:?}", paid.outcome);
         if through {
             break;
         }
@@ -48,29 +48,29 @@ async fn assert_one_product_after_crash(fate: PaymentBehavior, last_is_answered:
     );
 }
 
-/// Batches of an engine's first start: its secret.
+/// Batches of an engine's first start, which stores its secret.
 const INITIAL_BATCHES: u64 = 1;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_12_a_cut_before_any_batch_of_a_paid_call_leaves_one_product() {
-    // Aim: between claim and settle, settle and books, books and product, product and answer.
+async fn case_12_crash_before_any_batch_leaves_one_product() {
+    // Checks: cuts between claim and settlement, settlement and posting, posting and product, product and response.
     assert_one_product_after_crash(PaymentBehavior::Settles, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_12_a_cut_after_a_batch_and_before_its_answer_leaves_one_product() {
-    // Aim: the same when the batch is durable and nobody has heard of it.
+async fn case_12_crash_between_batch_and_response_leaves_one_product() {
+    // Checks: the same when the batch is durable and no caller has its response.
     assert_one_product_after_crash(PaymentBehavior::Settles, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_12_a_cut_on_the_way_of_an_unknown_payment_leaves_one_product() {
-    // Aim: the same when the chain's answer was lost and a watch finds the transfer.
+async fn case_12_crash_during_an_unknown_payment_leaves_one_product() {
+    // Checks: the same when the chain's response was lost and a watch finds the transfer.
     assert_one_product_after_crash(PaymentBehavior::ResponseLost, true).await;
     assert_one_product_after_crash(PaymentBehavior::ResponseLost, false).await;
 }
 
-/// Polls a future so many times and drops it; `false` if it ended before.
+/// Polls a future up to `n` times and drops it; `false` if it ended before.
 async fn poll_and_drop<F: Future>(future: F, times: usize) -> bool {
     let mut future = pin!(future);
     for _ in 0..times {
@@ -78,15 +78,15 @@ async fn poll_and_drop<F: Future>(future: F, times: usize) -> bool {
         if ready {
             return false;
         }
-        // The engine goes on while the caller hesitates.
+        // The engine continues while the caller waits.
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
     true
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
-    // Aim: from the claim on nobody needs the caller. Before the first poll nothing is claimed; after it, all goes on.
+async fn case_12_cancelled_caller_changes_nothing() {
+    // Checks: nothing depends on the caller once the payment is claimed. Before the first poll nothing is claimed.
     let world = Harness::new().await;
     let untouched = card_for(evm(2), 1);
     drop(world.engine.pay(untouched.clone()));
@@ -103,9 +103,9 @@ async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
-    // Aim: the room stays taken while the settlement is in flight (case 20), the payment goes on, and the same payment
-    // joins it without room of its own.
+async fn case_12_cancelled_caller_can_join_its_settlement_again() {
+    // Checks: the permit stays taken while the settlement is in flight (case 20). The payment continues, and the same
+    // payment joins it without a permit of its own.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
@@ -122,7 +122,7 @@ async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
     world.chain.open_gate();
     bought_card(&world.pay(&request).await.unwrap());
     world.wait_until_idle().await;
-    eventually("the room is free", async || {
+    eventually("the permit is free", async || {
         world.engine.current_load().permits_free == free
     })
     .await;

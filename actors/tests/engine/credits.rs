@@ -1,4 +1,4 @@
-//! Money that settled and bought nothing stands on the payer's balance, once.
+//! A settled payment that bought nothing is credited to the payer's balance once.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ async fn assert_credited(world: &Harness, times: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
-    // Aim: the caller was told of a refusal, so what lands afterwards becomes a credit and not a surprise.
+async fn case_09_declined_payment_that_settles_late_is_credited_once() {
+    // Checks: the caller got a decline, so a settlement after it is credited.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
@@ -44,17 +44,17 @@ async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
     world.wait_until_idle().await;
     assert_credited(&world, 1).await;
     assert!(world.cards().is_empty());
-    let told = world.pay(&request).await.unwrap();
+    let late = world.pay(&request).await.unwrap();
     let amount = request.authorization.value();
-    assert_eq!(told.outcome, Outcome::Credited { amount, transaction });
+    assert_eq!(late.outcome, Outcome::Credited { amount, transaction });
     let world = world.crash().await;
     world.wait_until_idle().await;
     assert_credited(&world, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_declined_payment_presented_again_settles_again() {
-    // Aim: declined is not final; with money in the wallet the same payment buys.
+async fn declined_payment_settles_when_presented_again() {
+    // Checks: a decline is not final; once the wallet has funds, the same payment buys.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
@@ -71,8 +71,8 @@ async fn a_declined_payment_presented_again_settles_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
-    // Aim: whoever has it settled is told as the winner, once; it is their session that is opened, and a replay wins nothing.
+async fn concurrent_retries_of_a_declined_payment_have_one_winner() {
+    // Checks: the caller whose retry settles it wins once and gets the session; a replay wins nothing.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
@@ -108,8 +108,8 @@ async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payment_declined_again_and_again_is_still_credited_once() {
-    // Aim: each refusal starts a watch; the transfer they all see is one.
+async fn repeatedly_declined_payment_is_credited_once() {
+    // Checks: each decline starts a watch, and all watches see the same transfer.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
@@ -125,8 +125,8 @@ async fn a_payment_declined_again_and_again_is_still_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_card_that_the_issuer_refuses_is_credited_once() {
-    // Aim: the whole charge comes back, the books show neither card nor fee, and the payment stays what it was.
+async fn declined_card_is_credited_once() {
+    // Checks: the whole charge is credited, the ledger has neither card nor fee, and the payment is unchanged.
     let world = Harness::new().await;
     world
         .issuer
@@ -149,10 +149,10 @@ async fn a_card_that_the_issuer_refuses_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_23_balances_and_books_agree_after_many_fates() {
-    // Aim: whatever mixture of fates the payments of one wallet meet, all money is somewhere, once.
+async fn case_23_balances_and_ledger_agree_for_every_behavior() {
+    // Checks: for any mixture of chain behaviors of one wallet's payments, every amount is accounted for once.
     let world = Harness::new().await;
-    let fates = [
+    let behaviors = [
         PaymentBehavior::Settles,
         PaymentBehavior::ResponseLost,
         PaymentBehavior::NotExecuted,
@@ -169,7 +169,9 @@ async fn case_23_balances_and_books_agree_after_many_fates() {
         IssuerBehavior::NotYet,
     ]);
     for (n, request) in requests.iter().enumerate() {
-        world.chain.set_behavior(&request.authorization, fates[n % fates.len()]);
+        world
+            .chain
+            .set_behavior(&request.authorization, behaviors[n % behaviors.len()]);
         world.pay(request).await.unwrap();
     }
     for request in &requests {
@@ -180,7 +182,7 @@ async fn case_23_balances_and_books_agree_after_many_fates() {
     assert_eq!(books[&LedgerAccount::Treasury(Network::Base)], 40 * PRICE);
     assert_eq!(books.values().sum::<i128>(), 0);
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
-    // Eight declined payments landed late and the issuer refused two cards.
+    // Eight declined payments settled late, and the issuer declined two cards.
     assert_eq!(i128::from(account.balance.atomic()), 10 * PRICE);
     assert_eq!(books[&LedgerAccount::Customer(evm(1))], -10 * PRICE);
     assert_eq!(books[&LedgerAccount::Provider(LedgerProvider::CardIssuer)], -30 * PRICE);

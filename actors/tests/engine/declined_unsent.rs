@@ -1,4 +1,4 @@
-//! What the chain would refuse: it is declined when it is prepared, and nothing is sent.
+//! Payments and transfers that the chain would decline: declined in preparation and never sent.
 
 use purser_actors::engine::ClaimError;
 use purser_actors::id::{Network, Wallet};
@@ -19,7 +19,7 @@ use crate::{top_ups, wallet_payments, withdrawals};
 
 const OWNER: Wallet = evm(1);
 
-/// The wallets that a [`World`] signs with.
+/// The wallets that a [`Harness`] signs with.
 const TREASURY_WALLET: Wallet = Wallet::Evm(TREASURY);
 const MANAGED: Wallet = Wallet::Evm([8; 20]);
 
@@ -28,9 +28,9 @@ fn reason() -> ExternalText {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
-    // Aim: its caller hears the chain's own reason, nothing is sent or watched, the only card of the day can still be
-    // bought, over a crash too; and the same payment buys once, as soon as the wallet can pay.
+async fn payment_of_an_empty_wallet_is_declined_unsent_and_retryable() {
+    // Checks: the caller gets the chain's reason, and nothing is sent or watched. The only card of the daily cap can
+    // still be bought, over a crash too. The same payment buys once as soon as the wallet has funds.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     let mut world = Harness::with(settings).await;
@@ -58,7 +58,7 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
     let mut request = request;
     request.session = session();
     let paid = world.pay(&request).await.unwrap();
-    assert!(paid.won, "nobody else has been told what it bought");
+    assert!(paid.won, "no other caller has the product");
     bought_card(&paid);
     world.wait_until_idle().await;
     world.assert_one_card(&request);
@@ -67,8 +67,8 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_withdrawal_that_the_chain_would_refuse_is_given_back_unsent() {
-    // Aim: it fails with the chain's reason at once, and the balance is as before.
+async fn withdrawal_that_the_chain_would_decline_is_released_unsent() {
+    // Checks: it fails at once with the chain's reason, and the balance is unchanged.
     let world = credited().await;
     world.chain.drain(TREASURY_WALLET);
     let before = (world.chain.submissions(), world.chain.lookups());
@@ -81,9 +81,9 @@ async fn a_withdrawal_that_the_chain_would_refuse_is_given_back_unsent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_it_is_declined() {
-    // Aim: the lost history has sent this very transfer, and preparing it again is declined. Nothing is given back for that;
-    // as soon as it can be prepared the chain shows it, and it has left once.
+async fn case_78_declined_preparation_credits_nothing_that_may_have_been_sent() {
+    // Checks: the lost history has sent this transfer, and preparing it again is declined. That credits nothing; once
+    // it can be prepared, the chain shows it, and it was sent once.
     let world = credited().await;
     let now = world.clock.now();
     let world = world.restored(restore_window(now, now.plus_ms(60_000))).await;
@@ -116,8 +116,8 @@ async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_spend_that_the_chain_would_refuse_is_refused_unsent() {
-    // Aim: it ends with the chain's reason, and what was reserved in the wallet is free.
+async fn wallet_payment_that_the_chain_would_decline_fails_unsent() {
+    // Checks: it ends with the chain's reason, and its hold on the wallet is released.
     let world = opened(10, None).await;
     world.chain.drain(MANAGED);
     start_payment(&world, wallet_payments::ID, PaymentMethod::Transfer)
@@ -131,8 +131,8 @@ async fn a_spend_that_the_chain_would_refuse_is_refused_unsent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_top_up_that_the_chain_would_refuse_is_credited_unsent() {
-    // Aim: on Base, where it is forwarded out of our treasury: the whole charge is given back, and nothing has left.
+async fn top_up_that_the_chain_would_decline_is_credited_unsent() {
+    // Checks: on Base, where the treasury forwards it, the whole charge is credited and nothing is sent.
     let world = Harness::new().await;
     link(&world, OWNER);
     world.chain.drain(TREASURY_WALLET);

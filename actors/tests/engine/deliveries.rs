@@ -1,4 +1,4 @@
-//! Deliveries fail, panic and get stuck; their supervisors and their effects do not go away.
+//! Job attempts fail, panic and are dead-lettered; supervisors and jobs survive.
 
 use purser_actors::kernel::job::Job;
 use purser_actors::payment::Outcome;
@@ -9,8 +9,8 @@ use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::settings::fast;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
-    // Aim: a panic in the chain's or the issuer's port is one failed try; the same supervisor goes on.
+async fn outbox_supervisors_survive_panics_of_every_job_type() {
+    // Checks: a panic in the chain's or issuer's port is one failed attempt; the same supervisor continues.
     let world = Harness::new().await;
     for nonce in 0..5 {
         let request = card_for(evm(1), nonce);
@@ -30,14 +30,14 @@ async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
-    // Aim: after the last try it is not run again, neither now nor after a restart, and says what it was and why.
+async fn job_that_fails_too_often_stays_dead_lettered() {
+    // Checks: after the last attempt it does not run again, even after a restart, and keeps its job type and error.
     let mut settings = fast();
     settings.retry.max_attempts = 3;
     let world = Harness::with(settings).await;
     world.issuer.set_behaviors(&[IssuerBehavior::Busy; 3]);
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("it is stuck", async || {
+    eventually("it is dead-lettered", async || {
         world
             .engine
             .open_jobs(10)
@@ -53,10 +53,10 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
     assert_eq!(effects[0].attempts, 3);
     assert_eq!(effects[0].last_error.as_deref(), Some("issue: as the script says"));
     let world = world.crash().await;
-    // Another purchase's effects run past it.
+    // Jobs of another purchase run meanwhile.
     world.pay(&card_for(evm(1), 2)).await.unwrap();
     eventually("the second card is made", async || world.issuer.cards() == 1).await;
-    eventually("only the stuck one is left", async || {
+    eventually("only the dead-lettered job is left", async || {
         world.engine.open_jobs(10).await.unwrap() == effects
     })
     .await;
@@ -68,12 +68,12 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_permanent_failure_is_stuck_at_once() {
-    // Aim: what can never work is not tried again, and is not taken for a refusal that would credit.
+async fn permanent_failure_is_dead_lettered_at_once() {
+    // Checks: a permanent failure is not retried and does not count as a decline that would be credited.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("it is stuck", async || {
+    eventually("it is dead-lettered", async || {
         world
             .engine
             .open_jobs(10)
@@ -89,8 +89,8 @@ async fn a_permanent_failure_is_stuck_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn failed_tries_are_durable() {
-    // Aim: a restart goes on counting where the last process ended.
+async fn failed_attempts_are_durable() {
+    // Checks: after a restart the attempt count continues.
     let mut settings = fast();
     settings.retry.initial_backoff_ms = 3_600_000;
     settings.retry.max_backoff_ms = 3_600_000;
@@ -103,7 +103,7 @@ async fn failed_tries_are_durable() {
             .iter()
             .any(|e| e.attempts == 1 && !e.dead_lettered && e.next_attempt_at > e.created_at)
     };
-    eventually("the failure is written down", async || tried(&world).await).await;
+    eventually("the failure is stored", async || tried(&world).await).await;
     let world = world.crash().await;
     assert!(tried(&world).await);
     assert_eq!(world.issuer.calls().len(), 1, "it is not time yet");
@@ -114,8 +114,8 @@ async fn failed_tries_are_durable() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn more_effects_than_may_run_wait_their_turn() {
-    // Aim: at the limit the rest is pending; none is forgotten.
+async fn jobs_above_the_concurrency_limit_wait() {
+    // Checks: above the limit jobs are pending, and each runs in the end.
     let mut settings = fast();
     settings.retry.max_concurrent = 2;
     let world = Harness::with(settings).await;
@@ -144,8 +144,8 @@ async fn more_effects_than_may_run_wait_their_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_answer_of_any_length_does_not_lose_the_effect() {
-    // Aim: what the outside says goes into a row of bounded size; a long complaint must not make the row unwritable.
+async fn response_of_any_length_keeps_the_job() {
+    // Checks: external text is stored in a row of bounded size, so a long error does not prevent the write.
     let world = Harness::new().await;
     world.issuer.set_error_bytes(100_000);
     world

@@ -1,4 +1,4 @@
-//! No reply before its ground is durable, and what was decided on a refused batch is refused with it.
+//! Replies wait for durable batches, and a rejected batch rejects everything decided on it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Counters {
         tokio::spawn(async move { family.ask(ONE, command).await })
     }
 
-    /// Until so many batches and barriers wait for the committer.
+    /// Waits until this number of batches and barriers is queued for the committer.
     async fn queued(&self, n: usize) {
         eventually("the batches wait", async || self.store.queued() >= n).await;
     }
@@ -38,8 +38,9 @@ fn open_gate() -> Arc<TestGate> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_reply_waits_for_what_it_rests_on() {
-    // Aim: with the committer held, neither change nor refusal nor no-op nor outcome is told; released, all are.
+async fn replies_wait_for_durability() {
+    // Checks: while the committer is held, no success, rejection, no-op or outcome is reported; once it is released,
+    // all are.
     let counters = Counters::new(fast().limits).await;
     assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     counters.store.hold();
@@ -71,8 +72,8 @@ async fn every_reply_waits_for_what_it_rests_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_replay_waits_for_the_disk_too() {
-    // Aim: a paid call and its replay say nothing while the committer is held.
+async fn replay_waits_for_durability() {
+    // Checks: a paid call and its replay do not return while the committer is held.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world.store.hold();
@@ -94,8 +95,9 @@ async fn a_replay_waits_for_the_disk_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refused_batch_takes_with_it_what_was_decided_on_it() {
-    // Aim: the batch and all behind it are conflicts, refusals and no-ops included; the actor goes on from what is durable.
+async fn rejected_batch_discards_decisions_based_on_it() {
+    // Checks: the batch and everything after it are conflicts, rejections and no-ops included; the actor continues from
+    // the durable state.
     let counters = Counters::new(fast().limits).await;
     assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     counters.store.hold();
@@ -118,12 +120,13 @@ async fn a_refused_batch_takes_with_it_what_was_decided_on_it() {
     assert_eq!(result_of(counters.ask(Command::Show)).await.unwrap(), 11);
     assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 12);
     assert_eq!(counters.durable(ONE).await, 12);
-    assert_eq!(counters.registry.restarts(), 0, "a refused batch kills nobody");
+    assert_eq!(counters.registry.restarts(), 0, "a rejected batch stops no actor");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refusal_decided_while_its_ground_is_refused_is_a_conflict() {
-    // Aim: between the decision and the reply the batch below may be refused. The reply must not tell of what never was.
+async fn rejection_based_on_a_rejected_batch_is_a_conflict() {
+    // Checks: the batch below may be rejected between decision and reply. The reply must not report a state that was
+    // never durable.
     let counters = Counters::new(fast().limits).await;
     assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     counters.store.hold();
@@ -142,8 +145,8 @@ async fn a_refusal_decided_while_its_ground_is_refused_is_a_conflict() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_waits_for_an_outcome_survives_a_refused_batch() {
-    // Aim: waiters of an outcome that was refused wait on, those told to wait before the batch and those after it.
+async fn outcome_waiters_survive_a_rejected_batch() {
+    // Checks: after a rejected batch, callers that waited for the outcome before it or after it still get one.
     let counters = Counters::new(fast().limits).await;
     assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     let before = tokio::spawn(counters.registry.outcome(ONE, 0));
@@ -163,8 +166,8 @@ async fn who_waits_for_an_outcome_survives_a_refused_batch() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refused_batch_in_a_paid_call_is_tried_again() {
-    // Aim: whichever of a call's batches is refused for no fault of its own, the payment still ends in one card.
+async fn rejected_batch_in_a_paid_call_is_retried() {
+    // Checks: whichever batch of the call is rejected without its own fault, the payment still ends with one card.
     for nth in 1..=4 {
         let world = Harness::new().await;
         let request = card_for(evm(1), 1);
@@ -185,8 +188,8 @@ impl EventSink for Observed {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn subscribers_hear_of_events_before_the_caller_does() {
-    // Aim: when an answer is there, its events have been published, each with its own place.
+async fn subscribers_get_events_before_the_caller_gets_its_reply() {
+    // Checks: when the reply is returned, its events are published, each with its own sequence number.
     let counters = Counters::new(fast().limits).await;
     let seen = Arc::new(Observed::default());
     counters.store.subscribe(seen.clone());

@@ -1,4 +1,4 @@
-//! Actors come and go; what they acknowledged stays, and whom they left waiting is answered.
+//! Activation and passivation: acknowledged changes stay, and waiting callers get a reply.
 
 use purser_actors::kernel::AskError;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn passivation_waits_for_every_batch_and_loses_no_message() {
-    // Aim: an actor with batches in flight does not leave; what comes meanwhile waits and is served afterwards.
+async fn passivation_waits_for_batches_and_loses_no_message() {
+    // Checks: an actor with batches in flight is not passivated; later messages wait and are served.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     let ask = |n| {
@@ -42,8 +42,8 @@ async fn passivation_waits_for_every_batch_and_loses_no_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn passivation_waits_for_whoever_waits_for_an_outcome() {
-    // Aim: an actor somebody waits at stays, however idle it is.
+async fn passivation_waits_for_outcome_waiters() {
+    // Checks: an idle actor with a waiting caller stays active.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     in_time("an answer", counters.registry.ask(name, Command::Add(1)))
@@ -70,8 +70,8 @@ async fn passivation_waits_for_whoever_waits_for_an_outcome() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
-    // Aim: above the limit the sweep sends the longest idle to rest, at the limit nobody.
+async fn sweep_passivates_the_longest_idle_above_the_limit() {
+    // Checks: above the limit the sweep passivates the longest idle actors; at the limit, none.
     let mut limits = fast().limits;
     limits.max_active = 10;
     let counters = Counters::new(limits).await;
@@ -82,7 +82,7 @@ async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
         counters.clock.advance(1_000);
     }
     counters.registry.passivate_idle();
-    assert_eq!(counters.registry.active_count(), 10, "at the limit nobody goes");
+    assert_eq!(counters.registry.active_count(), 10, "at the limit none is passivated");
     for n in 10..25 {
         in_time("an answer", counters.registry.ask(Name(n), Command::Add(1)))
             .await
@@ -91,7 +91,7 @@ async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
     }
     counters.registry.passivate_idle();
     eventually("the limit holds", async || counters.registry.active_count() == 10).await;
-    // Those who were used last did not have to be activated again: a damaged snapshot does not touch them.
+    // The most recently used actors stayed active: a corrupt snapshot does not affect them.
     for n in 15..25 {
         counters.corrupt(Name(n));
         assert_eq!(counters.registry.ask(Name(n), Command::Show).await.unwrap(), 1);
@@ -106,8 +106,9 @@ async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledged() {
-    // Aim: each death is a supervised restart, its name is free again, and every addition that was answered is there.
+async fn case_67_thousand_panics_lose_nothing_acknowledged() {
+    // Checks: each crash is a supervised restart, the actor's name is free again, and every acknowledged addition is
+    // stored.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     let mut acknowledged = 0;
@@ -127,7 +128,7 @@ async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledge
                     );
                     break;
                 }
-                // Sent to the dead one's mailbox.
+                // Sent to the mailbox of the dead actor.
                 Err(refusal) => assert!(matches!(refusal, AskError::OutcomeUnknown), "{refusal:?}"),
             }
         }
@@ -136,7 +137,7 @@ async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledge
     eventually("every death is counted", async || counters.registry.restarts() == 1_000).await;
     assert_eq!(counters.durable(name).await, 1_000);
     assert!(counters.is_healthy());
-    // In peace again: it goes to rest and comes back at once.
+    // Once idle, it is passivated and activated again at once.
     counters.clock.advance(3_600_001);
     counters.registry.passivate_idle();
     eventually("it rests", async || counters.registry.active_count() == 0).await;
@@ -144,8 +145,8 @@ async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledge
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_67_a_death_among_many_messages_answers_all_of_them() {
-    // Aim: those before are served, those behind are served or told `unknown`; what is told is true.
+async fn case_67_crash_answers_every_queued_message() {
+    // Checks: messages before the crash are served; later ones are served or answered `unknown`. Every answer is true.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     for _ in 0..50 {
@@ -169,8 +170,8 @@ async fn case_67_a_death_among_many_messages_answers_all_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_death_with_a_batch_in_flight_loses_only_what_was_not_acknowledged() {
-    // Aim: the successor reads the predecessor's last word, though it was not durable at the time of the death.
+async fn crash_with_a_batch_in_flight_loses_nothing_acknowledged() {
+    // Checks: the new actor reads the last batch of the old one, although it was not durable at the crash.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     in_time("an answer", counters.registry.ask(name, Command::Add(1)))
@@ -194,8 +195,9 @@ async fn a_death_with_a_batch_in_flight_loses_only_what_was_not_acknowledged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_entity_that_cannot_be_loaded_is_quarantined_and_the_others_live() {
-    // Aim: after so many failed loads its callers are told so at once, it is on the operator's list, nobody else suffers.
+async fn entity_that_fails_to_load_is_quarantined_alone() {
+    // Checks: after the permitted failed loads, callers fail at once, operators see the entity, and others are
+    // unaffected.
     let limits = fast().limits;
     let counters = Counters::new(limits).await;
     counters.corrupt(Name(1));
@@ -222,7 +224,7 @@ async fn an_entity_that_cannot_be_loaded_is_quarantined_and_the_others_live() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_payers_with_few_residents_all_get_their_cards() {
-    // Aim: constant passivation under load loses no payment.
+    // Checks: constant passivation under load loses no payment.
     let mut settings = fast();
     settings.limits.max_active = 2;
     settings.limits.passivate_after_ms = 1;

@@ -1,5 +1,5 @@
-//! Transfers that no payment claims, and transfers of our own, which the books wait for: nothing is decided about the one, and the
-//! other is not complete, before its chain has it for good.
+//! Incoming transfers without a payment and our own outgoing transfers: neither is decided or completed before it is
+//! final.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn movement(transaction: &str, incoming: bool, at: Timestamp) -> ChainMovement {
     }
 }
 
-/// What the account of the sender has.
+/// Balance of the sender's account.
 async fn sender_balance(world: &Harness) -> u64 {
     let account = world.engine.account(&evm(7)).await.unwrap();
     account.map_or(0, |account| account.balance.atomic())
@@ -44,17 +44,17 @@ async fn status(world: &Harness, transaction: &str) -> Option<&'static str> {
     found.map(|found| found.status())
 }
 
-/// It was looked at some more times.
+/// Waits for some more checks.
 async fn wait_for_recheck(lists: &FakeLists) {
     let asked = lists.finality_calls();
     eventually("it is looked at again", async || lists.finality_calls() > asked + 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
-    // Aim: of the time that a restore lost, so that it would be credited by itself: as long as it is only seen it is nowhere in the
-    // books, nobody has it, and no operator can decide about it, over a crash too. A reorganisation drops it: another is credited
-    // behind it. It lands again, and is credited once.
+async fn case_83_incoming_transfer_is_decided_only_once_final() {
+    // Checks: a transfer from the lost history would be credited automatically. Until it is final it has no ledger
+    // entry, no owner and no operator decision, over a crash too. A reorg drops it, and another is credited after it.
+    // Once it is included again, it is credited once.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await;
     let since = world.clock.now();
@@ -105,7 +105,7 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
     );
 }
 
-/// A withdrawal of everything that the chain shows and may still take back; it was sent again since then.
+/// A withdrawal of everything that is on chain and not final; it was sent again since then.
 async fn unconfirmed_withdrawal() -> Harness {
     let world = credited().await;
     world.chain.set_outgoing_unconfirmed(true);
@@ -123,9 +123,10 @@ async fn assert_held(world: &Harness) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_withdrawal_is_complete_only_once_it_is_final() {
-    // Aim: on its chain and not final, it stays sent and held, over a crash too. A reorganisation drops it: the same is sent again,
-    // and nothing else ever is. Final, it is complete once. Meanwhile what the treasury lacks for it already is not missing twice.
+async fn case_83_withdrawal_completes_only_once_final() {
+    // Checks: while on chain and not final, it stays sent and held, over a crash too. After a reorg the same transfer
+    // is sent again, and no other. Once final, it completes once. Meanwhile its missing amount is not deducted from the
+    // treasury twice.
     let world = unconfirmed_withdrawal().await;
     assert_held(&world).await;
     let world = world.crash().await;
@@ -138,16 +139,16 @@ async fn case_83_a_withdrawal_is_complete_only_once_it_is_final() {
     assert_held(&world).await;
     world.chain.holdings.treasury(ALL);
     let (id, to) = (WithdrawalId(ID.0 + 1), evm(8));
-    let room = world.engine.reserve_treasury(id, &to, ALL).await;
-    room.map(drop).expect("there is room for as much as is left");
+    let reservation = world.engine.reserve_treasury(id, &to, ALL).await;
+    reservation.map(drop).expect("the treasury has enough left");
     world.chain.set_outgoing_unconfirmed(false);
     world.wait_until_idle().await;
     assert_complete(&world).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
-    // Aim: a reorganisation takes it away, and by then it can never land again: it has failed, and all of it is available.
+async fn case_83_permanently_dropped_withdrawal_is_released_once() {
+    // Checks: a reorg drops it after its expiry: it fails, and the whole amount is available.
     let world = unconfirmed_withdrawal().await;
     let sent = outgoing(ID.0, evm(7), ALL);
     world
@@ -164,9 +165,9 @@ async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_top_up_is_delivered_only_once_its_transfer_is_final() {
-    // Aim: on Base the transfer to the card account is on the chain and may be dropped: the top-up stays as it was paid, over a
-    // crash too; dropped it is sent again; final, it arrives once.
+async fn case_83_top_up_is_delivered_once_its_transfer_is_final() {
+    // Checks: while the transfer on Base may be dropped, the top-up stays `paid`, over a crash too. After a reorg it is
+    // sent again; once final, it is delivered once.
     let world = Harness::new().await;
     top_ups::link(&world, OWNER);
     world.chain.set_outgoing_unconfirmed(true);
@@ -188,9 +189,10 @@ async fn case_83_a_top_up_is_delivered_only_once_its_transfer_is_final() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_waits_until_it_is_final_is_no_difference() {
-    // Aim: a withdrawal that is seen to have left, and a transfer to us that nobody has: neither differs as long as it may be dropped.
-    // What left and is in no book differs at once. Final, the transfer to us differs until somebody has decided about it.
+async fn unfinal_transfer_is_no_discrepancy() {
+    // Checks: a withdrawal that was seen on chain and an unclaimed incoming transfer are no discrepancy while a reorg
+    // may drop them. An untracked outgoing transfer is one at once. The incoming transfer is one from finality until
+    // its decision.
     let lists = Arc::new(FakeLists::default());
     let world = unconfirmed_withdrawal().await;
     let sent = outgoing(ID.0, evm(7), ALL);

@@ -1,4 +1,5 @@
-//! Payments that are seen before they are final: what they bought is made, and nothing that rests on one leaves before it is final.
+//! Payments that are seen before they are final: the product is created at once, and no transfer that depends on the
+//! payment is sent before it is final.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,8 @@ use crate::support::ports::IssuerBehavior;
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, withdraw};
 
-/// A world whose chain shows what lands as only seen, and a payment there whose card was refused: 5.00, held.
+/// A harness whose chain reports transfers as not final, and a payment of 5.00 there whose card was declined: its
+/// credit is held.
 async fn credited() -> (Harness, PaymentId) {
     let world = Harness::new().await;
     world.chain.set_unconfirmed(true);
@@ -54,7 +56,7 @@ async fn is_frozen(world: &Harness) -> bool {
     world.engine.account(&OWNER).await.unwrap().unwrap().frozen.is_some()
 }
 
-/// The chain has taken it back for good.
+/// Reverses the payment finally, by a reorg.
 async fn reverse_payment(world: &Harness, payment: &PaymentId) {
     world.chain.reorg(&card_for(OWNER, 1).authorization);
     world.chain.expire(&card_for(OWNER, 1).authorization);
@@ -65,9 +67,9 @@ async fn reverse_payment(world: &Harness, payment: &PaymentId) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
-    // Aim: the credit stands in the balance and on the statement, none of it is available, and it waits by name, over a crash too;
-    // final, all of it leaves once.
+async fn case_83_credit_is_available_only_once_its_payment_is_final() {
+    // Checks: the credit is in the balance and on the statement but not available, over a crash too. Once final, all of
+    // it can be withdrawn once.
     let (world, payment) = credited().await;
     assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
     let world = world.crash().await;
@@ -80,8 +82,8 @@ async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
         "{refused:?}"
     );
     let lines = world.engine.statement(&OWNER, None, 10).await.unwrap().0;
-    let told: Vec<_> = lines.iter().map(|(_, line)| line.change.name()).collect();
-    assert_eq!(told, ["credited", "held_unfinal"]);
+    let change_names: Vec<_> = lines.iter().map(|(_, line)| line.change.name()).collect();
+    assert_eq!(change_names, ["credited", "held_unfinal"]);
     world.chain.set_unconfirmed(false);
     world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
@@ -97,9 +99,9 @@ async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_pay_cancel_withdraw_leaves_nothing_to_take() {
-    // Aim: a reorganisation takes the payment back before it is final. As long as it may land again its credit waits; once it never
-    // can, the credit is not there any more, over a crash too: nobody has lost anything, and nobody is frozen for it.
+async fn case_83_pay_cancel_withdraw_gains_nothing() {
+    // Checks: a reorg drops the payment before it is final. While it may settle again, its credit is held; once it
+    // can't, the credit is removed, over a crash too. There is no loss, and no account is frozen.
     let (world, payment) = credited().await;
     world.chain.reorg(&card_for(OWNER, 1).authorization);
     assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
@@ -113,7 +115,7 @@ async fn case_83_pay_cancel_withdraw_leaves_nothing_to_take() {
     assert_eq!(
         world.chain.transfers(),
         0,
-        "the payer has it back, and nobody has anything of it"
+        "the payer has the money and the account has no credit"
     );
     for what in ["payment.reversed", "balance.reversed"] {
         assert_eq!(world.event_count(what), 1, "{what}");
@@ -122,8 +124,8 @@ async fn case_83_pay_cancel_withdraw_leaves_nothing_to_take() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_payment_that_lands_again_is_final_all_the_same() {
-    // Aim: taken back and landed again, its credit is the holder's once it is final, and nothing is a loss.
+async fn case_83_payment_included_again_still_becomes_final() {
+    // Checks: after a reorg and a second inclusion, the credit is available once final, and there is no loss.
     let (world, payment) = credited().await;
     world.chain.reorg(&card_for(OWNER, 1).authorization);
     assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
@@ -136,9 +138,9 @@ async fn case_83_a_payment_that_lands_again_is_final_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
-    // Aim: sold at once and not ordered at its rail before; final, it is ordered once. Gone, it was never ordered: it has failed, and
-    // what it cost is withheld, since nobody has paid it.
+async fn case_83_payout_is_ordered_once_its_payment_is_final() {
+    // Checks: a payout is sold at once and ordered at its rail once the payment is final. If the payment is reversed,
+    // the payout was never ordered: it fails, and its charge is withheld because no one has paid it.
     for lands in [true, false] {
         let world = Harness::new().await;
         register(&world, OWNER, OWN_DESTINATION).await;
@@ -173,8 +175,11 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
         eventually("it has failed", async || is("failed").await).await;
         assert_eq!(world.payouts.calls().len(), 0);
         eventually("its credit is withheld", async || {
-            let stuck = world.engine.dead_letters().await.unwrap();
-            stuck.jobs.iter().any(|effect| effect.job.name() == "credit")
+            let dead_lettered = world.engine.dead_letters().await.unwrap();
+            dead_lettered
+                .jobs
+                .iter()
+                .any(|effect| effect.job.name() == "credit_account")
         })
         .await;
         assert_eq!(balance(&world).await, (0, 0));
@@ -183,8 +188,8 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_top_up_is_sent_on_once_its_payment_is_final() {
-    // Aim: nothing leaves the treasury for it before; final, it goes on once.
+async fn case_83_top_up_is_forwarded_once_its_payment_is_final() {
+    // Checks: no treasury transfer is sent for it before; once final, it is forwarded once.
     let world = Harness::new().await;
     top_ups::link(&world, OWNER);
     world.chain.set_unconfirmed(true);
@@ -199,8 +204,8 @@ async fn case_83_a_top_up_is_sent_on_once_its_payment_is_final() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_what_was_made_before_the_payment_was_final_freezes_its_account() {
-    // Aim: a card is made at once, as before; if its payment is gone for good the account is frozen and the loss booked.
+async fn case_83_product_of_a_reversed_payment_freezes_the_account() {
+    // Checks: a card is issued at once. If its payment is finally reversed, the account is frozen and the loss posted.
     let world = Harness::new().await;
     world.chain.set_unconfirmed(true);
     let paid = world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
@@ -218,8 +223,9 @@ async fn case_83_what_was_made_before_the_payment_was_final_freezes_its_account(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_83_a_gift_card_is_ordered_at_once_and_known_to_be_unfinal() {
-    // Aim: the catalog makes it before the payment is final, and whoever would show its code is told that it is not.
+async fn case_83_gift_card_is_ordered_at_once_and_marked_unfinal() {
+    // Checks: the catalog issues it before the payment is final, and a read of the code shows that the payment is not
+    // final.
     let world = Harness::new().await;
     world.chain.set_unconfirmed(true);
     let paid = world.pay_until_known(&gift_cards::gift(1)).await;
@@ -231,8 +237,9 @@ async fn case_83_a_gift_card_is_ordered_at_once_and_known_to_be_unfinal() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_final_at_once_waits_for_nothing() {
-    // Aim: where the chain says final, no work and no row is there for it, and a credit is available at once.
+async fn immediately_final_payment_waits_for_nothing() {
+    // Checks: where the chain reports the transfer as final, no job or row exists for it, and a credit is available at
+    // once.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
@@ -244,6 +251,6 @@ async fn what_is_final_at_once_waits_for_nothing() {
         assert_eq!(figures.jobs[index].attempts.attempts, 0, "{name}");
     }
     let (to, id): (Wallet, WithdrawalId) = (evm(7), ID);
-    let told = world.engine.withdraw(OWNER, (id, to, ALL), None).await;
-    told.expect("it is taken on");
+    let withdrawal = world.engine.withdraw(OWNER, (id, to, ALL), None).await;
+    withdrawal.expect("it is taken on");
 }

@@ -1,5 +1,5 @@
-//! The gate: what has not left an account that is frozen stays, whatever the chain was doing when it was frozen, and goes on when
-//! it is thawed.
+//! The gate: transfers of a frozen account that were not sent stay unsent at every step, and continue after the
+//! unfreeze.
 
 use purser_actors::account::Rejection;
 use purser_actors::engine::{ClaimError, GateHold, OperationError, PaymentRequest, ReservationError};
@@ -22,7 +22,7 @@ const ID: WithdrawalId = WithdrawalId(77);
 const ALL: Usdc = Usdc::from_atomic(5_000_000);
 const WITHDRAW: Job = Job::SendWithdrawal(ID);
 
-/// A world in which the owner has 5.00.
+/// A harness whose account owner has 5.00.
 async fn credited() -> Harness {
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
@@ -33,15 +33,15 @@ async fn credited() -> Harness {
 
 pub(crate) async fn set_frozen(world: &Harness, owner: Wallet, frozen: bool) {
     let message = frozen.then(|| "call us".to_owned());
-    let told = in_time("an answer", world.engine.set_frozen(owner, message, None)).await;
-    told.expect("it is taken");
+    let result = in_time("an answer", world.engine.set_frozen(owner, message, None)).await;
+    result.expect("it is taken");
 }
 
 pub(crate) async fn gate_hold(world: &Harness, work: &Job) -> Option<GateHold> {
     world.engine.gate_hold(work).await.expect("readable")
 }
 
-/// It has been tried a few times more, none of which failed, and it waits for this reason.
+/// Waits for some more attempts, none of which counts as failed, and asserts the reason for which the job is held.
 pub(crate) async fn assert_stays_held(world: &Harness, work: &Job, why: GateHold) {
     let tries = async || {
         let figures = world.engine.stats().await.expect("readable");
@@ -84,9 +84,10 @@ async fn assert_left_once(world: &Harness) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_what_is_signed_while_a_freeze_is_on_its_way_is_refused() {
-    // Aim: the gate was asked before the freeze was durable, and what was signed then is to be durable behind it: it is refused,
-    // nothing was sent, no try is used up, over a crash too; thawed it goes on by itself.
+async fn case_77_transfer_signed_during_a_freeze_is_rejected() {
+    // Checks: the gate was passed before the freeze was durable, and the signed transfer would be stored after it. That
+    // batch is rejected, nothing is sent, and no attempt is counted, over a crash too. After the unfreeze it continues
+    // automatically.
     let world = credited().await;
     world.store.hold();
     let (engine, freezing) = (world.engine.clone(), world.engine.clone());
@@ -94,7 +95,7 @@ async fn case_77_what_is_signed_while_a_freeze_is_on_its_way_is_refused() {
     eventually("the withdrawal waits for the disk", async || world.store.queued() >= 1).await;
     let frozen = tokio::spawn(async move { freezing.set_frozen(OWNER, Some("call us".into()), None).await });
     eventually("the freeze waits behind it", async || world.store.queued() >= 2).await;
-    // The first of the two is durable, so that its effect begins; the second is not.
+    // The first of the two is durable, so its job starts; the second is not.
     world.store.hold_after(1, true);
     world.store.commit(Batch::default(), Box::new(|_| {}));
     in_time("an answer", asked)
@@ -118,9 +119,9 @@ async fn case_77_what_is_signed_while_a_freeze_is_on_its_way_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
-    // Aim: the freeze comes behind each batch of a withdrawal in turn. What is not signed when it is told is not signed while it
-    // holds; thawed, after a crash in between or not, the money leaves once.
+async fn case_77_freeze_stops_unsigned_transfers_at_any_batch() {
+    // Checks: the freeze follows each batch of a withdrawal in turn. What was unsigned when the freeze was reported
+    // stays unsigned until the unfreeze; then it is sent once, over a crash or not.
     let (mut stayed, mut ended) = (0, false);
     for after in 0..40 {
         let world = credited().await;
@@ -143,8 +144,8 @@ async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
             .await
             .expect("no panic")
             .expect("it is frozen");
-        let told = in_time("an answer", asked).await.expect("no panic");
-        told.expect("it was asked before the freeze");
+        let result = in_time("an answer", asked).await.expect("no panic");
+        result.expect("it was asked before the freeze");
         let unsigned = read(&world).await.is_some_and(|one| one.status == Status::Pending);
         if unsigned {
             stayed += 1;
@@ -164,9 +165,9 @@ async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_what_is_signed_already_is_only_looked_up() {
-    // Aim: signed and sent into silence when the freeze comes: nothing more is sent while it holds, over a crash; if the chain
-    // shows it after all it is complete, and if it never can it has failed.
+async fn case_77_signed_transfer_is_only_looked_up() {
+    // Checks: signed and sent without a response before the freeze. During the freeze nothing more is sent, over a
+    // crash. If the chain shows it, it completes; if it can't settle any more, it fails.
     for lands in [true, false] {
         let world = credited().await;
         let sent = outgoing(ID.0, evm(7), ALL);
@@ -215,7 +216,7 @@ fn top_up_for(payer: Wallet) -> PaymentRequest {
     }
 }
 
-/// Bought by somebody who is frozen while the payment is on its way: what was paid for is there, and waits.
+/// Buys with an account that is frozen during settlement: the product exists, and its transfer waits.
 async fn bought_frozen(world: &Harness, request: &PaymentRequest) -> PurchasedProduct {
     world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
     let (engine, paid) = (world.engine.clone(), request.clone());
@@ -234,8 +235,8 @@ async fn bought_frozen(world: &Harness, request: &PaymentRequest) -> PurchasedPr
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_a_top_up_of_a_frozen_account_is_neither_burned_nor_forwarded() {
-    // Aim: on both rails; it waits unsigned, over a crash, and arrives once when the account is thawed.
+async fn case_77_top_up_of_a_frozen_account_is_not_sent() {
+    // Checks: on both rails it waits unsigned, over a crash, and is delivered once after the unfreeze.
     for payer in [OWNER, Wallet::Solana([1; 32])] {
         let world = Harness::new().await;
         world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
@@ -261,9 +262,9 @@ async fn status(world: &Harness, id: TopUpId) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_a_payout_of_a_frozen_account_is_not_ordered() {
-    // Aim: paid for and not ordered; no rail is asked for it, only after it, over a crash. One that the rail knows is followed
-    // although its account is frozen.
+async fn case_77_payout_of_a_frozen_account_is_not_ordered() {
+    // Checks: a paid payout is not ordered during the freeze; the rail is only queried, over a crash. A payout that the
+    // rail has is followed although its account is frozen.
     for known in [false, true] {
         let world = Harness::new().await;
         verified(&world, OWNER).await;
@@ -291,9 +292,9 @@ async fn case_77_a_payout_of_a_frozen_account_is_not_ordered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn money_is_promised_on_a_chain_that_has_it() {
-    // Aim: a promise counts what was promised before it and has not left, over a restart; dropped it is free again; what has left
-    // counts no more. Where a chain has less than it owes, no top-up is sold there, and nothing was claimed.
+async fn treasury_is_reserved_on_a_chain_with_enough_funds() {
+    // Checks: a reservation counts earlier unsent ones, over a restart. A dropped one is released; a sent one no longer
+    // counts. Where a chain's treasury has less than it owes, no top-up is sold and nothing is claimed.
     let world = credited().await;
     let short = Err(ReservationError::InsufficientTreasury(Network::Base));
     let promise = async |world: &Harness, id: u128, atomic: u64| {
@@ -302,7 +303,9 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     };
     world.chain.holdings.treasury(ALL);
     assert_eq!(promise(&world, 1, 5_000_001).await.map(drop), short);
-    let first = promise(&world, 2, 3_000_000).await.expect("there is room");
+    let first = promise(&world, 2, 3_000_000)
+        .await
+        .expect("the treasury has enough left");
     assert_eq!(promise(&world, 3, 3_000_000).await.map(drop), short);
     drop(first);
     promise(&world, 4, 3_000_000).await.map(drop).expect("it is free again");

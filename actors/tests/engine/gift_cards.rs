@@ -1,4 +1,4 @@
-//! Gift cards through the whole engine: stock before settlement, one order under one key, credit on a definite refusal.
+//! Gift cards through the whole engine: stock before settlement, one order under one key, credit after a decline.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::id::CardId;
@@ -14,7 +14,7 @@ use crate::support::eventually;
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior, error};
 
-/// With which 5.00 cost 5.10.
+/// A quote of 5.10 for 5.00.
 fn quote_facts() -> QuoteFacts {
     QuoteFacts {
         fee_rate: "0.02".into(),
@@ -23,7 +23,7 @@ fn quote_facts() -> QuoteFacts {
     }
 }
 
-/// 5.00 of a gift card, for the price of 5.10.
+/// A gift card of 5.00 for 5.10.
 pub(crate) fn gift(nonce: u8) -> PaymentRequest {
     let mut request = card_for(evm(1), nonce);
     if let Authorization::Evm(signed) = &mut request.authorization {
@@ -56,24 +56,24 @@ async fn is(world: &Harness, id: CardId, status: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
-    // Aim: busy, slow and panicking catalogs end in one gift card each, and every order of one card has the same key.
+async fn catalog_issues_one_gift_card_per_key_unless_it_declines() {
+    // Checks: busy, slow and panicking catalogs issue one gift card each, and every order of one card has the same key.
     let world = Harness::new().await;
-    let moods = [
+    let behaviors = [
         IssuerBehavior::Busy,
         IssuerBehavior::NotYet,
         IssuerBehavior::Panics,
         IssuerBehavior::Ready,
     ];
-    for (n, mood) in moods.iter().enumerate() {
-        world.gift_cards.set_behaviors(&[*mood]);
+    for (n, behavior) in behaviors.iter().enumerate() {
+        world.gift_cards.set_behaviors(&[*behavior]);
         let id = buy(&world, &gift(n as u8)).await;
         eventually("it is completed", async || is(&world, id, "completed").await).await;
         let sealed = world.engine.sealed(id).await.unwrap();
         assert_eq!(sealed, Some(id.0.to_be_bytes().to_vec()));
     }
     world.wait_until_idle().await;
-    assert_eq!(world.gift_cards.made(), moods.len());
+    assert_eq!(world.gift_cards.made(), behaviors.len());
     for call in world.gift_cards.calls() {
         let keys = world.gift_cards.calls().into_iter().filter(|c| c.card == call.card);
         assert!(keys.into_iter().all(|c| c == call), "one card, one key, one content");
@@ -81,8 +81,8 @@ async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
-    // Aim: the whole charge is on the balance, nothing is owed to the catalog, and a restart changes nothing.
+async fn declined_gift_card_is_credited_once() {
+    // Checks: the whole charge is credited, nothing is owed to the catalog, and a restart changes nothing.
     let world = Harness::new().await;
     world
         .gift_cards
@@ -107,8 +107,8 @@ async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_not_in_stock_is_refused_before_settlement() {
-    // Aim: sold out, or a catalog that does not answer: nothing is claimed and nothing sent.
+async fn out_of_stock_gift_card_is_rejected_before_settlement() {
+    // Checks: if it is sold out, or the catalog does not answer, nothing is claimed and nothing sent.
     let world = Harness::new().await;
     let missing = ClaimError::PreconditionFailed(Precondition::InStock);
     for (n, (offer, expected)) in [
@@ -133,8 +133,8 @@ async fn what_is_not_in_stock_is_refused_before_settlement() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_it() {
-    // Aim: the catalog's rate of now is what is ordered at, the quoted one what was paid: both are kept with the order.
+async fn case_22_rate_change_after_the_quote_does_not_affect_it() {
+    // Checks: the order uses the catalog's current rate, the payment the quoted one; both are stored with the order.
     let world = Harness::new().await;
     let fee_rate = String::from("0.045");
     world.gift_cards.set_offers([Ok(GiftCardOffer::Available {
@@ -153,8 +153,9 @@ async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_declined_payment_that_comes_again_is_looked_at_again() {
-    // Aim: what has sold out since the first try is refused before it settles, and bought once it is there again.
+async fn declined_payment_is_checked_again_when_presented_again() {
+    // Checks: a product that sold out since the first attempt is rejected before settlement, and bought once it is in
+    // stock.
     let world = Harness::new().await;
     let request = gift(1);
     world

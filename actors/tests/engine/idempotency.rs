@@ -1,4 +1,4 @@
-//! Answers under an idempotency key: one batch with the command, whoever dies.
+//! Responses under an idempotency key: stored in one batch with the command, over every crash.
 
 use purser_actors::engine::KeyState;
 use purser_actors::id::Wallet;
@@ -25,10 +25,10 @@ const fn slot(replaces: Option<u64>) -> IdempotencySlot {
     }
 }
 
-/// Remembers totals and refusals as text.
+/// Stores totals and rejections as text.
 fn recorder(replaces: Option<u64>) -> IdempotencyRecorder<Counter> {
-    IdempotencyRecorder::new(slot(replaces), |told: CommandResult<'_, Counter>| {
-        let (status, body) = match told {
+    IdempotencyRecorder::new(slot(replaces), |result: CommandResult<'_, Counter>| {
+        let (status, body) = match result {
             Ok((answer, state)) => (200, format!("{answer} of {}", state.map_or(0, |c| c.total))),
             Err(RejectedAt(total)) => (409, format!("refused at {total}")),
         };
@@ -50,8 +50,8 @@ fn answer(counters: &Counters) -> Option<(u16, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_52_a_command_and_its_remembered_answer_are_one_batch() {
-    // Aim: while the batch is held neither is there, afterwards both are; the same key a second time executes nothing.
+async fn case_52_command_and_stored_response_are_one_batch() {
+    // Checks: while the batch is held neither exists; afterwards both do. The same key a second time executes nothing.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.store.hold();
@@ -68,7 +68,7 @@ async fn case_52_a_command_and_its_remembered_answer_are_one_batch() {
             .ask_idempotent(name, Command::Add(5), Some(recorder(None)))
             .await;
         assert!(matches!(again, Err(AskError::Conflict)), "{again:?}");
-        // Another entity's command is no other matter: the key is the account's.
+        // For another entity's command too: the key belongs to the account.
         let other = counters
             .registry
             .ask_idempotent(Name(2), Command::Add(1), Some(recorder(None)))
@@ -80,9 +80,9 @@ async fn case_52_a_command_and_its_remembered_answer_are_one_batch() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_55_a_refusal_is_remembered_by_a_batch_of_its_own() {
-    // Aim: what an executed command refused is remembered and durable when it is told, and changes nothing else; what
-    // changes nothing is remembered too.
+async fn case_55_rejection_is_stored_by_its_own_batch() {
+    // Checks: the rejection of an executed command is stored, durable when it is returned, and changes nothing else. A
+    // no-op is stored too.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.registry.ask(name, Command::Add(2)).await.unwrap();
@@ -122,9 +122,9 @@ async fn case_55_a_refusal_is_remembered_by_a_batch_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_55_a_key_whose_time_is_over_is_used_anew_once() {
-    // Aim: an expired record is replaced by the batch of the next command, and of two who saw it expired only one is
-    // executed.
+async fn case_55_expired_key_is_reused_once() {
+    // Checks: the batch of the next command replaces an expired record. Of two callers that saw it expired, only one
+    // executes.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters
@@ -152,8 +152,9 @@ async fn case_55_a_key_whose_time_is_over_is_used_anew_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_56_a_key_held_by_a_dead_process_left_its_record_or_nothing() {
-    // Aim: a power cut before the batch leaves no trace, and the retry executes; a cut after it leaves the answer.
+async fn case_56_key_of_a_dead_process_left_a_record_or_nothing() {
+    // Checks: a power cut before the batch leaves no record, and the retry executes; a cut after it leaves the
+    // response.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.store.hold();
@@ -166,9 +167,9 @@ async fn case_56_a_key_held_by_a_dead_process_left_its_record_or_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_52_a_key_has_one_user_at_a_time() {
-    // Aim: while a command runs, the same key is `running` or `reused`, another account's is free; when it is dropped
-    // without a record the key is free again.
+async fn case_52_key_has_one_user_at_a_time() {
+    // Checks: while a command runs, the same key is `running` or `reused`; another account's is free. A key dropped
+    // without a record is free again.
     let world = Harness::new().await;
     let once = |wallet, print: u8| world.engine.acquire_key(wallet, "key", [print; 32]);
     let KeyState::Acquired(turn) = once(evm(1), 1).await.unwrap() else {

@@ -1,4 +1,4 @@
-//! Who may come in: look-alike wallets, used nonces, one-time links, frozen accounts.
+//! Sign-in: look-alike wallets, used nonces, one-time links and frozen accounts.
 
 use purser_actors::account::LoginCode;
 use purser_actors::engine::{ClaimError, OperationError, UserIdCollision};
@@ -11,7 +11,7 @@ use crate::support::{NOON_MS, eventually, in_time};
 
 const LATER_S: u64 = NOON_MS / 1_000 + 900;
 
-/// Two Solana addresses that differ in the case of one letter only.
+/// Two Solana addresses that differ only in the case of one letter.
 fn case_variant_wallets() -> (Wallet, Wallet) {
     for seed in 0..=u8::MAX {
         let wallet = Wallet::Solana([seed; 32]);
@@ -34,8 +34,9 @@ fn case_variant_wallets() -> (Wallet, Wallet) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_46_a_look_alike_address_is_refused_before_settlement() {
-    // Aim: the first of two addresses that are equal in lower case has it; the other neither buys nor signs in.
+async fn case_46_look_alike_address_is_rejected_before_settlement() {
+    // Checks: of two addresses that are equal in lower case the first gets the user id; the other can neither buy nor
+    // sign in.
     let world = Harness::new().await;
     let (first, second) = case_variant_wallets();
     assert_eq!(first.user_id(), second.user_id());
@@ -56,8 +57,8 @@ async fn case_46_a_look_alike_address_is_refused_before_settlement() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
-    // Aim: the check and the write are one; whoever loses the race is told of the collision, not of a used nonce.
+async fn case_46_concurrent_look_alike_addresses_have_one_winner() {
+    // Checks: check and write are one step; the loser of the race gets the collision error, not the used-nonce error.
     let world = Harness::new().await;
     let (first, second) = case_variant_wallets();
     world.store.hold();
@@ -82,8 +83,8 @@ async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_42_a_nonce_signs_in_once() {
-    // Aim: the second use of a nonce is refused, at once and after a restart, for this wallet and for any other.
+async fn case_42_nonce_signs_in_once() {
+    // Checks: the second use of a nonce is rejected, at once and after a restart, for this wallet and for any other.
     let world = Harness::new().await;
     let (nonce, one) = (([1; 16], LATER_S), session());
     world.engine.sign_in(evm(1), nonce, one).await.unwrap();
@@ -98,8 +99,8 @@ async fn case_42_a_nonce_signs_in_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
-    // Aim: a conflict says "something else came first"; only a nonce that is really used may be called used.
+async fn sign_in_succeeds_after_a_rejected_batch_of_its_account() {
+    // Checks: a conflict is retried; only a nonce that was really used is reported as used.
     let world = Harness::new().await;
     world
         .engine
@@ -124,11 +125,15 @@ async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_47_a_login_link_opens_once_and_in_time() {
-    // Aim: the code lets in once, with no more rights than it was made with, and not after its time.
+async fn case_47_login_link_opens_once_before_it_expires() {
+    // Checks: the code signs in once, with no more rights than its session had, and not after it has expired.
     let world = Harness::new().await;
-    let maker = session();
-    world.engine.sign_in(evm(1), ([1; 16], LATER_S), maker).await.unwrap();
+    let created_by = session();
+    world
+        .engine
+        .sign_in(evm(1), ([1; 16], LATER_S), created_by)
+        .await
+        .unwrap();
     let code = |hash| LoginCode {
         hash: [hash; 32],
         expires_s: LATER_S,
@@ -140,7 +145,7 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
     ] {
         world
             .engine
-            .create_login_code(evm(1), code(hash), amr, maker.id)
+            .create_login_code(evm(1), code(hash), amr, created_by.id)
             .await
             .unwrap();
     }
@@ -153,8 +158,8 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
         let denied = world.engine.redeem_login_code(used_or_unknown, session()).await;
         assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
     }
-    // A link dies with the session that made it.
-    world.engine.refresh(maker.id, Command::Revoke).await.unwrap();
+    // A link ends with the session that created it.
+    world.engine.refresh(created_by.id, Command::Revoke).await.unwrap();
     let denied = world.engine.redeem_login_code([4; 32], session()).await;
     assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
     world.clock.advance(900_000);
@@ -163,8 +168,8 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
-    // Aim: no purchase and no settlement; sign-in works; unfrozen, all is as before.
+async fn case_49_frozen_account_can_sign_in_but_not_buy() {
+    // Checks: no purchase or settlement, but sign-in works; after the unfreeze everything is as before.
     let world = Harness::new().await;
     bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world
@@ -187,15 +192,19 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
         hash: [1; 32],
         expires_s: LATER_S,
     };
-    // Its owner is to read why.
-    let maker = session();
-    world.engine.sign_in(evm(1), ([2; 16], LATER_S), maker).await.unwrap();
+    // The account owner can read the reason.
+    let created_by = session();
+    world
+        .engine
+        .sign_in(evm(1), ([2; 16], LATER_S), created_by)
+        .await
+        .unwrap();
     let offered = world
         .engine
-        .create_login_code(evm(1), code, AuthMethod::Wallet, maker.id);
+        .create_login_code(evm(1), code, AuthMethod::Wallet, created_by.id);
     offered.await.unwrap();
     world.engine.redeem_login_code([1; 32], session()).await.unwrap();
-    // A wallet that we have never seen can be frozen beforehand.
+    // An unknown wallet can be frozen in advance.
     world
         .engine
         .set_frozen(evm(2), Some("call us".into()), None)
@@ -207,8 +216,8 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
-    // Aim: what a check has passed is never refused after settlement.
+async fn case_49_freeze_after_the_claim_does_not_stop_the_payment() {
+    // Checks: a payment that passed the check is not rejected after settlement.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world

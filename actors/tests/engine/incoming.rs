@@ -1,4 +1,5 @@
-//! Transfers that no payment claims: watched from a durable place, counted each by its own, and asked after at providers first.
+//! Incoming transfers without a payment: read from a durable cursor, counted separately, and checked with the providers
+//! first.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::support::lists::FakeLists;
 use crate::support::payouts::complete;
 use crate::support::ports::IssuerBehavior;
 
-/// From now on, for a minute.
+/// A lost history from now on, for a minute.
 fn lost(world: &Harness) -> LostHistory {
     use purser_actors::port::Clock as _;
     let since = world.clock.now();
@@ -64,10 +65,10 @@ async fn balance(world: &Harness, n: u8) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
-    // Aim: both are credited to a sender without an account, over power cuts behind any batch; a third of before the backup, and a
-    // fourth of after the quiet time, wait; an operator's word about each takes effect once. A rail that does not answer is asked
-    // again before anybody is credited.
+async fn case_79_two_transfers_of_one_transaction_count_once_each() {
+    // Checks: both are credited to a sender without an account, over power cuts after any batch. A third, from before
+    // the backup, and a fourth, after the window, wait for an operator, whose decision applies once. A rail without an
+    // answer is queried again before any credit.
     for after in 0..24 {
         let lists = Arc::new(FakeLists::default());
         let world = Harness::new().await;
@@ -108,7 +109,7 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
     }
 }
 
-/// An operator says what the other two are.
+/// An operator decides the other two.
 async fn decide_remaining(world: &Harness) {
     let act = OperatorAction {
         operator: "ana".into(),
@@ -142,9 +143,9 @@ async fn decide_remaining(world: &Harness) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
-    // Aim: a card that was bought after the backup: whatever batch of the adoption is the last before a power cut, there is one
-    // payment, one card under the number that it had, one at the issuer, and no credit.
+async fn case_80_card_at_the_issuer_is_adopted_after_any_crash() {
+    // Checks: a card was bought after the backup. Whichever batch of the adoption is the last before a power cut, there
+    // is one payment, one card under its old id, one card at the issuer, and no credit.
     for after in 0..16 {
         let lists = Arc::new(FakeLists::default());
         let world = Harness::new().await;
@@ -199,8 +200,8 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
-    // Aim: a payout of the lost history, whose payee no list names: it waits with what the rail shows.
+async fn case_80_transfer_that_bought_a_payout_is_not_credited() {
+    // Checks: a payout of a lost history, whose recipient is in no list, waits with the rail's report.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await;
     verified(&world, evm(1)).await;
@@ -232,9 +233,9 @@ async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
-    // Aim: the backup knows a payment as declined; in the history that was lost it was presented again, landed and bought a card: the
-    // restored service finds the card at the issuer and credits nothing.
+async fn declined_payment_settled_after_the_backup_has_its_card() {
+    // Checks: the backup has the payment as declined; in the lost history it was presented again, settled and bought a
+    // card. After the restore the card is found at the issuer, and nothing is credited.
     use crate::support::ports::PaymentBehavior;
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
@@ -242,27 +243,27 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     world
         .chain
         .set_behavior(&request.authorization, PaymentBehavior::Declined);
-    let told = world.pay_until_known(&request).await;
-    let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
+    let result = world.pay_until_known(&request).await;
+    let payment = world.engine.payment(&result.payment).await.unwrap().unwrap();
     assert_eq!(payment.status(), "declined");
     let (backup, window) = (world.store.backup(), lost(&world));
     world.chain.settle(&request.authorization);
-    lists.add_order(told.payment.product_id(), EntryStatus::Completed, 500);
+    lists.add_order(result.payment.product_id(), EntryStatus::Completed, 500);
     let world = world.with_lost_history(window).back_to(backup).await;
     eventually("it has its card", async || {
-        let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
+        let payment = world.engine.payment(&result.payment).await.unwrap().unwrap();
         payment.status() == "fulfilled"
     })
     .await;
-    let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
+    let payment = world.engine.payment(&result.payment).await.unwrap().unwrap();
     let purser_actors::payment::Status::Fulfilled { product, .. } = payment.status else {
         panic!("{payment:?}")
     };
-    assert!(matches!(product, PurchasedProduct::Card(card) if card.0 == told.payment.product_id()));
+    assert!(matches!(product, PurchasedProduct::Card(card) if card.0 == result.payment.product_id()));
     assert_eq!(balance(&world, 1).await, 0);
 }
 
-/// An operator books what was burned: wrongly, rightly and again.
+/// An operator attributes the burn: wrongly, rightly and again.
 async fn attribute_burn(world: &Harness, plain: DepositId, doubtful: DepositId) {
     let act = OperatorAction {
         operator: "ana".into(),
@@ -280,7 +281,7 @@ async fn attribute_burn(world: &Harness, plain: DepositId, doubtful: DepositId) 
     assert_eq!(
         book(doubtful).await,
         Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
-        "nobody says whom it reached"
+        "no attestation shows the recipient"
     );
     world.bridge.has_burned("burned", [0xdd; 20], 1_000_000);
     assert_eq!(
@@ -294,11 +295,12 @@ async fn attribute_burn(world: &Harness, plain: DepositId, doubtful: DepositId) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_credited_before_the_chain_has_told_what_left() {
-    // Aim: paid on Solana in the history that was lost, for a top-up whose burn carries the bridge's fee: while the chain does not tell
-    // what left nobody is credited; then the burn is named as the top-up's and the transfer waits, without any account linked here.
-    // An operator books both at once, and what is missing is the bridge's fee. Another transfer of that history, which nothing left
-    // for, is credited once nothing more can leave for it; one that came later at once.
+async fn incoming_transfer_waits_for_the_list_of_outgoing_transfers() {
+    // Checks: a Solana payment in the lost history was for a top-up whose burn carries the bridge's fee. Without the
+    // chain's list of outgoing transfers, no account is credited. Then the burn is listed as the top-up's and the
+    // transfer waits, without a linked issuer account. An operator attributes both in one step, and the difference is
+    // the bridge's fee. Another transfer of that history without an outgoing one is credited once none can follow; a
+    // later transfer at once.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await;
     let window = lost(&world);
@@ -359,7 +361,7 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
     assert_eq!(account.balance.atomic(), 6_000_000);
     assert_eq!(world.ledger_balances()[&LedgerAccount::OperatingCosts], 2_200);
-    // Both are in the books.
+    // The ledger has both.
     assert_eq!(
         world.ledger_balances()[&LedgerAccount::Treasury(Network::Solana)],
         6_000_000 - 2_200
@@ -367,9 +369,9 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
-    // Aim: the backup knows a top-up's payment as declined; in the history that was lost it was presented again, landed and was sent
-    // on: the restored service has the top-up wait for its burn, and credits nothing.
+async fn declined_top_up_sent_after_the_backup_is_not_credited() {
+    // Checks: the backup has a top-up's payment as declined; in the lost history it was presented again, settled and
+    // forwarded. After the restore the top-up waits for its burn, and nothing is credited.
     use crate::support::ports::PaymentBehavior;
     use purser_actors::engine::PaymentRequest;
     use purser_actors::kernel::table;
@@ -387,7 +389,7 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
     world
         .chain
         .set_behavior(&request.authorization, PaymentBehavior::Declined);
-    let told = world.pay_until_known(&request).await;
+    let result = world.pay_until_known(&request).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     world.chain.settle(&request.authorization);
     world.chain.add_outgoing(OutgoingTransfer {
@@ -410,7 +412,7 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
         .back_to(backup)
         .await;
     eventually("it is bought", async || {
-        let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
+        let payment = world.engine.payment(&result.payment).await.unwrap().unwrap();
         payment.status() == "fulfilled"
     })
     .await;

@@ -1,4 +1,4 @@
-//! International orders: holder and operators at once, leases, the day's clock, the end of a card.
+//! International orders: owner and operators concurrently, leases, overdue orders, and the end of a card.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ async fn read(world: &Harness, id: CardId) -> IntlOrder {
     world.engine.intl_order(&id).await.unwrap().unwrap()
 }
 
-/// Claims and fulfils; whether it came to that.
+/// Claims and fulfils; returns whether it succeeded.
 async fn fulfil(world: &Harness, id: CardId, by: &str) -> bool {
     fulfil_with(world, id, by, entered_card(id)).await
 }
@@ -65,19 +65,19 @@ async fn fulfil_with(world: &Harness, id: CardId, by: &str, card: EnteredCard) -
 async fn cancel(world: &Harness, id: CardId) -> bool {
     match world.engine.cancel_intl(id, None).await {
         Err(OperationError::Rejected(Rejection::InvalidState(_))) => false,
-        told => told.map(|()| true).unwrap(),
+        result => result.map(|()| true).unwrap(),
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
-    // Aim: sixty orders, each taken back and made at once: a card or the money, never both and never neither; the books
-    // say the same, over a crash too.
+async fn case_29_concurrent_cancel_and_fulfil_give_card_or_money() {
+    // Checks: of sixty orders, each cancelled and fulfilled concurrently, every one ends with either the card or the
+    // money. The ledger agrees, over a crash too.
     let world = Arc::new(Harness::new().await);
     let (mut made, mut back) = (0, 0);
     for nonce in 0..60 {
         let id = order(&world, nonce).await;
-        // Now one is first, now the other.
+        // Alternately one and the other starts first.
         let (one, other) = (world.clone(), world.clone());
         let fulfils = tokio::spawn(async move { fulfil(&one, id, "ana").await });
         if nonce % 3 == 0 {
@@ -85,7 +85,10 @@ async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
         }
         let cancels = tokio::spawn(async move { cancel(&other, id).await });
         let (fulfilled, cancelled) = (fulfils.await.unwrap(), cancels.await.unwrap());
-        assert!(fulfilled != cancelled, "{id}: made {fulfilled}, taken back {cancelled}");
+        assert!(
+            fulfilled != cancelled,
+            "{id}: fulfilled {fulfilled}, cancelled {cancelled}"
+        );
         made += i128::from(fulfilled);
         back += i128::from(cancelled);
         let status = if fulfilled { "ready" } else { "cancelled" };
@@ -102,11 +105,11 @@ async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
         books.get(&LedgerAccount::Customer(evm(1))).copied().unwrap_or(0),
         -back * PAID
     );
-    let desk = books
+    let fulfilment = books
         .get(&LedgerAccount::Provider(LedgerProvider::IntlFulfilment))
         .copied()
         .unwrap_or(0);
-    assert_eq!(desk, -made * 100_000_000);
+    assert_eq!(fulfilment, -made * 100_000_000);
     assert_eq!(
         books.get(&LedgerAccount::FeeRevenue).copied().unwrap_or(0),
         -made * 3_800_000
@@ -115,15 +118,15 @@ async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_30_fifty_cancellations_at_once_credit_once() {
-    // Aim: one is told that it is done, the others that it cannot be, and the charge comes back once, fee included.
+async fn case_30_fifty_concurrent_cancellations_credit_once() {
+    // Checks: one caller succeeds, the others are rejected, and the charge is credited once, fee included.
     let world = Harness::new().await;
     let id = order(&world, 1).await;
     let at_once = together(50, |_| {
         let engine = world.engine.clone();
         async move { engine.cancel_intl(id, None).await }
     });
-    assert_eq!(at_once.await.iter().filter(|told| told.is_ok()).count(), 1);
+    assert_eq!(at_once.await.iter().filter(|result| result.is_ok()).count(), 1);
     world.wait_until_idle().await;
     let world = world.crash().await;
     assert!(!cancel(&world, id).await);
@@ -135,9 +138,10 @@ async fn case_30_fifty_cancellations_at_once_credit_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless() {
-    // Aim: nobody holds it, the holder cannot cancel, the next claim has a higher number and alone fulfils; only a
-    // release lets the holder cancel again. Over a crash while the lease runs.
+async fn expired_lease_keeps_the_order_claimed_with_a_stale_number() {
+    // Checks: after the lease has expired no operator holds the order, and its owner can't cancel. The next claim has a
+    // higher number, and only that one fulfils; only a release permits a cancellation again. Includes a crash during
+    // the lease.
     let world = Harness::new().await;
     let id = order(&world, 1).await;
     let first = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap();
@@ -190,9 +194,9 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_order_is_overdue_after_a_day_and_stands_first() {
-    // Aim: one event and a mark, no other state; the queue has overdue orders first, then the oldest; what was decided
-    // before is neither overdue nor in the queue.
+async fn order_overdue_after_a_day_is_listed_first() {
+    // Checks: one event and a flag, but no other status. The queue lists overdue orders first, then the oldest; an
+    // order that was decided before is neither overdue nor in the queue.
     let world = Harness::new().await;
     let (early, done) = (order(&world, 1).await, order(&world, 2).await);
     assert!(fulfil(&world, done, "ana").await);
@@ -224,12 +228,12 @@ async fn an_order_is_overdue_after_a_day_and_stands_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
-    // Aim: after the month printed on it, over a crash: the card expires once, the key of exactly its CVV is destroyed, the record goes
-    // and the number's stays; nothing is left to do.
+async fn card_end_destroys_the_key_of_its_cvv() {
+    // Checks: after the printed month, over a crash, the card expires once and the key of its CVV is destroyed. The
+    // CVV's record is deleted, the number's stays, and no job is left.
     let world = Harness::new().await;
     let (id, other) = (order(&world, 1).await, order(&world, 2).await);
-    // The world begins in November 2026.
+    // The harness starts in November 2026.
     let mut printed = entered_card(id);
     (printed.details.exp_month, printed.details.exp_year) = (5, 2027);
     assert!(fulfil_with(&world, id, "ana", printed).await);
@@ -263,9 +267,10 @@ async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_a_lost_history_may_have_made_is_cancelled_only_after_an_operator_has_looked() {
-    // Aim: an order of the backup, and one whose payment the lost history may have been given too: neither is taken back, also not
-    // when it is overdue, until it was put back after the restore. What is paid for later is nobody else's, and is taken back at once.
+async fn order_from_a_lost_history_is_cancelled_only_after_review() {
+    // Checks: an order of the backup, and one whose payment may have bought another order in the lost history, are not
+    // cancelled before an operator has released them after the restore, not even when overdue. A later order is
+    // cancelled at once.
     let world = Harness::new().await;
     let old = order(&world, 1).await;
     let lease = world.engine.claim_intl(old, act("ana"), LEASE_MS).await.unwrap().number;

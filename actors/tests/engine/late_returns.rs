@@ -1,4 +1,4 @@
-//! Money that comes back after its payout's return window, and what that does to a recipient's totals.
+//! Returns after a payout's return window, and their effect on recipient totals.
 
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::late_return;
@@ -12,7 +12,6 @@ use crate::support::harness::{Harness, evm};
 use crate::support::payouts::{failed, returned_status};
 use crate::support::ports::IssuerBehavior;
 
-/// Waits for the end of a payout's return window.
 async fn wait_for_window_close(world: &Harness, id: PayoutId) {
     world.clock.advance(60_001);
     let closed = async || {
@@ -23,9 +22,9 @@ async fn wait_for_window_close(world: &Harness, id: PayoutId) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
-    // Aim: told by the listener, twice, in other words, and with a power cut between: the payout stays complete, one late return
-    // is credited once, less the rail's fee, and an operator's list has it.
+async fn case_32_return_after_the_window_is_one_late_return() {
+    // Checks: the poller reports it twice, in different texts, with a power cut between. The payout stays complete, one
+    // late return is credited once, less the rail's fee, and operators can list it.
     let world = Harness::new().await;
     register(&world, evm(1), OWN_DESTINATION).await;
     world.payouts.set_behaviors(&[IssuerBehavior::Ready]);
@@ -52,8 +51,8 @@ async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
         -250_000
     );
     assert_eq!(world.ledger_balances()[&LedgerAccount::FeeRevenue], -500_000);
-    let told = ["received", "credited"].map(|state| world.event_count(&format!("late_return.{state}")));
-    assert_eq!((told, world.event_count("payout.returned")), ([1, 1], 0));
+    let counts = ["received", "credited"].map(|state| world.event_count(&format!("late_return.{state}")));
+    assert_eq!((counts, world.event_count("payout.returned")), ([1, 1], 0));
     wait_for_status(&world, id, "complete").await;
     let listed = world.engine.late_returns(None, 10).await.unwrap();
     let listed: Vec<_> = listed.iter().map(|(_, late)| (late.payout, late.owner)).collect();
@@ -61,9 +60,9 @@ async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_recipients_totals_follow_what_became_of_its_payments() {
-    // Aim: a payment counts when it is bought, and no more when it fails, is returned, or comes back late; a power cut
-    // changes nothing of it.
+async fn recipient_totals_follow_the_outcome_of_its_payments() {
+    // Checks: a payment counts from its purchase until it fails, is returned or comes back late; a power cut changes
+    // nothing.
     let world = Harness::new().await;
     verified(&world, evm(1)).await;
     world.payouts.set_behaviors(&[

@@ -1,4 +1,5 @@
-//! Orders at the payout rails and the bank that a restored store does not know: nothing leaves before they are booked.
+//! Orders at payout rails and bank that a restored store does not have: transfers stay paused until they are
+//! attributed.
 
 use std::sync::Arc;
 
@@ -54,9 +55,10 @@ async fn attribute_loss(world: &Harness, key: JobId) -> Result<Attribution, Attr
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
-    // Aim: shown once and then not found by its key, it stays; what the provider refuses in the end holds nothing; nothing is booked
-    // while it cannot be looked up; when the last is booked, and not before, the gate opens.
+async fn listed_lost_order_pauses_transfers_until_decided() {
+    // Checks: once listed, an order stays even if it is not found by its key. An order that the provider declines in
+    // the end pauses nothing. Nothing is attributed while it can't be queried. The gate opens only when the last one is
+    // attributed.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
     put(
@@ -102,9 +104,9 @@ async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_list_that_hangs_hides_no_other_and_keeps_the_gate_shut() {
-    // Aim: the bank takes questions and never answers: what the rails list is named and can be booked, and the gate stays shut until
-    // the bank's list was read after nothing more can land.
+async fn hanging_list_hides_no_other_and_keeps_the_gate_closed() {
+    // Checks: the bank accepts queries and never answers. The rails' orders are listed and can be attributed, and the
+    // gate stays closed until the bank's list was read after the window.
     let lists = Arc::new(FakeLists::default());
     let mut settings = fast();
     settings.payouts.timeout_ms = 20;

@@ -1,4 +1,4 @@
-//! The engine on a store in memory, with the outside scripted.
+//! The engine on an in-memory store with scripted providers.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "../support/lib.rs"]

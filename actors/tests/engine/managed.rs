@@ -1,4 +1,4 @@
-//! What a managed wallet pays for is its owner's: products, credits, caps, freeze, transfers that came after a backup.
+//! Agent wallets: products, credits, caps, freezes and later transfers belong to the account owner.
 
 use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
 use purser_actors::engine::{ClaimError, PaymentRequest};
@@ -17,7 +17,7 @@ const ADDRESSES: WalletAddresses = WalletAddresses {
     solana: [8; 32],
 };
 
-/// The owner's managed wallet on Base.
+/// The owner's agent wallet on Base.
 const MANAGED: Wallet = ADDRESSES.on(Network::Base);
 
 async fn opened() -> Harness {
@@ -34,9 +34,9 @@ async fn opened() -> Harness {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
-    // Aim: on both chains' addresses and over a restart the product, its credit and the payment are the owner's; nobody gets a
-    // session, and the chain still sees who paid.
+async fn case_73_purchase_of_an_agent_wallet_belongs_to_its_owner() {
+    // Checks: for the addresses on both chains and over a restart, product, credit and payment belong to the account
+    // owner. No session is opened, and the chain's payer stays recorded.
     let mut world = opened().await;
     for nonce in 1..=2 {
         let request = card_for(MANAGED, nonce);
@@ -69,8 +69,8 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the_owner_has() {
-    // Aim: what the owner lacks is lacking, what the owner has is there, and a frozen owner's wallet buys nothing.
+async fn case_73_agent_wallet_pays_under_its_owners_freeze_and_preconditions() {
+    // Checks: the owner's preconditions apply, and a frozen owner's wallet buys nothing.
     let world = opened().await;
     let top_up = |nonce| PaymentRequest {
         purchase: Purchase::CardBalance {
@@ -91,9 +91,9 @@ async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it() {
-    // Aim: a restore credits an address whose owner it cannot know yet; once the owner opens the wallet the credit is sent to that
-    // address, once, and opening it again sends nothing.
+async fn case_82_credit_before_the_wallet_was_known_is_returned() {
+    // Checks: a restore credits an address whose owner is not known yet. Once the owner opens the wallet, the credit is
+    // sent to that address once; opening it again sends nothing.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(MANAGED, 1)).await.expect("it is paid");

@@ -1,4 +1,4 @@
-//! What operators do besides orders: stuck work, tokens, and the record of it all.
+//! Operator work besides orders: dead letters, tokens and the audit log.
 
 use purser_actors::card::Status;
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ResolveError};
@@ -33,17 +33,20 @@ async fn audit_lines(world: &Harness) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn stuck_work_is_listed_and_tried_again_once() {
-    // Aim: an issuer that is broken leaves the order stuck, with its work, its card and the last error; twenty operators
-    // who retry at once start one try; a try that fails is stuck again; whoever comes when it is done finds nothing; all of it
-    // over a crash.
+async fn dead_letter_is_listed_and_retried_once() {
+    // Checks: a broken issuer leaves a dead letter with its job, card and last error. Twenty concurrent retries start
+    // one attempt, a failed attempt is dead-lettered again, and a retry after completion finds nothing. Includes a
+    // crash.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    let stuck = async |world: &Harness| world.engine.dead_letters().await.unwrap().jobs;
-    eventually("the order is stuck", async || stuck(&world).await.len() == 1).await;
+    let dead_lettered = async |world: &Harness| world.engine.dead_letters().await.unwrap().jobs;
+    eventually("the order is dead-lettered", async || {
+        dead_lettered(&world).await.len() == 1
+    })
+    .await;
     let world = world.crash().await;
-    let effect = stuck(&world).await.remove(0);
+    let effect = dead_lettered(&world).await.remove(0);
     assert_eq!(
         (effect.job.name(), effect.job.subject()),
         ("issue_card", card.to_string())
@@ -56,16 +59,16 @@ async fn stuck_work_is_listed_and_tried_again_once() {
         let (engine, id) = (world.engine.clone(), effect.id);
         async move { engine.retry_job(id, &act()).await }
     });
-    let told = at_once.await;
+    let result = at_once.await;
     assert!(
-        told.iter().all(|t| matches!(
+        result.iter().all(|t| matches!(
             t,
             Ok(()) | Err(OperationError::Rejected(()) | OperationError::AlreadyUsed)
         )),
-        "{told:?}"
+        "{result:?}"
     );
-    let mut tries = told.iter().filter(|t| t.is_ok()).count();
-    // The first of these tries fails; whoever comes after it is right to try again, and then the issuer is well.
+    let mut tries = result.iter().filter(|t| t.is_ok()).count();
+    // The first of these attempts fails. A later retry may start another, and then the issuer works.
     while !world.engine.open_jobs(1).await.unwrap().is_empty() {
         tries += usize::from(world.engine.retry_job(effect.id, &act()).await.is_ok());
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
@@ -89,32 +92,32 @@ async fn stuck_work_is_listed_and_tried_again_once() {
     ));
     let world = world.crash().await;
     assert!(!audit_lines(&world).await.is_empty());
-    assert!(audit_lines(&world).await.iter().all(|what| what == "effect.retry"));
+    assert!(audit_lines(&world).await.iter().all(|what| what == "job.retry"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
-    // Aim: unknown payments stand beside stuck work, and are not to be retried: they are watched already; and nobody's
-    // word stands for what the chain shows.
+async fn unknown_payment_is_listed_until_the_chain_resolves_it() {
+    // Checks: unknown payments are listed beside dead letters and can't be retried, because they are already watched.
+    // The chain overrides any operator resolution.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
         .chain
         .set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
-    let stuck = world.engine.dead_letters().await.unwrap();
-    assert_eq!(stuck.jobs.len(), 0);
-    assert_eq!(stuck.unknown_payments.len(), 1);
-    let doubt = &stuck.unknown_payments[0];
-    assert_eq!((doubt.payment, doubt.job.job.name()), (paid.payment, "watch"));
-    let told = world.engine.retry_job(doubt.job.id, &act()).await;
-    assert!(matches!(told, Err(OperationError::Rejected(()))), "{told:?}");
+    let dead_lettered = world.engine.dead_letters().await.unwrap();
+    assert_eq!(dead_lettered.jobs.len(), 0);
+    assert_eq!(dead_lettered.unknown_payments.len(), 1);
+    let doubt = &dead_lettered.unknown_payments[0];
+    assert_eq!((doubt.payment, doubt.job.job.name()), (paid.payment, "watch_payment"));
+    let result = world.engine.retry_job(doubt.job.id, &act()).await;
+    assert!(matches!(result, Err(OperationError::Rejected(()))), "{result:?}");
     for (outcome, refusal) in [
         (
             JobOutcome::NotCompleted,
             ResolveError::Contradicted(EntryStatus::Pending),
         ),
-        // There is no list of what the chain shows here.
+        // No list shows the chain's transfers here.
         (JobOutcome::Completed, ResolveError::Unavailable),
     ] {
         let word = JobResolution {
@@ -122,8 +125,8 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
             reference: "0xabc".into(),
             evidence: "seen".into(),
         };
-        let told = world.engine.resolve(doubt.job.id, &word, &act()).await;
-        assert_eq!(told, Err(refusal));
+        let result = world.engine.resolve(doubt.job.id, &word, &act()).await;
+        assert_eq!(result, Err(refusal));
     }
     world.chain.settle(&request.authorization);
     world.wait_until_idle().await;
@@ -131,10 +134,11 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
-    // Aim: one of many who take a name at once gets it; a revoked token stays known as such, and its name stays taken.
+async fn tokens_are_found_by_hash_and_names_are_unique() {
+    // Checks: of concurrent requests for one name, one succeeds; a revoked token is still known as revoked, and its
+    // name stays taken.
     let world = Harness::new().await;
-    // One moment: the clock of these tests goes on by itself.
+    // Read once, because the clock of these tests advances.
     let created_at = world.clock.now();
     let token = |name: &str| OperatorToken {
         name: name.into(),
@@ -146,9 +150,9 @@ async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
         let (engine, token) = (world.engine.clone(), token("ben"));
         async move { engine.create_operator_token([n; 32], token, &act()).await }
     });
-    let told = at_once.await;
-    assert_eq!(told.iter().filter(|t| t.is_ok()).count(), 1);
-    let hash = [told.iter().position(Result::is_ok).unwrap() as u8; 32];
+    let result = at_once.await;
+    assert_eq!(result.iter().filter(|t| t.is_ok()).count(), 1);
+    let hash = [result.iter().position(Result::is_ok).unwrap() as u8; 32];
     assert_eq!(world.engine.operator_token(&hash).await.unwrap(), Some(token("ben")));
     assert_eq!(world.engine.operator_token(&[99; 32]).await.unwrap(), None);
     world.engine.revoke_operator_token("ben", &act()).await.unwrap();
@@ -165,8 +169,8 @@ async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_froze_an_account_is_written_down_with_it() {
-    // Aim: each freeze and thaw that an operator asks for, in order, with the words; pages begin behind a place.
+async fn freeze_is_audited_in_the_same_batch() {
+    // Checks: each freeze and unfreeze by an operator, in order, with its note; a page starts after a position.
     let world = Harness::new().await;
     let (engine, wallet) = (&world.engine, evm(1));
     for message in [Some("call us"), Some("write to us"), None] {
@@ -176,12 +180,12 @@ async fn who_froze_an_account_is_written_down_with_it() {
             .unwrap();
     }
     engine
-        .set_frozen(wallet, Some("the house itself".into()), None)
+        .set_frozen(wallet, Some("system action".into()), None)
         .await
         .unwrap();
     let world = world.crash().await;
     let audits = world.engine.audit_log(None, 100).await.unwrap();
-    let told: Vec<_> = audits
+    let result: Vec<_> = audits
         .iter()
         .map(|(a, _)| (a.action.as_str(), a.note.as_deref()))
         .collect();
@@ -190,31 +194,34 @@ async fn who_froze_an_account_is_written_down_with_it() {
         ("account.freeze", Some("write to us")),
         ("account.unfreeze", None),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(result, expected);
     assert!(audits.iter().all(|(a, _)| a.subject == wallet.address()));
     let rest = world.engine.audit_log(Some(1), 1).await.unwrap();
     assert_eq!(rest, audits[1..2]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn twenty_operators_who_credit_at_once_credit_once() {
-    // Aim: one word is taken, over a crash; whoever comes later, or wants it tried again, finds nothing.
+async fn twenty_concurrent_operator_credits_credit_once() {
+    // Checks: one credit is accepted, over a crash; a later credit or retry finds nothing.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    let stuck = async |world: &Harness| world.engine.dead_letters().await.unwrap().jobs;
-    eventually("the order is stuck", async || stuck(&world).await.len() == 1).await;
-    let id = stuck(&world).await[0].id;
+    let dead_lettered = async |world: &Harness| world.engine.dead_letters().await.unwrap().jobs;
+    eventually("the order is dead-lettered", async || {
+        dead_lettered(&world).await.len() == 1
+    })
+    .await;
+    let id = dead_lettered(&world).await[0].id;
     let unproven = world.engine.credit_job(id, ("seen", false), &act()).await;
     assert_eq!(unproven, Err(ResolveError::NotProven));
     let at_once = together(20, |_| {
         let engine = world.engine.clone();
         async move { engine.credit_job(id, ("seen", true), &act()).await }
     });
-    let told = at_once.await;
-    assert_eq!(told.iter().filter(|told| told.is_ok()).count(), 1, "{told:?}");
-    let late = |told: &Result<(), ResolveError>| matches!(told, Ok(()) | Err(ResolveError::NotFound));
-    assert!(told.iter().all(late), "{told:?}");
+    let result = at_once.await;
+    assert_eq!(result.iter().filter(|result| result.is_ok()).count(), 1, "{result:?}");
+    let late = |result: &Result<(), ResolveError>| matches!(result, Ok(()) | Err(ResolveError::NotFound));
+    assert!(result.iter().all(late), "{result:?}");
     world.wait_until_idle().await;
     let world = world.crash().await;
     world.wait_until_idle().await;
@@ -226,5 +233,5 @@ async fn twenty_operators_who_credit_at_once_credit_once() {
         world.engine.retry_job(id, &act()).await,
         Err(OperationError::AlreadyUsed)
     ));
-    assert_eq!(audit_lines(&world).await, ["effect.credit_back"]);
+    assert_eq!(audit_lines(&world).await, ["job.credit"]);
 }

@@ -1,5 +1,5 @@
-//! What only a person brings about, run by the engine: the outside fails in every way, the process dies, and a row is
-//! there exactly while it is so.
+//! Account-owner steps through the engine: every provider fault, crashes, and a row that exists exactly while the state
+//! holds.
 
 use purser_actors::engine::{ClaimError, OperationError};
 use purser_actors::identity_verification::{Rejection, Status};
@@ -17,7 +17,7 @@ async fn status(world: &Harness) -> &'static str {
     identity.as_ref().map_or("none", Entity::status)
 }
 
-/// The provider's name of the check that is under way.
+/// The provider's reference of the check in progress.
 async fn started_reference(world: &Harness) -> String {
     let identity = in_time("the check begins", world.engine.await_identity_started(evm(1)))
         .await
@@ -31,8 +31,8 @@ async fn started_reference(world: &Harness) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_check_ends_as_its_provider_says_whatever_fails_on_the_way() {
-    // Aim: lost answers, busy moments and panics begin one check, and the verdict that is asked for verifies once.
+async fn identity_check_ends_with_the_providers_verdict_despite_faults() {
+    // Checks: over lost responses, busy replies and panics there is one check, and the queried verdict verifies once.
     let world = Harness::new().await;
     world.identity.set_behaviors(&[
         CallBehavior::Busy,
@@ -63,9 +63,9 @@ async fn a_check_ends_as_its_provider_says_whatever_fails_on_the_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
-    // Aim: a callback verifies, the same again changes nothing, one on another check or with another word is refused;
-    // after a power cut all of it stands, and a check under way goes on.
+async fn identity_verdict_is_recorded_once_and_survives_a_crash() {
+    // Checks: a callback verifies, a repeated one changes nothing, and one about another check or with another verdict
+    // is rejected. After a power cut everything is still stored, and a check in progress continues.
     let world = Harness::new().await;
     world.engine.request_identity_check(evm(1)).await.unwrap();
     let reference = started_reference(&world).await;
@@ -92,11 +92,11 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
         ),
         "{contrary:?}"
     );
-    let nobody = world
+    let unknown = world
         .engine
         .record_identity_verdict(evm(2), reference.clone(), Verdict::Passed)
         .await;
-    assert!(nobody.is_err());
+    assert!(unknown.is_err());
     assert_eq!(
         (world.identity.checks(), world.event_count("identity.verified")),
         (1, 1)
@@ -107,8 +107,8 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch_it() {
-    // Aim: no first, then yes; the first check's callback, late, is not taken for the second's.
+async fn old_verdict_does_not_affect_a_new_check() {
+    // Checks: rejected first, then verified; a late callback of the first check does not apply to the second.
     let world = Harness::new().await;
     world.engine.request_identity_check(evm(1)).await.unwrap();
     let first = started_reference(&world).await;
@@ -133,8 +133,8 @@ async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_check_that_the_provider_will_not_begin_is_rejected() {
-    // Aim: a definite no leaves nothing under way, and the owner may try again.
+async fn check_declined_by_the_provider_is_rejected() {
+    // Checks: after a decline no check is in progress, and the owner may request another.
     let world = Harness::new().await;
     world.identity.set_behaviors(&[CallBehavior::Declined]);
     world.engine.request_identity_check(evm(1)).await.unwrap();
@@ -146,9 +146,9 @@ async fn a_check_that_the_provider_will_not_begin_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_link_is_opened_once_and_its_row_holds_the_address() {
-    // Aim: whatever fails, one account; the row is the address while it is linked and gone when it is not; linked again
-    // it is the same account.
+async fn issuer_account_opens_once_and_its_row_has_the_address() {
+    // Checks: over every fault there is one account. The row has the address while it is linked and is deleted
+    // afterwards; linked again, it is the same account.
     let world = Harness::new().await;
     world
         .identity
@@ -173,8 +173,8 @@ async fn a_link_is_opened_once_and_its_row_holds_the_address() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_link_under_way_survives_a_power_cut_and_can_be_taken_back() {
-    // Aim: the opening goes on after the cut; one that is taken back ends without a word.
+async fn pending_link_survives_a_power_cut_and_can_be_cancelled() {
+    // Checks: account opening continues after the cut; a cancelled one ends without an error.
     let world = Harness::new().await;
     world.identity.set_behaviors(&[CallBehavior::Busy; 3]);
     world.engine.request_issuer_link(evm(1), true).await.unwrap();
@@ -191,8 +191,8 @@ async fn a_link_under_way_survives_a_power_cut_and_can_be_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refused_link_says_why_and_may_be_asked_for_again() {
-    // Aim: the issuer's definite no is a fact of the link, not a failure that is tried again.
+async fn declined_link_has_a_reason_and_can_be_requested_again() {
+    // Checks: a decline by the issuer is recorded on the link and not retried.
     let world = Harness::new().await;
     world.identity.set_behaviors(&[CallBehavior::Declined]);
     world.engine.request_issuer_link(evm(1), true).await.unwrap();
@@ -211,8 +211,8 @@ async fn a_refused_link_says_why_and_may_be_asked_for_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_purchase_that_needs_a_person_is_refused_until_there_was_one() {
-    // Aim: without the row nothing is claimed and nothing settles.
+async fn purchase_that_needs_verification_is_rejected_until_verified() {
+    // Checks: without the row nothing is claimed and nothing settles.
     let world = Harness::new().await;
     let mut request = card_for(evm(1), 1);
     request.purchase = Purchase::CardBalance {

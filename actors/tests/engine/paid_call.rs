@@ -1,4 +1,4 @@
-//! A payment buys once, however often and in whatever company it is presented.
+//! A payment buys once, however often and concurrently it is presented.
 
 use purser_actors::engine::ClaimError;
 use purser_actors::payment::{Outcome, Status};
@@ -10,8 +10,8 @@ use crate::support::settings::{cards_a_day, fast};
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
-    // Aim: everything that a first purchase must leave behind is there, and nothing is left to do.
+async fn paid_call_creates_card_session_and_account() {
+    // Checks: everything that a first purchase creates exists, and no job is left.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let paid = world.pay(&request).await.unwrap();
@@ -39,28 +39,28 @@ async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
-    // Aim: one settlement, one product, one winner; the other 99 are told the same.
+async fn case_01_payment_sent_a_hundred_times_concurrently_buys_once() {
+    // Checks: one settlement, one product, one winner; the other 99 get the same outcome.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let engine = &world.engine;
     let calls: Vec<_> = (0..100)
         .map(|_| {
-            // Every caller would like a session of its own.
+            // Every caller requests a session of its own.
             let mut request = request.clone();
             request.session = session();
             let engine = engine.clone();
             tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for call in calls {
-        told.push(in_time("a call", call).await.unwrap().unwrap());
+        results.push(in_time("a call", call).await.unwrap().unwrap());
     }
-    assert_eq!(told.iter().filter(|paid| paid.won).count(), 1, "one claim wins");
+    assert_eq!(results.iter().filter(|paid| paid.won).count(), 1, "one claim wins");
     assert!(
-        told.iter().all(|paid| paid.outcome == told[0].outcome),
-        "all are told the same"
+        results.iter().all(|paid| paid.outcome == results[0].outcome),
+        "all get the same outcome"
     );
     world.wait_until_idle().await;
     world.assert_one_card(&request);
@@ -68,8 +68,8 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each() {
-    // Aim: doubles of one payment refuse batches of the others on their way; none of the others suffers for it.
+async fn case_01_repeated_payments_of_one_wallet_buy_one_card_each() {
+    // Checks: duplicates of one payment cause rejected batches of other payments; none of those is affected.
     let mut settings = fast();
     settings.max_in_flight_per_payer = 256;
     let world = Harness::with(settings).await;
@@ -79,7 +79,7 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
             tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
-    // A disk that takes its time: batches pile up behind each flush.
+    // A slow disk: batches queue behind each flush.
     let disk = tokio::spawn({
         let store = world.store.clone();
         async move {
@@ -100,7 +100,7 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
         won += usize::from(paid.won);
     }
     disk.abort();
-    // Only now is it certain that nobody holds the store again.
+    // Only now no task can hold the store.
     assert!(disk.await.unwrap_err().is_cancelled());
     world.store.release();
     world.wait_until_idle().await;
@@ -110,8 +110,8 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
-    // Aim: the answer to a payment never changes, not even by a restart.
+async fn case_02_replay_gets_the_same_product_without_winning() {
+    // Checks: the response to a payment never changes, not even after a restart.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let first = world.pay(&request).await.unwrap();
@@ -127,8 +127,9 @@ async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_03_a_payment_is_bound_to_its_first_request() {
-    // Aim: the same payment for another request is refused and changes nothing, before and after the first is answered.
+async fn case_03_payment_is_bound_to_its_first_request() {
+    // Checks: the same payment for another request is rejected and changes nothing, before and after the first
+    // response.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let mut other = request.clone();
@@ -153,8 +154,8 @@ async fn case_03_a_payment_is_bound_to_its_first_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
-    // Aim: no answer is no refusal. The caller is told `pending`; the watch finds the transfer and fulfils it.
+async fn case_07_unknown_settlement_is_resolved_from_the_chain_once() {
+    // Checks: no response is not a decline. The caller gets `pending`; the watch finds the transfer and fulfils it.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
@@ -171,13 +172,13 @@ async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
     world.wait_until_idle().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 1, "it was never sent a second time");
-    let told = world.pay(&request).await.unwrap();
-    assert_eq!(bought_card(&told), world.cards()[0].0);
+    let paid = world.pay(&request).await.unwrap();
+    assert_eq!(bought_card(&paid), world.cards()[0].0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_07_an_answer_lost_after_landing_is_found() {
-    // Aim: the transfer happened, only the answer was lost: it ends in the product.
+async fn case_07_settlement_with_a_lost_response_is_found() {
+    // Checks: the transfer settled, but its response was lost; the product is delivered.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
@@ -189,8 +190,8 @@ async fn case_07_an_answer_lost_after_landing_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_07_a_settlement_that_hangs_counts_as_unknown() {
-    // Aim: the wait for the chain is bounded, and its end is no failure.
+async fn case_07_hanging_settlement_is_unknown() {
+    // Checks: the wait for the chain is bounded, and a timeout is no failure.
     let mut settings = fast();
     settings.settle_timeout_ms = 30;
     let world = Harness::with(settings).await;
@@ -204,8 +205,8 @@ async fn case_07_a_settlement_that_hangs_counts_as_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again() {
-    // Aim: an unreachable chain claims nothing for good; the same payment presented again buys.
+async fn case_11_unsent_payment_is_released_and_can_be_presented_again() {
+    // Checks: an unreachable chain leaves no permanent claim; the same payment can be presented again and buys.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
@@ -217,10 +218,10 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     let paid = world.pay(&request).await.unwrap();
     assert_eq!(paid.outcome, Outcome::Unavailable);
     assert_eq!(world.chain.submissions(), 0, "nothing was sent");
-    // The reserved share is free again: the only card of the day can still be bought.
+    // The cap reservation is free again: the only card of the day can still be bought.
     world.wait_until_idle().await;
     let paid = world.pay(&request).await.unwrap();
-    assert!(paid.won, "nobody else has been told what it bought");
+    assert!(paid.won, "no other caller has the product");
     let again = world.pay(&request).await.unwrap();
     assert!(!again.won, "once");
     bought_card(&paid);
@@ -231,8 +232,9 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
-    // Aim: of several admissions one counts, and its caller alone is told as the winner; the shares of the others go back.
+async fn case_11_concurrent_retries_of_a_released_payment_buy_once() {
+    // Checks: one of several admissions counts, and only its caller wins; the cap reservations of the others are
+    // released.
     let mut settings = fast();
     settings.caps = cards_a_day(20, 2_000_000);
     let world = Harness::with(settings).await;
@@ -271,8 +273,8 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
-    // Aim: the proof that a transfer is impossible ends the payment and frees what was reserved, and only that does.
+async fn unsettleable_payment_is_refused_and_releases_its_cap() {
+    // Checks: only proof that the transfer is impossible ends the payment and releases its reservation.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
@@ -291,15 +293,16 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     assert!(matches!(payment.status, Status::Refused(_)), "{:?}", payment.status);
     assert!(world.ledger_balances().is_empty());
-    let told = world.pay(&request).await.unwrap();
-    assert!(matches!(told.outcome, Outcome::Declined(_)), "{:?}", told.outcome);
+    let paid = world.pay(&request).await.unwrap();
+    assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
     bought_card(&world.pay(&next).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_issuer_in_any_mood_but_no_makes_one_card_under_one_key() {
-    // Aim: pending, busy, panicking or silent after success: the order stands, with the same key, until there is a card.
-    for moods in [
+async fn issuer_makes_one_card_under_one_key_unless_it_declines() {
+    // Checks: if the issuer is pending, busy, panics or loses its response, the order stays open under the same key
+    // until a card exists.
+    for behaviors in [
         &[IssuerBehavior::NotYet, IssuerBehavior::NotYet][..],
         &[IssuerBehavior::Busy, IssuerBehavior::Busy],
         &[IssuerBehavior::Panics, IssuerBehavior::Busy, IssuerBehavior::Panics],
@@ -308,20 +311,20 @@ async fn an_issuer_in_any_mood_but_no_makes_one_card_under_one_key() {
         let mut settings = fast();
         settings.issuer_timeout_ms = 20;
         let world = Harness::with(settings).await;
-        world.issuer.set_behaviors(moods);
+        world.issuer.set_behaviors(behaviors);
         let request = card_for(evm(1), 1);
         world.pay(&request).await.unwrap();
         world.wait_until_idle().await;
         world.assert_one_card(&request);
         let calls = world.issuer.calls();
-        assert!(calls.len() > moods.len(), "{moods:?}: {calls:?}");
+        assert!(calls.len() > behaviors.len(), "{behaviors:?}: {calls:?}");
         assert!(calls.iter().all(|key| *key == calls[0]), "one key: {calls:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn envelopes_are_valid_json_in_the_order_of_the_store() {
-    // Aim: what subscribers get parses, carries its own sequence first, and shows what changed.
+async fn event_envelopes_are_valid_json_in_store_order() {
+    // Checks: each envelope parses, starts with its own sequence number, and shows the change.
     let world = Harness::new().await;
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
     world.wait_until_idle().await;
@@ -363,8 +366,8 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
-    // Aim: presenting again is a settlement like any other: it needs an account that is not frozen, and room.
+async fn case_49_declined_payment_of_a_frozen_account_is_not_retried() {
+    // Checks: another presentation is a settlement like any other: it needs a permit and an account that is not frozen.
     let mut settings = fast();
     settings.max_in_flight_per_payer = 1;
     let world = Harness::with(settings).await;
@@ -384,10 +387,10 @@ async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
         .unwrap();
     assert!(matches!(world.pay(&request).await, Err(ClaimError::Frozen { .. })));
     world.engine.set_frozen(evm(1), None, None).await.unwrap();
-    let room = world.engine.admit(&evm(1)).unwrap();
+    let permit = world.engine.admit(&evm(1)).unwrap();
     assert!(matches!(world.pay(&request).await, Err(ClaimError::Overloaded(_))));
     assert_eq!(world.chain.submissions(), before);
-    drop(room);
+    drop(permit);
     world.pay(&request).await.unwrap();
     assert!(world.chain.submissions() > before);
 }

@@ -1,4 +1,4 @@
-//! Payment identifiers: another payment under the same name is no other purchase.
+//! Payment identifiers: another payment under the same identifier is no other purchase.
 
 use purser_actors::engine::{ClaimError, PaymentRequest, PaymentResult};
 use purser_actors::kernel::idempotency::RECORD_TTL_S;
@@ -10,7 +10,7 @@ use crate::support::{eventually, in_time};
 
 const NAME: &str = "order-0000000000000001";
 
-/// The first payer's payment with this nonce, under the name.
+/// The first payer's payment with this nonce, under the identifier.
 fn with_identifier(nonce: u8) -> PaymentRequest {
     PaymentRequest {
         identifier: Some(NAME.to_owned()),
@@ -18,7 +18,7 @@ fn with_identifier(nonce: u8) -> PaymentRequest {
     }
 }
 
-/// Pays, and joins the payment that the name stands for if that is another.
+/// Pays, or joins the payment that the identifier refers to if it is another.
 async fn pay_or_join(world: &Harness, mut request: PaymentRequest) -> Result<PaymentResult, ClaimError> {
     loop {
         match world.pay(&request).await {
@@ -26,15 +26,15 @@ async fn pay_or_join(world: &Harness, mut request: PaymentRequest) -> Result<Pay
                 request.authorization = *known;
                 request.identifier = None;
             }
-            told => return told,
+            result => return result,
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn payments_at_once_under_one_identifier_are_one() {
-    // Aim: of many payments at once one is claimed and the others are told of it; also after a crash. The name is its
-    // payer's and its request's alone.
+async fn concurrent_payments_under_one_identifier_are_one() {
+    // Checks: of concurrent payments one is claimed and the others get a reference to it, also after a crash. The
+    // identifier is scoped to its payer and request.
     let world = Harness::new().await;
     let calls: Vec<_> = (1..=8)
         .map(|nonce| {
@@ -42,13 +42,13 @@ async fn payments_at_once_under_one_identifier_are_one() {
             tokio::spawn(async move { engine.pay(with_identifier(nonce)).await })
         })
         .collect();
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for call in calls {
-        told.push(in_time("a call", call).await.unwrap());
+        results.push(in_time("a call", call).await.unwrap());
     }
-    let winner = told.iter().position(Result::is_ok).expect("one payment is claimed");
+    let winner = results.iter().position(Result::is_ok).expect("one payment is claimed");
     let claimed = with_identifier(u8::try_from(winner).unwrap() + 1);
-    for (at, paid) in told.iter().enumerate().filter(|(at, _)| *at != winner) {
+    for (at, paid) in results.iter().enumerate().filter(|(at, _)| *at != winner) {
         let known = Box::new(claimed.authorization.clone());
         assert_eq!(
             paid.clone().map(|paid| paid.won),
@@ -81,9 +81,9 @@ async fn payments_at_once_under_one_identifier_are_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_cut_at_any_batch_leaves_one_purchase_under_an_identifier() {
-    // Aim: the power is cut before any batch of the call, or after it and before its answer; who then comes with another
-    // payment under the same name has one card, paid by one transfer.
+async fn crash_at_any_batch_leaves_one_purchase_per_identifier() {
+    // Checks: the power is cut before any batch of the call, or after it and before its response. Another payment under
+    // the same identifier then gets one card, paid by one transfer.
     for last_is_answered in [true, false] {
         let mut cuts = 0;
         for after in 0.. {
@@ -129,9 +129,9 @@ async fn a_cut_at_any_batch_leaves_one_purchase_under_an_identifier() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_identifier_tries_its_first_payment_until_that_never_can_land() {
-    // Aim: a payment that was declined, or could not be sent, is itself tried again and another under its name is not; once
-    // it can never land, the next one has the name.
+async fn identifier_keeps_its_first_payment_until_that_cannot_settle() {
+    // Checks: a payment that was declined or not sent is retried itself; another one under its identifier is rejected.
+    // Once the first can't settle, the next payment gets the identifier.
     let world = Harness::new().await;
     world
         .chain
@@ -143,14 +143,14 @@ async fn an_identifier_tries_its_first_payment_until_that_never_can_land() {
     assert_eq!(world.chain.transfers(), 0);
     world.chain.expire(&with_identifier(1).authorization);
     let id = world.engine.payment_id(&with_identifier(1).authorization);
-    eventually("it is refused for good", async || {
+    eventually("it is permanently declined", async || {
         world.engine.payment(&id).await.unwrap().unwrap().is_final()
     })
     .await;
     assert_eq!(world.engine.payment_by_identifier(&evm(1), NAME).await.unwrap(), None);
     let next = pay_or_join(&world, with_identifier(3)).await.unwrap();
     assert!(next.won);
-    // The first one comes again too: it is answered with what the name stands for now.
+    // The first payment, presented again, gets the purchase that the identifier refers to now.
     let first = pay_or_join(&world, with_identifier(1)).await.unwrap();
     assert_eq!(bought_card(&first), bought_card(&next));
     world.wait_until_idle().await;
@@ -158,8 +158,8 @@ async fn an_identifier_tries_its_first_payment_until_that_never_can_land() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payment_that_came_without_a_name_may_be_given_one() {
-    // Aim: a known payment that comes again under a name is joined, and the name is its own from then on.
+async fn payment_without_an_identifier_can_get_one_later() {
+    // Checks: a known payment that is presented again with an identifier joins, and owns the identifier from then on.
     let world = Harness::new().await;
     let plain = card_for(evm(1), 1);
     assert!(world.pay(&plain).await.unwrap().won);
@@ -170,8 +170,8 @@ async fn a_payment_that_came_without_a_name_may_be_given_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_identifier_is_remembered_for_a_day() {
-    // Aim: to the second; then it names a new purchase.
+async fn identifier_is_stored_for_a_day() {
+    // Checks: exact to the second; then it stands for a new purchase.
     let world = Harness::new().await;
     assert!(pay_or_join(&world, with_identifier(1)).await.unwrap().won);
     world.clock.advance((RECORD_TTL_S - 1) * 1_000);

@@ -1,5 +1,5 @@
-//! Payouts through the whole engine: preconditions before settlement, one order under one key, words in any order, what
-//! comes back, what is taken back, and what waits for an operator.
+//! Payouts through the whole engine: preconditions before settlement, one order under one key, rail events in any
+//! order, returns, recalls and operator decisions.
 
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::engine::{ClaimError, PaymentRequest};
@@ -41,11 +41,11 @@ pub(crate) async fn register(world: &Harness, owner: Wallet, id: BankDestination
         created_at: Default::default(),
         active: true,
     };
-    let told = world
+    let registered = world
         .engine
         .register_destination(id, destination, vec![id.0 as u8; 40], None)
         .await;
-    told.expect("a new destination");
+    registered.expect("a new destination");
 }
 
 /// 4.50 for the price of 5.00.
@@ -101,7 +101,7 @@ pub(crate) async fn balance(world: &Harness) -> Usdc {
     world.engine.account(&evm(1)).await.unwrap().unwrap().balance
 }
 
-/// What the engine waits for with a person.
+/// Job types of all dead letters.
 async fn dead_lettered(world: &Harness) -> Vec<&'static str> {
     let open = world.engine.open_jobs(100).await.unwrap();
     open.iter().filter(|e| e.dead_lettered).map(|e| e.job.name()).collect()
@@ -124,11 +124,11 @@ pub(crate) async fn verified(world: &Harness, wallet: Wallet) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
-    // Aim: silent, slow and panicking rails end in one payout each, and every order of one payout has the same key.
+async fn rail_pays_once_under_one_key_unless_it_declines() {
+    // Checks: silent, slow and panicking rails pay once each, and every order of one payout has the same key.
     let world = Harness::new().await;
     register(&world, evm(1), OWN_DESTINATION).await;
-    for (n, mood) in [
+    for (n, behavior) in [
         IssuerBehavior::Busy,
         IssuerBehavior::NotYet,
         IssuerBehavior::Panics,
@@ -137,7 +137,7 @@ async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     .into_iter()
     .enumerate()
     {
-        world.payouts.set_behaviors(&[mood, IssuerBehavior::Ready]);
+        world.payouts.set_behaviors(&[behavior, IssuerBehavior::Ready]);
         let id = buy(&world, &to_bank(n as u8, OWN_DESTINATION)).await;
         wait_for_status(&world, id, "complete").await;
         world.wait_until_idle().await;
@@ -158,8 +158,8 @@ async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn another_wallets_destination_is_refused_before_settlement() {
-    // Aim (case 48): another's, an unknown and a removed destination claim nothing and move nothing.
+async fn destination_of_another_wallet_is_rejected_before_settlement() {
+    // Checks (case 48): another account's, an unknown and a removed destination claim nothing and pay nothing.
     let world = Harness::new().await;
     register(&world, evm(2), OWN_DESTINATION).await;
     let removed = BankDestinationId(8);
@@ -176,8 +176,8 @@ async fn another_wallets_destination_is_refused_before_settlement() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_payout_that_the_rail_refuses_is_credited_once() {
-    // Aim: the whole charge is on the balance, nothing is owed to the rail, and a restart changes nothing.
+async fn declined_payout_is_credited_once() {
+    // Checks: the whole charge is credited, nothing is owed to the rail, and a restart changes nothing.
     let world = Harness::new().await;
     register(&world, evm(1), OWN_DESTINATION).await;
     world
@@ -197,8 +197,9 @@ async fn a_payout_that_the_rail_refuses_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
-    // Aim: told twice and with a power cut between, the amount less the rail's fee is credited once; our fee stays.
+async fn case_32_payout_returned_days_later_is_credited_once() {
+    // Checks: reported twice, with a power cut between, the amount less the rail's fee is credited once; our fee is
+    // kept.
     let world = Harness::new().await;
     register(&world, evm(1), OWN_DESTINATION).await;
     world.payouts.set_behaviors(&[IssuerBehavior::Ready]);
@@ -224,9 +225,9 @@ async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
-    // Aim: a rail that refuses and pays after all is asked for the money; if that cannot be, somebody must look. The credit
-    // stays what it was.
+async fn case_33_success_after_a_credit_is_recalled_or_dead_lettered() {
+    // Checks: a rail that declines and pays afterwards is asked to recall it; if it can't, the job is dead-lettered.
+    // The credit does not change.
     let world = Harness::new().await;
     register(&world, evm(1), OWN_DESTINATION).await;
     for (n, recall) in [RecallResult::Recalled, RecallResult::TooLate].into_iter().enumerate() {
@@ -244,7 +245,10 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
         match recall {
             RecallResult::Recalled => world.wait_until_idle().await,
             RecallResult::TooLate => {
-                eventually("it is stuck", async || dead_lettered(&world).await == ["recall_payout"]).await
+                eventually("it is dead-lettered", async || {
+                    dead_lettered(&world).await == ["recall_payout"]
+                })
+                .await
             }
         }
         wait_for_status(&world, id, "failed").await;
@@ -254,8 +258,9 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_push_to_card_waits_for_its_form_and_expires() {
-    // Aim: nothing is sent before the form is done; done twice it is sent once; never done, the charge is credited.
+async fn push_to_card_waits_for_its_form_and_expires() {
+    // Checks: nothing is sent before the form is submitted. Submitted twice, it is sent once; never submitted, the
+    // charge is credited.
     let world = Harness::new().await;
     let (done, never) = (buy(&world, &to_card(1)).await, buy(&world, &to_card(2)).await);
     assert!(world.payouts.calls().is_empty());
@@ -291,23 +296,24 @@ async fn a_push_to_card_waits_for_its_form_and_expires() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
-    // Aim: of three forms that nobody fills in here, a restore forgot two: one the rail tells of, one it knows when it is
-    // asked, after silence. Both are paid and neither is credited or sent; only what the rail denies is credited.
+async fn expired_form_credits_nothing_that_the_rail_knows() {
+    // Checks: of three forms without an answer, a restore lost two orders: one that the rail reports, one that it knows
+    // only when queried. Both are paid, and neither is credited or sent again. Only the order that the rail does not
+    // know is credited.
     let world = Harness::new().await;
-    let (told, asked) = (buy(&world, &to_card(1)).await, buy(&world, &to_card(2)).await);
+    let (reported, queried) = (buy(&world, &to_card(1)).await, buy(&world, &to_card(2)).await);
     let never = buy(&world, &to_card(3)).await;
     let key = async |id| world.engine.payout(&id).await.unwrap().unwrap().key;
-    world.payouts.add_known_order(key(told).await, 2, complete());
-    world.payouts.add_event(told, 1, in_process());
-    wait_for_status(&world, told, "complete").await;
+    world.payouts.add_known_order(key(reported).await, 2, complete());
+    world.payouts.add_event(reported, 1, in_process());
+    wait_for_status(&world, reported, "complete").await;
     world.wait_until_idle().await;
-    world.payouts.add_known_order(key(asked).await, 2, complete());
+    world.payouts.add_known_order(key(queried).await, 2, complete());
     world
         .payouts
         .set_find_errors(&[ErrorKind::Unknown, ErrorKind::Temporary, ErrorKind::Unknown]);
     world.clock.advance(120_001);
-    wait_for_status(&world, asked, "complete").await;
+    wait_for_status(&world, queried, "complete").await;
     wait_for_status(&world, never, "expired").await;
     world.wait_until_idle().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
@@ -318,8 +324,9 @@ async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() {
-    // Aim: after its time the rail is asked for the money; only its word credits, once, also when the rail returns it too.
+async fn case_32_unclaimed_app_payment_is_returned_and_credited() {
+    // Checks: after 30 days the rail gets a recall request. Only its confirmation credits, once, even if the rail also
+    // returns the payout.
     let world = Harness::new().await;
     verified(&world, evm(1)).await;
     let id = buy(&world, &to_app(1, "@ada")).await;
@@ -336,8 +343,9 @@ async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_recipient_is_saved_when_first_paid_and_known_again() {
-    // Aim: identity first; by handle in any case or by its id it is the same recipient; another wallet's id is none.
+async fn recipient_is_saved_at_its_first_payment_and_reused() {
+    // Checks: identity comes first. A handle in any case and the id give the same recipient; another wallet's id gives
+    // none.
     let world = Harness::new().await;
     let refused = world.pay(&to_app(0, "@ada")).await.unwrap_err();
     assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::IdentityVerified));

@@ -17,9 +17,9 @@ fn declined(error: &ClaimError) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
-    // Checks: the caller receives the chain's reason; it leaves no payment, no share of the cap, no permit and no transaction;
-    // the same payment buys as soon as the wallet can pay.
+async fn case_88_known_empty_wallet_claims_nothing() {
+    // Checks: the caller receives the chain's reason. It leaves no payment, cap reservation, permit or transaction. The
+    // same payment buys as soon as the wallet can pay.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     settings.max_in_flight = 1;
@@ -43,8 +43,9 @@ async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_02_a_claimed_payment_is_not_checked_again() {
-    // Checks: a fulfilled payment has the same answer although the wallet is empty now, and a declined one is not checked again.
+async fn case_02_claimed_payment_is_not_checked_again() {
+    // Checks: a fulfilled payment has the same answer although the wallet is empty now. A declined one is not checked
+    // again.
     let world = Harness::new().await;
     let request = card_for(OWNER, 1);
     let paid = world.pay(&request).await.unwrap();
@@ -68,7 +69,7 @@ async fn case_02_a_claimed_payment_is_not_checked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_chain_declines_after_every_other_error() {
+async fn chain_decline_comes_after_every_other_error() {
     // Checks: an empty wallet of a frozen account gets the error of the freeze, then of the cap, and then the decline.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);

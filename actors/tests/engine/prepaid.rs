@@ -1,4 +1,4 @@
-//! What goes on with prepaid cards at their issuer, over lost answers, panics and deaths.
+//! Prepaid cards at their issuer over lost responses, panics and crashes.
 
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ async fn balance(world: &Harness) -> Usdc {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once() {
-    // Aim: busy and panicking issuers, and a death behind each wish: each is carried out once; what was left is on the
-    // balance once, and the books agree.
+async fn prepaid_card_action_and_remainder_are_applied_once() {
+    // Checks: with a busy or panicking issuer and a crash after each request, every action is executed once. The
+    // remainder is credited once, and the ledger agrees.
     let mut world = Harness::new().await;
     let card = card_of(&world).await;
-    for (wish, status, moods) in [
+    for (action, status, behaviors) in [
         (
             CardAction::Pause,
             "paused",
@@ -53,11 +53,11 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
             &[IssuerBehavior::Busy, IssuerBehavior::Busy, IssuerBehavior::Panics],
         ),
     ] {
-        world.issuer.set_behaviors(moods);
+        world.issuer.set_behaviors(behaviors);
         assert!(
             world
                 .engine
-                .request_prepaid_card_action(card, wish, None)
+                .request_prepaid_card_action(card, action, None)
                 .await
                 .unwrap()
         );
@@ -66,8 +66,8 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
         world.wait_until_idle().await;
     }
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
-    let told = ["paused", "resumed", "closed"].map(|what| world.event_count(&format!("card.{what}")));
-    assert_eq!(told, [1, 1, 1]);
+    let counts = ["paused", "resumed", "closed"].map(|what| world.event_count(&format!("card.{what}")));
+    assert_eq!(counts, [1, 1, 1]);
     assert_eq!(world.event_count("balance.credited"), 1);
     assert!(
         !world
@@ -89,8 +89,8 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
-    // Aim: nobody asks: a charge that is taken, and one that is refused while nobody listens, are known once each.
+async fn prepaid_card_transactions_are_recorded_over_a_crash() {
+    // Checks: without any request, an accepted and a declined transaction are each recorded once, also across a crash.
     let world = Harness::new().await;
     let card = card_of(&world).await;
     world.issuer.charge(card, 1_20);
@@ -110,8 +110,9 @@ async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_so() {
-    // Aim: closed with nothing given back, then 2.00 and 3.50 in total: the difference each time, over a death.
+async fn late_remainder_is_credited_when_the_issuer_reports_it() {
+    // Checks: it is closed without a remainder; then totals of 2.00 and 3.50 are reported. Each time the increase is
+    // credited, over a crash.
     let world = Harness::new().await;
     let card = card_of(&world).await;
     world.issuer.charge(card, 5_00);
@@ -140,8 +141,8 @@ async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_was_given_back_of_a_prepaid_card_otherwise_is_a_difference() {
-    // Aim: what its issuer gave back of a closed card, and we credited: lost there, twice, of another amount.
+async fn wrong_prepaid_remainder_is_a_discrepancy() {
+    // Checks: a credited remainder that is missing at the issuer, doubled, or of another amount.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let (paid, _) = pay_and_list(&world, &lists, &card_for(evm(1), 1)).await;
     let card = bought_card(&paid);

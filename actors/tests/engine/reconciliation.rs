@@ -1,4 +1,4 @@
-//! The books held against others' lists for as long as the engine lives.
+//! Continuous reconciliation of the ledger with the lists of chains and providers.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::{FakeLists, ReadFault};
 
-/// Pays, and puts what was paid on the chain's list. Without a time of grace nobody may look in between.
+/// Pays and puts the payment on the chain's list. Without a grace period, no run may happen in between.
 pub(crate) async fn pay_and_list(
     world: &Harness,
     lists: &FakeLists,
@@ -36,7 +36,7 @@ pub(crate) async fn pay_and_list(
     (paid, moved)
 }
 
-/// A card that is bought, with lists that know of it.
+/// A bought card, with lists that contain it.
 async fn card(world: &Harness, lists: &FakeLists, nonce: u8) -> (CardId, ChainMovement) {
     let (paid, moved) = pay_and_list(world, lists, &card_for(evm(1), nonce)).await;
     let card = bought_card(&paid);
@@ -75,7 +75,7 @@ async fn status(world: &Harness) -> ReconciliationStatus {
     world.engine.reconciliation().await.unwrap()
 }
 
-/// A walk begins after this and reads everything.
+/// Waits for a complete run that starts after this call.
 pub(crate) async fn wait_for_full_run(world: &Harness) {
     let before = world.engine.reconciliation().await.unwrap().run.completed_at;
     for _ in 0..2 {
@@ -90,10 +90,10 @@ async fn harness(lists: &Arc<FakeLists>) -> Harness {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is_gone() {
-    // Aim: a missing and a surplus deposit, a transfer out that nobody ordered, a card that we do not know, one that the
-    // issuer lacks, one with another amount, one in another state: each under its name, once, over a power cut, until it
-    // is mended; nobody but the house is told.
+async fn case_34_discrepancy_is_announced_when_opened_and_when_resolved() {
+    // Checks: a missing and a surplus deposit, an unknown outgoing transfer, an unknown card, a card missing at the
+    // issuer, a wrong amount and a wrong status are each one discrepancy, over a power cut, until resolved. Only
+    // operators see them.
     let lists = Arc::new(FakeLists::default());
     let world = harness(&lists).await;
     let (lacking, _) = card(&world, &lists, 1).await;
@@ -132,14 +132,14 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
         .iter()
         .find(|(_, open)| open.details.kind == DiscrepancyKind::MissingAtProvider);
     assert_eq!(lacks.unwrap().1.details.subject, Some(lacking.to_string()));
-    let told = world.history();
-    let told = told.iter().filter(|record| {
+    let records = world.history();
+    let records = records.iter().filter(|record| {
         record
             .announcement
             .as_ref()
             .is_some_and(|a| a.kind.starts_with("discrepancy"))
     });
-    assert!(told.clone().count() > 0 && told.clone().all(|record| record.owner == Wallet::SYSTEM));
+    assert!(records.clone().count() > 0 && records.clone().all(|record| record.owner == Wallet::SYSTEM));
 
     for (card, cents) in [(lacking, 500), (dearer, 500), (refused, 500)] {
         lists.add_order(card.0, EntryStatus::Completed, cents);
@@ -155,9 +155,9 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_walk_that_is_asked_for_begins_without_the_rest() {
-    // Aim: with an hour between two walks, one that is asked for begins at once and finds what came since; the next one too, which
-    // says that it could not read every list.
+async fn requested_run_starts_at_once() {
+    // Checks: with an hour between runs, a requested run starts at once and finds later entries. So does the next one,
+    // which reports that it could not read every list.
     let lists = Arc::new(FakeLists::default());
     let mut reconciling = lists.reconciling();
     reconciling.settings.rest_ms = 3_600_000;
@@ -183,12 +183,12 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
     assert_eq!(kinds(&world).await, ["missing_at_provider"]);
     lists.set_fault(Some(ReadFault::NoResponse));
     let third = world.engine.request_reconciliation().unwrap();
-    assert!(!ended(third).await.complete, "nobody answered");
+    assert!(!ended(third).await.complete, "no source answered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_told_again() {
-    // Aim: lacking, then with another amount, then gone, then lacking again.
+async fn changed_or_reopened_discrepancy_is_announced_again() {
+    // Checks: missing, then with another amount, then resolved, then missing again.
     let lists = Arc::new(FakeLists::default());
     let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
@@ -200,13 +200,13 @@ async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_to
     wait_for_discrepancies(&world, &[]).await;
     lists.remove_order(card.0);
     wait_for_discrepancies(&world, &["missing_at_provider"]).await;
-    let told = ["opened", "updated", "resolved"].map(|what| world.event_count(&format!("discrepancy.{what}")));
-    assert_eq!(told, [2, 1, 1]);
+    let counts = ["opened", "updated", "resolved"].map(|what| world.event_count(&format!("discrepancy.{what}")));
+    assert_eq!(counts, [2, 1, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_list_that_cannot_be_read_proves_nothing() {
-    // Aim: while nobody answers, nothing opens, nothing that is open is taken for mended, and no walk counts as whole.
+async fn unreadable_list_proves_nothing() {
+    // Checks: while a source does not answer, no discrepancy opens or resolves, and no run counts as complete.
     let lists = Arc::new(FakeLists::default());
     let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
@@ -231,8 +231,8 @@ async fn a_list_that_cannot_be_read_proves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_walker_that_dies_is_replaced_and_goes_on() {
-    // Aim: its supervisor puts another in its place, visibly, and nothing that differs is lost.
+async fn crashed_reconciliation_worker_is_restarted_and_continues() {
+    // Checks: its supervisor starts a new one, the restart is counted, and no discrepancy is lost.
     let lists = Arc::new(FakeLists::default());
     let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
@@ -245,9 +245,9 @@ async fn a_walker_that_dies_is_replaced_and_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
-    // Aim: rubbish where an open difference was: the walker does not die of it, walks to the end without calling that whole,
-    // finds another difference and that it is gone, and the damaged one is counted.
+async fn corrupt_discrepancy_blocks_no_other() {
+    // Checks: an open discrepancy is corrupt. The worker survives, finishes the run without counting it as complete,
+    // opens and resolves another discrepancy, and counts the corrupt one.
     let lists = Arc::new(FakeLists::default());
     let world = harness(&lists).await;
     let (damaged, _) = card(&world, &lists, 1).await;

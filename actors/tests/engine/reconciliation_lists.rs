@@ -1,5 +1,5 @@
-//! Lists of the bank, of the card program and of the bridge against the books; and what a list that hangs, and a row that
-//! cannot be read, must not hide.
+//! Lists of bank, card program and bridge compared with the ledger; a hanging list or an unreadable row hides no other
+//! entry.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const ACCOUNT: BankAccountId = BankAccountId(3);
 const TRANSFER: BankTransferId = BankTransferId(4);
 const DEPOSIT_ADDRESS: [u8; 20] = [0xdd; 20];
 
-/// A world whose owner has 5.00 and an account at the bank, and everybody's lists, which know of that.
+/// A harness whose owner has 5.00 and a bank account; every provider's list agrees.
 async fn harness_with_bank_account(ramp: AccountType) -> (Harness, Arc<FakeLists>) {
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
@@ -41,7 +41,7 @@ async fn harness_with_bank_account(ramp: AccountType) -> (Harness, Arc<FakeLists
     (world, lists)
 }
 
-/// Somebody looks, and nothing differs.
+/// Runs the reconciliation and expects no discrepancy.
 pub(crate) async fn assert_no_discrepancies(world: Harness, lists: &Arc<FakeLists>) -> Harness {
     lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
@@ -50,8 +50,8 @@ pub(crate) async fn assert_no_discrepancies(world: Harness, lists: &Arc<FakeList
     world
 }
 
-/// What is lost, done twice, of another amount or in another state on a list is a difference of that kind, until it is right
-/// again; `double` is the name of what nobody asked for.
+/// An entry that is missing, doubled or has another amount or status is a discrepancy of that kind until it is
+/// corrected; `double` is the name of the unexpected entry.
 pub(crate) async fn assert_each_discrepancy(
     world: &Harness,
     lists: &FakeLists,
@@ -122,8 +122,8 @@ async fn balance(world: &Harness) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_bank_moved_otherwise_is_a_difference() {
-    // Aim: a transfer that the bank lost, made twice, or made of another amount; one in each direction.
+async fn wrong_bank_transfer_is_a_discrepancy() {
+    // Checks: a transfer that the bank lost, executed twice, or executed with another amount; one in each direction.
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     to_the_bank(&world, TRANSFER, 4_00).await;
     let drawn = world
@@ -152,8 +152,9 @@ async fn what_the_bank_moved_otherwise_is_a_difference() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_came_in_at_the_bank_otherwise_is_a_difference() {
-    // Aim: a deposit that is credited and not the bank's, one that is the bank's and credited to nobody, one of other money.
+async fn wrong_bank_deposit_is_a_discrepancy() {
+    // Checks: a deposit that we credited and the bank does not list, one that the bank lists and we did not credit, and
+    // one with another amount.
     let (world, lists) = harness_with_bank_account(AccountType::OnRamp).await;
     world.bank.add_deposit("wire 1", ACCOUNT, 1_00);
     eventually("it is credited", async || balance(&world).await == 6_000_000).await;
@@ -165,9 +166,9 @@ async fn what_came_in_at_the_bank_otherwise_is_a_difference() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_comes_back_and_cannot_be_credited_is_seen() {
-    // Aim: too much, a stranger's, a second time: each is a difference under the bank's name of it, and what was credited is
-    // none. A deposit into an account that none is credited from is one too.
+async fn return_that_cannot_be_credited_is_reported() {
+    // Checks: a return that is too large, of an unknown transfer, or repeated is a discrepancy under the bank's id; a
+    // credited one is not. A deposit into an account that credits no balance is one too.
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     to_the_bank(&world, TRANSFER, 4_00).await;
     lists.put(
@@ -204,9 +205,9 @@ async fn what_comes_back_and_cannot_be_credited_is_seen() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
-    // Aim: an older store is restored. What came in since is told again and credited, once; what went out since is on the
-    // balance again, and is a difference under its name.
+async fn bank_transfer_after_a_backup_is_credited_once_or_reported() {
+    // Checks: an older store is restored. Later deposits are reported again and credited once; later outgoing transfers
+    // are back on the balance and are discrepancies.
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     let on_ramp = BankAccountId(9);
     let opened = world
@@ -240,8 +241,8 @@ async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_card_program_has_otherwise_is_a_difference() {
-    // Aim: a card, what is left on it, and what is set aside, until it is paid: lost, twice, of another amount, otherwise.
+async fn wrong_entry_of_the_card_program_is_a_discrepancy() {
+    // Checks: a card, its remainder and an unpaid hold that are missing, doubled, or of another amount or status.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     world.store.overwrite(table::issuer_linked(&OWNER), &DEPOSIT_ADDRESS);
     world.reloadable_cards.load(DEPOSIT_ADDRESS, 10_00);
@@ -294,7 +295,7 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
     )
     .await;
     assert_each_discrepancy(&world, &lists, ReconciliationSource::CardBalances, rest, &double).await;
-    // Paid out by nobody here.
+    // An outgoing transfer without an order here.
     let paid = ProviderEntry {
         status: EntryStatus::Completed,
         ..held
@@ -304,8 +305,8 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_bridge_carries_otherwise_is_a_difference() {
-    // Aim: a crossing that it lost, carries twice, of another amount, or that is not minted.
+async fn wrong_bridge_transfer_is_a_discrepancy() {
+    // Checks: a bridge transfer that is missing, doubled, of another amount, or not minted.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let payer = Wallet::Solana([1; 32]);
     world.store.overwrite(table::issuer_linked(&payer), &DEPOSIT_ADDRESS);
@@ -333,7 +334,7 @@ async fn what_the_bridge_carries_otherwise_is_a_difference() {
     wait_for_discrepancies(&world, &["status_mismatch"]).await;
 }
 
-/// The burn of a top-up that arrived, which is on the chain's list from now on.
+/// The burn of a delivered top-up, which is in the chain's list from now on.
 async fn burned(world: &Harness, lists: &FakeLists, id: TopUpId) -> String {
     let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
     let burn = top_up.transaction(LegKind::Burn).expect("it was burned").to_owned();
@@ -350,9 +351,9 @@ async fn burned(world: &Harness, lists: &FakeLists, id: TopUpId) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_list_that_hangs_is_waited_for_once_a_step_and_hides_no_other() {
-    // Aim: three transfers that the bank does not answer for cost one time-out, not three, and what the issuer lacks is found
-    // beside them.
+async fn hanging_list_delays_each_step_once_and_hides_no_other() {
+    // Checks: three unanswered bank queries cost one timeout, not three, and a card missing at the issuer is still
+    // found.
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     for n in 10..13 {
         to_the_bank(&world, BankTransferId(n), 1_00).await;
@@ -384,9 +385,9 @@ async fn a_list_that_hangs_is_waited_for_once_a_step_and_hides_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_row_that_cannot_be_read_hides_none_of_its_table() {
-    // Aim: a card's row is rubbish; the next card, which the issuer lacks, is found all the same, and the walk does not count
-    // as whole.
+async fn unreadable_row_hides_no_other_row() {
+    // Checks: a card's row is corrupt. The next card, missing at the issuer, is still found, and the run does not count
+    // as complete.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let (paid, _) = pay_and_list(&world, &lists, &card_for(OWNER, 1)).await;
     lists.set_fault(None);
@@ -407,8 +408,8 @@ async fn a_row_that_cannot_be_read_hides_none_of_its_table() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
-    // Aim: the bank's answer was lost and its list has the move: an operator's statement does not stand against that.
+async fn executed_bank_transfer_cannot_be_credited_by_an_operator() {
+    // Checks: the bank's response was lost and its list has the transfer; the list overrides an operator's credit.
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
@@ -419,7 +420,7 @@ async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
         .engine
         .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(4_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
-    eventually("stuck", async || {
+    eventually("dead-lettered", async || {
         world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
@@ -434,9 +435,9 @@ async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
         role: Role::Operator,
         request_id: RequestId(7),
     };
-    let told = world.engine.credit_job(effect.id, ("x", true), &act).await;
+    let result = world.engine.credit_job(effect.id, ("x", true), &act).await;
     assert_eq!(says.unwrap(), ProviderReport::Status(EntryStatus::Completed));
-    assert_eq!(told, Err(ResolveError::Contradicted(EntryStatus::Completed)));
+    assert_eq!(result, Err(ResolveError::Contradicted(EntryStatus::Completed)));
     assert_eq!(
         (world.bank.net_transferred_cents(), balance(&world).await),
         (400, 1_000_000)

@@ -1,5 +1,4 @@
-//! A refund of a card's payment, and what is left on the card when it ends: together they are never more than was charged, in
-//! whatever order they come.
+//! A refund of a card's payment and the remainder of the card: together never more than the charge, in any order.
 
 use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{CardId, PaymentId, RequestId};
@@ -57,14 +56,14 @@ fn refund_params(amount: u64, holder_keeps_product: bool) -> RefundParams {
     }
 }
 
-/// With the word that the holder may keep what is on the card.
+/// Requests a refund with which the owner keeps the card's balance.
 async fn request_refund(world: &Harness, payment: PaymentId, atomic: u64) -> Result<(), RefundError> {
-    let told = world
+    let result = world
         .engine
         .request_refund(payment, refund_params(atomic, true), &act("ana"))
         .await;
     world.wait_until_idle().await;
-    told.map(drop)
+    result.map(drop)
 }
 
 async fn balance(world: &Harness) -> u64 {
@@ -72,7 +71,8 @@ async fn balance(world: &Harness) -> u64 {
     account.map_or(0, |account| account.balance.atomic())
 }
 
-/// What the card says was credited, what the house bore in all, and that nothing is left in suspense or waits for a person.
+/// What the card reports as credited, and the operating costs; asserts that suspense is empty and nothing is
+/// dead-lettered.
 async fn final_state(world: &Harness, card: CardId) -> (u64, i128) {
     world.wait_until_idle().await;
     let books = world.ledger_balances();
@@ -84,9 +84,9 @@ async fn final_state(world: &Harness, card: CardId) -> (u64, i128) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
-    // Aim: of 5.00 charged and 5.00 left, refunds of all, of a part and of next to nothing: the holder has 5.00 in all, the card
-    // says what was credited of it, the house keeps as much as it gave, and no operator is needed.
+async fn closed_card_credits_what_its_refund_did_not() {
+    // Checks: with 5.00 charged and 5.00 left, after a full, a partial and a tiny refund, the owner has 5.00 in total.
+    // The card shows its credited part, the service keeps the refunded part, and no operator is needed.
     for refunded in [CHARGED, 4_000_000, 1_000_000, 1] {
         let world = Harness::new().await;
         let (payment, card) = card_of(&world, 1).await;
@@ -106,9 +106,9 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
-    // Aim: 4.00 of 5.00 refunded and all of it spent, then 0.60 and 2.00 in total given back: the holder gets 0.60 and 0.40, the
-    // house the other 1.00.
+async fn releases_after_a_refund_are_shared_by_their_total() {
+    // Checks: 4.00 of 5.00 are refunded and all is spent; then totals of 0.60 and 2.00 are released. The owner gets
+    // 0.60 and 0.40, the service the other 1.00.
     let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     request_refund(&world, payment, 4_000_000).await.unwrap();
@@ -137,8 +137,9 @@ async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
-    // Aim: 1.20 of 5.00 spent, the rest credited at the end: a cent more than 1.20 is refused and named, 1.20 is given.
+async fn refund_of_an_ended_card_is_limited_by_its_credits() {
+    // Checks: 1.20 of 5.00 is spent and the rest credited at the end. A cent more than 1.20 is rejected with the limit;
+    // 1.20 is refunded.
     let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     world.issuer.charge(card, 1_20);
@@ -156,23 +157,23 @@ async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
-    // Aim: asked for before the end, approved after what was left is credited: refused, nothing is given, and the card's holder
-    // has all of it; rejected, it holds back nothing.
+async fn pending_refund_is_not_approved_after_its_card_ended() {
+    // Checks: requested before the card's end and approved after its remainder was credited: rejected, nothing is
+    // refunded, and the owner has the whole remainder. Once rejected, it withholds nothing.
     let mut settings = fast();
     settings.approvals.max_per_action = Usdc::from_atomic(1);
     let world = Harness::with(settings).await;
     let (payment, card) = card_of(&world, 1).await;
     let four = Usdc::from_atomic(4_000_000);
-    let told = world
+    let result = world
         .engine
         .request_refund(payment, refund_params(4_000_000, true), &act("ana"))
         .await;
-    let (id, _) = told.unwrap();
+    let (id, _) = result.unwrap();
     close_card(&world, card).await;
-    let told = world.engine.approve_refund(id, four, &act("ben")).await;
+    let result = world.engine.approve_refund(id, four, &act("ben")).await;
     assert_eq!(
-        told.unwrap_err(),
+        result.unwrap_err(),
         RefundError::AmountTooLarge {
             refundable_amount: Usdc::ZERO
         }
@@ -187,53 +188,55 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
-    // Aim: asked for at once, in either order, many times over: whichever is written down first, the holder has 5.00 of each card.
+async fn concurrent_refund_and_close_give_the_charge_once() {
+    // Checks: requested concurrently, in either order, many times; whichever is stored first, the owner has 5.00 of
+    // each card.
     let world = Harness::new().await;
     for n in 1..=12_u8 {
         let (payment, card) = card_of(&world, n).await;
         let refund = async {
-            let told = world
+            let result = world
                 .engine
                 .request_refund(payment, refund_params(CHARGED, true), &act("ana"))
                 .await;
-            told.map(drop)
+            result.map(drop)
         };
         let end = world.engine.request_prepaid_card_action(card, CardAction::Close, None);
-        let (told, steered) = match n % 2 {
+        let (result, closed) = match n % 2 {
             0 => {
-                let (told, steered) = tokio::join!(refund, end);
-                (told, steered)
+                let (result, closed) = tokio::join!(refund, end);
+                (result, closed)
             }
             _ => {
-                let (steered, told) = tokio::join!(end, refund);
-                (told, steered)
+                let (closed, result) = tokio::join!(end, refund);
+                (result, closed)
             }
         };
-        assert!(steered.unwrap());
+        assert!(closed.unwrap());
         eventually("closed", async || {
             world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
         })
         .await;
         let (credited, costs) = final_state(&world, card).await;
-        let expected = if told.is_ok() { 0 } else { CHARGED };
-        assert_eq!((credited, costs), (expected, 0), "{n}: {told:?}");
-        assert_eq!(balance(&world).await, u64::from(n) * CHARGED, "{n}: {told:?}");
+        let expected = if result.is_ok() { 0 } else { CHARGED };
+        assert_eq!((credited, costs), (expected, 0), "{n}: {result:?}");
+        assert_eq!(balance(&world).await, u64::from(n) * CHARGED, "{n}: {result:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_back_later_is_the_houses() {
-    // Aim: 5.00 on the card: nothing is given. 4.00 spent: one unit more than 4.00 is refused, 4.00 are given, and asked for again
-    // behind the card's end they are the same. Its holder gets the 1.00 that was never spent, the house the 4.00 that come back later.
+async fn refund_of_a_kept_card_is_limited_to_its_spending() {
+    // Checks: with 5.00 on the card, nothing is refunded. With 4.00 spent, one unit above 4.00 is rejected and 4.00 are
+    // refunded; a repeated request after the card's end is the same refund. The owner gets the unspent 1.00, the
+    // service the 4.00 released later.
     let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     let ask = async |amount| {
-        let told = world
+        let result = world
             .engine
             .request_refund(payment, refund_params(amount, false), &act("ana"))
             .await;
-        told.map(|(_, refund)| refund.request.holder_keeps_product)
+        result.map(|(_, refund)| refund.request.holder_keeps_product)
     };
     let kept = |usable, refundable| {
         Err(RefundError::ProductStillUsable {

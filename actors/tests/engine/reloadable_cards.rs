@@ -1,5 +1,5 @@
-//! What spends a balance at the card issuer, through the engine: cards and withdrawals, faults of the issuer, deaths in
-//! between. The issuer's own books say what came of the money.
+//! Cards and withdrawals that spend a card balance, through the engine: issuer faults and crashes. The issuer's own
+//! records prove where the money is.
 
 use purser_actors::card_withdrawal::{self, CardWithdrawal, Rejection as No};
 use purser_actors::engine::OperationError;
@@ -19,7 +19,7 @@ use crate::support::{eventually, in_time};
 const OWNER: Wallet = evm(1);
 pub(crate) const ACCOUNT: [u8; 20] = [0xdd; 20];
 
-/// A world in which the owner has so much at the issuer.
+/// A harness whose account owner has this balance at the issuer.
 pub(crate) async fn harness_with_balance(cents: u64) -> Harness {
     let world = Harness::new().await;
     world.store.overwrite(table::issuer_linked(&OWNER), &ACCOUNT);
@@ -38,11 +38,11 @@ async fn card(world: &Harness, n: u128) -> ReloadableCard {
     world.engine.reloadable(&CardId(n)).await.unwrap().expect("it exists")
 }
 
-async fn request_action(world: &Harness, n: u128, wish: CardAction) -> Result<bool, OperationError<Rejection>> {
-    in_time("an answer", world.engine.request_card_action(CardId(n), wish, None)).await
+async fn request_action(world: &Harness, n: u128, action: CardAction) -> Result<bool, OperationError<Rejection>> {
+    in_time("an answer", world.engine.request_card_action(CardId(n), action, None)).await
 }
 
-/// Until the engine has heard so much.
+/// Waits until the engine has read this number of events.
 async fn wait_for_status(world: &Harness, n: u128, status: &'static str) -> ReloadableCard {
     use purser_actors::kernel::Entity as _;
     eventually(status, async || card(world, n).await.status() == status).await;
@@ -54,8 +54,9 @@ fn announced_count(world: &Harness, what: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_card_is_opened_once_whatever_the_issuer_does_and_whenever_the_power_goes() {
-    // Aim: lost and nonsensical answers, panics, and a death behind each: the balance is charged once, the card is open once.
+async fn reloadable_card_is_opened_once_over_faults_and_crashes() {
+    // Checks: over lost and malformed responses, panics and a crash after each, the balance is charged once and the
+    // card is open once.
     for turns in [
         &[CallBehavior::Works][..],
         &[CallBehavior::Busy, CallBehavior::Busy],
@@ -84,9 +85,9 @@ async fn a_card_is_opened_once_whatever_the_issuer_does_and_whenever_the_power_g
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn orders_at_once_never_overdraw_the_balance() {
-    // Aim: of ten cards and withdrawals at once as many as the balance has are taken on; each other one says why, and
-    // nothing of it is missing.
+async fn concurrent_orders_never_overdraw_the_balance() {
+    // Checks: of ten concurrent cards and withdrawals, as many succeed as the balance covers. Every other one gets a
+    // reason, and no money is missing.
     let world = harness_with_balance(1_000).await;
     let orders: Vec<_> = (0..10)
         .map(|n| {
@@ -132,8 +133,8 @@ async fn orders_at_once_never_overdraw_the_balance() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_card_is_ordered_without_a_linked_account() {
-    // Aim: the batch holds only with the row, so that an account that is unlinked at the same moment orders nothing.
+async fn card_order_needs_a_linked_account() {
+    // Checks: the batch requires the row, so a concurrently unlinked account orders nothing.
     let world = harness_with_balance(1_000).await;
     let key = table::issuer_linked(&OWNER);
     let batch = Batch {
@@ -152,14 +153,14 @@ async fn no_card_is_ordered_without_a_linked_account() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_wish_is_carried_out_once() {
-    // Aim: pause, resume, close through lost answers and deaths; closing gives back the rest, and a card that has ended takes
-    // nothing.
+async fn card_action_is_executed_once() {
+    // Checks: pause, resume and close over lost responses and crashes. Closing releases the remainder, and an ended
+    // card accepts no action.
     let mut world = harness_with_balance(1_000).await;
     create(&world, 7, 600, true).await;
     world.wait_until_idle().await;
     assert!(world.reloadable_cards.charge(CardId(7), 50));
-    for (wish, status) in [
+    for (action, status) in [
         (CardAction::Pause, "paused"),
         (CardAction::Resume, "open"),
         (CardAction::Close, "closed"),
@@ -167,7 +168,7 @@ async fn a_wish_is_carried_out_once() {
         world
             .reloadable_cards
             .set_behaviors(&[CallBehavior::Busy, CallBehavior::ResponseLost, CallBehavior::Panics]);
-        assert!(request_action(&world, 7, wish).await.unwrap());
+        assert!(request_action(&world, 7, action).await.unwrap());
         world = world.crash().await;
         world.wait_until_idle().await;
         let now = wait_for_status(&world, 7, status).await;
@@ -184,10 +185,10 @@ async fn a_wish_is_carried_out_once() {
         (world.reloadable_cards.left(&ACCOUNT), world.reloadable_cards.on_cards()),
         (1_000 - 60, 0)
     );
-    let told = ["paused", "resumed", "closed"].map(|what| announced_count(&world, what));
-    assert_eq!(told, [1, 1, 1]);
-    for wish in [CardAction::Pause, CardAction::Resume, CardAction::Close] {
-        let refused = request_action(&world, 7, wish).await;
+    let counts = ["paused", "resumed", "closed"].map(|what| announced_count(&world, what));
+    assert_eq!(counts, [1, 1, 1]);
+    for action in [CardAction::Pause, CardAction::Resume, CardAction::Close] {
+        let refused = request_action(&world, 7, action).await;
         assert!(
             matches!(
                 refused,
@@ -199,9 +200,9 @@ async fn a_wish_is_carried_out_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_charge_is_heard_and_a_card_for_one_ends_with_it() {
-    // Aim: nobody asks, the issuer tells: what is left, what was bought, and the end of a card for one charge; over a
-    // restart each is told once.
+async fn card_transaction_is_recorded_and_ends_a_single_use_card() {
+    // Checks: without any request, the issuer reports the balance, a purchase and the end of a single-use card. Each is
+    // announced once, over a restart.
     let world = harness_with_balance(1_000).await;
     create(&world, 7, 600, true).await;
     create(&world, 8, 300, false).await;
@@ -249,9 +250,9 @@ pub(crate) fn act(by: &str) -> OperatorAction {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
-    // Aim: set aside once, ended once and the right way, through lost answers and a death behind each step; the owner sees
-    // both among the withdrawals.
+async fn card_withdrawal_is_paid_or_released_once() {
+    // Checks: it is held once and settled once with the right result, through lost responses and a crash after each
+    // step. The owner's list shows both withdrawals.
     let mut world = harness_with_balance(1_000).await;
     let faults = [CallBehavior::Busy, CallBehavior::ResponseLost, CallBehavior::Panics];
     for n in [1, 2] {
@@ -283,7 +284,7 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
     rejected.await.expect("it is rejected");
     world = world.crash().await;
     world.wait_until_idle().await;
-    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 600, "one was put back");
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 600, "one was released");
     let mut ended = world.reloadable_cards.hold_results();
     ended.sort();
     assert_eq!(ended, [Some(false), Some(true)]);
@@ -301,8 +302,9 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_transaction_pays_one_withdrawal() {
-    // Aim: an operator who enters the same transaction twice is told so; the second stays claimed and can be paid rightly.
+async fn transaction_pays_one_withdrawal() {
+    // Checks: an operator who enters the same transaction twice gets an error; the second withdrawal stays claimed and
+    // can still be paid.
     let world = harness_with_balance(1_000).await;
     for n in [1, 2] {
         withdraw(&world, n, 400).await;

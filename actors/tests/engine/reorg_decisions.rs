@@ -1,5 +1,5 @@
-//! What operators decide about payments, beside what chains decide: one transfer is one payment, and what was taken back is not
-//! given back.
+//! Operator decisions about payments beside the chain's: one transfer is one payment, and a reversed payment is not
+//! credited.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ fn act(by: &str) -> OperatorAction {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_transfer_stands_for_its_own_payment_alone() {
-    // Aim: another payer's transfer with the same nonce and less money is no proof that a payment landed.
+async fn transfer_settles_only_its_own_payment() {
+    // Checks: another payer's transfer with the same nonce and less money does not prove that a payment settled.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let first = card_for(evm(1), 1);
     let (paid, moved) = pay_and_list(&world, &lists, &first).await;
@@ -50,15 +50,15 @@ async fn a_transfer_stands_for_its_own_payment_alone() {
         .chain
         .set_behavior(&second.authorization, PaymentBehavior::NotExecuted);
     let paid2 = world.pay(&second).await.unwrap();
-    let stuck = world.engine.dead_letters().await.unwrap();
-    let doubt = &stuck.unknown_payments[0];
+    let dead_lettered = world.engine.dead_letters().await.unwrap();
+    let doubt = &dead_lettered.unknown_payments[0];
     let word = JobResolution {
         outcome: JobOutcome::Completed,
         reference: moved.transaction.clone(),
         evidence: "x".into(),
     };
-    let told = world.engine.resolve(doubt.job.id, &word, &act("ana")).await;
-    assert_eq!(told, Err(ResolveError::Contradicted(EntryStatus::NotSubmitted)));
+    let result = world.engine.resolve(doubt.job.id, &word, &act("ana")).await;
+    assert_eq!(result, Err(ResolveError::Contradicted(EntryStatus::NotSubmitted)));
     let status = world.engine.payment(&paid2.payment).await.unwrap().unwrap().status;
     assert!(matches!(status, Status::Unknown(_)), "{status:?}");
 }
@@ -73,7 +73,7 @@ async fn wait_until_reversed(world: &Harness, paid: purser_actors::id::PaymentId
     .await;
 }
 
-/// Its holder may keep what was bought.
+/// A refund with which the owner keeps the product.
 fn refund_params(amount: Usdc) -> RefundParams {
     RefundParams {
         amount,
@@ -83,8 +83,8 @@ fn refund_params(amount: Usdc) -> RefundParams {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
-    // Aim: asked for while the payment stood, approved after its chain took it back: refused, and nothing is given.
+async fn case_8_refund_of_a_reversed_payment_is_not_approved() {
+    // Checks: requested while the payment was valid and approved after its reversal: rejected, and nothing is refunded.
     let mut settings = fast();
     settings.approvals.max_per_action = Usdc::from_atomic(1);
     let (world, lists) = (Harness::with(settings).await, Arc::new(FakeLists::default()));
@@ -102,11 +102,11 @@ async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
     lists.hide(&moved.transaction);
     world.chain.expire(&request.authorization);
     wait_until_reversed(&world, paid.payment).await;
-    let told = world.engine.approve_refund(id, five, &act("ben")).await;
+    let result = world.engine.approve_refund(id, five, &act("ben")).await;
     world.wait_until_idle().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(
-        told.unwrap_err(),
+        result.unwrap_err(),
         RefundError::AmountTooLarge {
             refundable_amount: Usdc::ZERO
         }
@@ -115,15 +115,15 @@ async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
-    // Aim: the card fails after its payment was reversed: the credit waits for a person, and the balance stays empty until one
-    // gives it, once.
+async fn case_8_reversed_payment_is_not_credited_when_its_product_fails() {
+    // Checks: the card fails after its payment was reversed. The credit waits for an operator, and the balance stays
+    // empty until one credits it once.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     let request = card_for(evm(1), 1);
     lists.set_fault(Some(crate::support::lists::ReadFault::NoResponse));
     let paid = world.pay(&request).await.unwrap();
-    eventually("stuck", async || {
+    eventually("dead-lettered", async || {
         world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
@@ -135,18 +135,21 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
     world.chain.expire(&request.authorization);
     wait_until_reversed(&world, paid.payment).await;
     lists.add_order(bought_card(&paid).0, EntryStatus::Declined, 500);
-    let told = world.engine.credit_job(effect.id, ("x", true), &act("ana")).await;
+    let result = world.engine.credit_job(effect.id, ("x", true), &act("ana")).await;
     eventually("its credit waits", async || {
-        let stuck = world.engine.dead_letters().await.unwrap();
-        stuck.jobs.iter().any(|effect| effect.job.name() == "credit")
+        let dead_lettered = world.engine.dead_letters().await.unwrap();
+        dead_lettered
+            .jobs
+            .iter()
+            .any(|effect| effect.job.name() == "credit_account")
     })
     .await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
-    assert!(told.is_ok(), "{told:?}");
+    assert!(result.is_ok(), "{result:?}");
     assert_eq!(account.balance, Usdc::ZERO);
-    let stuck = world.engine.dead_letters().await.unwrap().jobs.remove(0);
-    assert!(stuck.last_error.unwrap().contains("was taken back by its chain"));
-    let id = stuck.id;
+    let dead_lettered = world.engine.dead_letters().await.unwrap().jobs.remove(0);
+    assert!(dead_lettered.last_error.unwrap().contains("was reversed by the chain"));
+    let id = dead_lettered.id;
     let give = async || world.engine.credit_job(id, ("x", false), &act("ben")).await;
     assert_eq!(give().await, Ok(()));
     assert_eq!(give().await, Err(ResolveError::NotFound));
@@ -156,9 +159,9 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_the_house() {
-    // Aim: a card whose payment was taken back is closed: its credit is withheld; an operator ends it without giving it, once and
-    // in the audit log, and counted against no limit; what is no withheld credit cannot be kept; nothing stays in suspense.
+async fn case_8_withheld_credit_of_a_reversed_payment_can_be_retained() {
+    // Checks: a card whose payment was reversed is closed and its credit withheld. An operator retains it once, in the
+    // audit log and outside any limit. No other credit can be retained, and suspense is empty.
     let mut settings = fast();
     settings.approvals.max_per_action = Usdc::from_atomic(1);
     let (world, lists) = (Harness::with(settings).await, Arc::new(FakeLists::default()));
@@ -180,12 +183,18 @@ async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_t
             .unwrap()
     );
     eventually("its credit waits", async || {
-        let stuck = world.engine.dead_letters().await.unwrap();
-        stuck.jobs.iter().any(|effect| effect.job.name() == "credit")
+        let dead_lettered = world.engine.dead_letters().await.unwrap();
+        dead_lettered
+            .jobs
+            .iter()
+            .any(|effect| effect.job.name() == "credit_account")
     })
     .await;
-    let stuck = world.engine.dead_letters().await.unwrap().jobs;
-    let credit = stuck.iter().find(|effect| effect.job.name() == "credit").unwrap();
+    let dead_lettered = world.engine.dead_letters().await.unwrap().jobs;
+    let credit = dead_lettered
+        .iter()
+        .find(|effect| effect.job.name() == "credit_account")
+        .unwrap();
     assert!(world.engine.is_retainable_credit(credit).await.unwrap());
     let keep = async || world.engine.retain_credit(credit.id, "Ticket 8", &act("ana")).await;
     assert_eq!(keep().await, Ok(()));
@@ -199,17 +208,17 @@ async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_t
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_no_withheld_credit_cannot_be_kept() {
-    // Aim: work that is stuck for another reason is nobody's to keep.
+async fn only_a_withheld_credit_can_be_retained() {
+    // Checks: a job that is dead-lettered for another reason can't be retained.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("stuck", async || {
+    eventually("dead-lettered", async || {
         world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
     let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
     assert!(!world.engine.is_retainable_credit(&effect).await.unwrap());
-    let told = world.engine.retain_credit(effect.id, "x", &act("ana")).await;
-    assert_eq!(told, Err(ResolveError::NotResolvable));
+    let result = world.engine.retain_credit(effect.id, "x", &act("ana")).await;
+    assert_eq!(result, Err(ResolveError::NotResolvable));
 }

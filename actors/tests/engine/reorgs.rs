@@ -1,4 +1,4 @@
-//! A payment that its chain takes back after it has bought something.
+//! A reorg that reverses a payment after it has bought something.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ async fn status(world: &Harness, payment: &PaymentId) -> Status {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account_and_is_a_loss() {
-    // Aim: while it may land again nothing is booked, over a crash; once it never can, the account is frozen, the loss has its
-    // place in the books and the difference is gone, once, over a crash too.
+async fn case_8_final_reversal_freezes_the_account_and_is_a_loss() {
+    // Checks: while it may settle again nothing is posted, over a crash. Once it can't, the account is frozen, the loss
+    // is posted and the discrepancy resolved, once, over a crash too.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let request = card_for(OWNER, 1);
     let (paid, moved) = pay_and_list(&world, &lists, &request).await;
@@ -56,7 +56,7 @@ async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account
     for what in ["payment.reversed", "account.frozen", "discrepancy.resolved"] {
         assert_eq!(world.event_count(what), 1, "{what}");
     }
-    // It is nobody's product any more: sent again, it buys nothing.
+    // The product has no owner any more: sent again, the payment buys nothing.
     let again = world.pay(&request).await;
     assert!(
         !matches!(&again, Ok(paid) if matches!(paid.outcome, Outcome::Fulfilled { .. })),
@@ -65,8 +65,8 @@ async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_8_a_payment_that_lands_again_is_no_loss() {
-    // Aim: a reorganisation that ends well: the difference is told and gone, and nobody is frozen.
+async fn case_8_payment_included_again_is_no_loss() {
+    // Checks: after a reorg and a second inclusion, the discrepancy opens and resolves, and no account is frozen.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let request = card_for(OWNER, 1);
     let (paid, moved) = pay_and_list(&world, &lists, &request).await;

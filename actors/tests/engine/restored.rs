@@ -1,5 +1,5 @@
-//! After a restore: what the lost history may have signed is not signed again for as long as that can land, and then only if the
-//! chain does not show it.
+//! After a restore, a transfer that the lost history may have signed is signed again only when that one can't settle
+//! any more and the chain does not show it.
 
 use purser_actors::account::{BalancePayout, BankDebit};
 use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
@@ -37,7 +37,7 @@ fn now(world: &Harness) -> RestoreWindow {
     }
 }
 
-/// Nothing of the lost history can land any more.
+/// Advances until no transfer of the lost history can settle.
 fn advance_past_window(world: &Harness) {
     world.clock.advance(QUIET_MS + 1);
 }
@@ -54,7 +54,7 @@ async fn opened() -> Harness {
     harness_with_wallet(None).await
 }
 
-/// A world in which the owner has a managed wallet with this daily cap.
+/// A harness whose owner has an agent wallet with this daily cap.
 async fn harness_with_wallet(per_day: Option<Cents>) -> Harness {
     let world = Harness::new().await;
     let limits = WalletCaps {
@@ -89,14 +89,14 @@ async fn read(world: &Harness, id: WalletPaymentId) -> WalletPayment {
     read.expect("it exists")
 }
 
-/// What the chain shows of the wallet.
+/// Adds an outgoing transfer of the wallet to the chain.
 fn show_sent(world: &Harness, transaction: &str) {
     show_sent_at(world, transaction, 0);
 }
 
-/// The same, at this place in its transaction.
+/// The same, at this index in its transaction.
 fn show_sent_at(world: &Harness, transaction: &str, index: u32) {
-    let departure = OutgoingTransfer {
+    let transfer = OutgoingTransfer {
         transaction: transaction.into(),
         to: evm(5),
         amount: ONE,
@@ -104,14 +104,14 @@ fn show_sent_at(world: &Harness, transaction: &str, index: u32) {
         fingerprint: [3; 32],
         index,
     };
-    world.chain.holdings.send(Wallet::Evm([8; 20]), departure);
+    world.chain.holdings.send(Wallet::Evm([8; 20]), transfer);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_it_did_not_is_sent() {
-    // Aim: two spends of the same amount to the same receiver were reserved at the backup, one of them was sent since: neither is
-    // signed before the quiet time is over, though the chain is silent after it too; then one is the transfer that the chain
-    // shows and the other is signed. A third, begun after the restore, is signed whatever the chain shows.
+async fn case_78_wallet_payment_sent_by_the_lost_history_is_recognised() {
+    // Checks: at the backup two wallet payments of one amount to one recipient were reserved, and one has been sent
+    // since. Neither is signed before the window ends, even if the chain is silent after it. Then one is matched with
+    // the chain's transfer and the other is signed. A third, started after the restore, is signed in any case.
     let (one, two, three) = (WalletPaymentId(1), WalletPaymentId(2), WalletPaymentId(3));
     let world = opened().await;
     set_frozen(&world, OWNER, true).await;
@@ -154,10 +154,10 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
-    // Aim: of a cap of three, one spend was reserved at the backup and sent since, and two are reserved after the restore. Then one
-    // lands that the lost history had signed: the first is recognised and counted once, the second still fits and leaves, the third
-    // is beyond the cap: it is not signed, and its reservation is free.
+async fn daily_cap_spent_by_the_lost_history_stays_spent() {
+    // Checks: of a cap of three, one payment was reserved at the backup and sent since, and two are reserved after the
+    // restore. Then one settles that the lost history had signed: the first is recognised and counts once, and the
+    // second is sent. The third exceeds the cap: it is not signed, and its reservation is released.
     let world = harness_with_wallet(Some(Cents::new(3_00))).await;
     set_frozen(&world, OWNER, true).await;
     start_payment(&world, WalletPaymentId(1)).await;
@@ -198,10 +198,10 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_78_two_spends_that_one_transaction_sent_are_both_recognised() {
-    // Aim: two spends of the same amount to the same receiver were reserved at the backup and sent by one transaction since: each is
-    // one of its transfers, neither is signed, and a third that was reserved too is: no transfer is left for it. Each tells the
-    // transaction without its place.
+async fn case_78_two_wallet_payments_of_one_transaction_are_recognised() {
+    // Checks: two payments of one amount to one recipient were reserved at the backup and sent by one transaction
+    // since. Each matches one of its transfers and neither is signed; a third reserved one is signed, since no transfer
+    // is left for it. Each shows the transaction without its index.
     let ids = [WalletPaymentId(1), WalletPaymentId(2), WalletPaymentId(3)];
     let world = opened().await;
     set_frozen(&world, OWNER, true).await;
@@ -231,9 +231,9 @@ async fn case_78_two_spends_that_one_transaction_sent_are_both_recognised() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() {
-    // Aim: pending at the backup and sent since: it waits until what left is explained and nothing more can land. What the chain
-    // shows under its own nonce is only looked up.
+async fn case_78_withdrawal_is_not_resigned_while_the_lost_one_can_settle() {
+    // Checks: pending at the backup and sent since, it waits until every outgoing transfer is tracked and the window
+    // has ended. A transfer on chain under its own nonce is only looked up.
     let id = WithdrawalId(77);
     let world = credited().await;
     world.store.hold_after(1, true);
@@ -269,8 +269,8 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
-    // Aim: paid for at the backup, and nothing of it was signed there: nothing is burned before the quiet time is over.
+async fn case_78_burn_is_not_resigned_while_the_lost_one_can_settle() {
+    // Checks: paid at the backup and not signed there; nothing is burned before the window ends.
     let payer = Wallet::Solana([1; 32]);
     let world = Harness::new().await;
     world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
@@ -308,9 +308,9 @@ async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_does_not() {
-    // Aim: a balance may have been withdrawn in the lost history: a payout and a move to the bank out of it wait until everything
-    // is explained. A payout that a payment paid for is ordered at once, under the key that the lost history used.
+async fn case_78_only_products_paid_from_a_restored_balance_wait() {
+    // Checks: the lost history may have withdrawn a balance, so payouts and bank transfers from it wait until every
+    // transfer is tracked. A payout with its own payment is ordered at once, under the lost history's key.
     const ACCOUNT: BankAccountId = BankAccountId(3);
     let (payout, transfer) = (PayoutId(5), BankTransferId(4));
     let world = credited().await;

@@ -1,4 +1,4 @@
-//! What the engine counts, and whom its effects name.
+//! Engine statistics, and the request ids of jobs.
 
 use purser_actors::engine::stats::OverloadReason;
 use purser_actors::id::RequestId;
@@ -11,9 +11,9 @@ use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::settings::fast;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_effect_names_the_request_behind_it_over_tasks_entities_and_a_restart() {
-    // Aim: the claim's request is written into what settles it and, handed on by that delivery, into the card's order;
-    // a power cut forgets it as little as the effect. Another request's effects name that one.
+async fn job_keeps_its_request_id_over_a_restart() {
+    // Checks: the request id of the claim is stored in its settlement job and copied to the card order; it survives a
+    // power cut. Jobs of another request have that one's id.
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Busy; 1_000]);
     for n in [1, 2] {
@@ -41,9 +41,9 @@ async fn an_effect_names_the_request_behind_it_over_tasks_entities_and_a_restart
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn figures_say_what_runs_what_crashed_and_who_found_no_room() {
-    // Aim: a delivery in the chain's hands is running; a panic in the port is a crash, once; a payer beyond its share is
-    // refused for that reason; when all is done, nothing is open.
+async fn stats_count_running_crashed_and_rejected_work() {
+    // Checks: a job inside the chain's port counts as running, a panic in the port as one crash, a payer above its
+    // share as a rejection with that reason. At the end nothing is open.
     let mut settings = fast();
     settings.max_in_flight_per_payer = 1;
     let world = Harness::with(settings).await;

@@ -1,4 +1,4 @@
-//! Work that is not due yet.
+//! Scheduled jobs.
 
 use purser_actors::card;
 use purser_actors::id::JobId;
@@ -8,17 +8,17 @@ use purser_actors::port::{CardAction, Clock, Timestamp, add_months, month_end};
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 
-/// The cards of the pretended issuer end with 2031.
+/// Milliseconds until the end of 2031, the expiry of the fake issuer's cards.
 const PRINTED: (u16, u8) = (2031, 12);
 
-/// From now to the end of the month that is printed on them, and a day.
+/// From now to a day after the end of the printed month.
 fn ms_until_expired(world: &Harness) -> u64 {
     month_end(PRINTED.0, PRINTED.1).0 - world.clock.now().0 + 86_400_000
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
-    // Aim: until then the timer is a row, no effect; when it is due it ends the card once, over a restart too.
+async fn card_expires_only_at_the_end_of_its_printed_month() {
+    // Checks: until then the timer is a row, not a job; when due it ends the card once, over a restart too.
     let world = Harness::new().await;
     let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.wait_until_idle().await;
@@ -41,8 +41,8 @@ async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_timer_that_comes_too_late_ends_without_a_word() {
-    // Aim: a card that was closed stays closed when its time is up, and nothing is left of the timer.
+async fn late_timer_ends_without_an_event() {
+    // Checks: a closed card stays closed at the timer's due time, and no row of the timer is left.
     let world = Harness::new().await;
     let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.wait_until_idle().await;
@@ -65,8 +65,8 @@ async fn a_timer_that_comes_too_late_ends_without_a_word() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
-    // Aim: more of them than come due in one go, all before the card's: they stay, and the card expires.
+async fn unreadable_timer_delays_no_other() {
+    // Checks: more unreadable timers than one pass reads, all before the card's: they stay, and the card expires.
     const CORRUPT_ID: u128 = 1_001;
     let world = Harness::new().await;
     for n in 0..CORRUPT_ID {
@@ -87,7 +87,7 @@ async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
 
 #[test]
 fn months_follow_the_calendar() {
-    // Aim: six months on, over ends of years, short months and leap days; midnight and the last millisecond.
+    // Checks: six months ahead, over year ends, short months and leap days; midnight and the last millisecond.
     for (from, to) in [
         (0, 15_638_400_000),                            // 1970-01-01 -> 1970-07-01
         (1_772_236_800_000, 1_787_875_200_000),         // 2026-02-28 -> 2026-08-28

@@ -1,5 +1,5 @@
-//! Top-ups of the card balance, leg by leg: whatever the bridge answers and whenever the power goes, one burn, one mint
-//! and one card balance; or one credit.
+//! Top-ups of the card balance, leg by leg: over every bridge fault and power cut, one burn, one mint and one card
+//! balance, or one credit.
 
 use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::id::{Network, RequestId, TopUpId, Wallet};
@@ -25,7 +25,7 @@ fn solana(n: u8) -> Wallet {
     Wallet::Solana([n; 32])
 }
 
-/// 5 dollars onto the payer's card balance.
+/// A top-up of 5 dollars to the payer's card balance.
 pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PaymentRequest {
     PaymentRequest {
         purchase: Purchase::CardBalance {
@@ -62,7 +62,7 @@ async fn read(world: &Harness, id: TopUpId) -> TopUp {
     world.engine.top_up(&id).await.unwrap().unwrap()
 }
 
-/// Everything about a top-up that arrived: its legs, its story, the books, and what is true outside.
+/// Asserts everything about a delivered top-up: its legs, events, ledger and the providers' records.
 async fn assert_arrived(world: &Harness, id: TopUpId) {
     world.wait_until_idle().await;
     let top_up = read(world, id).await;
@@ -74,15 +74,15 @@ async fn assert_arrived(world: &Harness, id: TopUpId) {
         Network::Base => (vec!["transfer"], FIVE, 0),
     };
     assert_eq!(legs, wanted);
-    // What our treasury signed is kept by what the chain shows of it.
+    // A transfer signed by the treasury is stored by what the chain shows of it.
     let marks = top_up.legs.iter().filter(|leg| leg.leg.fingerprint().is_some()).count();
     assert_eq!(marks, usize::from(rail == Network::Base));
     let mut books = vec![(price, FIVE - left), (LedgerAccount::OperatingCosts, cost)];
     books.retain(|(_, atomic)| *atomic != 0);
     assert_eq!(world.ledger_balances().into_iter().collect::<Vec<_>>(), books);
-    let told = ["paid", "bridging", "delivered", "credited", "failed"]
+    let counts = ["paid", "bridging", "delivered", "credited", "failed"]
         .map(|state| world.event_count(&format!("top_up.{state}")));
-    assert_eq!(told, [1, usize::from(rail == Network::Solana), 1, 1, 0]);
+    assert_eq!(counts, [1, usize::from(rail == Network::Solana), 1, 1, 0]);
     let counted = world.bridge.credits();
     assert_eq!(
         (counted.len(), counted[0].address, counted[0].amount.atomic()),
@@ -106,7 +106,7 @@ async fn assert_arrived(world: &Harness, id: TopUpId) {
     );
 }
 
-/// The whole charge is on the balance, once, under this code.
+/// Asserts that the whole charge is credited once, with this code.
 pub(crate) async fn assert_credited(world: &Harness, id: TopUpId, owner: Wallet, code: &str) {
     world.wait_until_idle().await;
     assert_eq!(read(world, id).await.status, Status::Failed { reason: code.into() });
@@ -128,8 +128,9 @@ pub(crate) async fn assert_credited(world: &Harness, id: TopUpId, owner: Wallet,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
-    // Aim: on Base it is forwarded and never bridging; on Solana more is burned than arrives, and the fee is our cost.
+async fn case_39_40_exact_amount_arrives_over_either_rail() {
+    // Checks: on Base it is forwarded and never bridging; on Solana more is burned than arrives, and the fee is our
+    // cost.
     for payer in [evm(1), solana(1)] {
         let world = Harness::new().await;
         link(&world, payer);
@@ -139,9 +140,9 @@ async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
-    // Checks: the bridge takes none of its highest fee: everything burned arrives, the issuer is asked for that amount, and the
-    // costs hold no fee that was not taken.
+async fn case_40_surplus_arrives_and_is_posted() {
+    // Checks: the bridge takes less than its highest fee. Everything burned arrives, the issuer is asked for that
+    // amount, and costs include only the fee taken.
     let world = Harness::new().await;
     link(&world, solana(1));
     world.bridge.set_behaviors(CallSite::Attest, &[CallBehavior::More]);
@@ -165,8 +166,8 @@ async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn without_a_link_nothing_is_charged() {
-    // Aim: never paid and then refused.
+async fn top_up_without_a_link_charges_nothing() {
+    // Checks: it is rejected before the payment.
     let world = Harness::new().await;
     let refused = world.pay(&top_up_for(solana(1), 1)).await;
     assert_eq!(
@@ -177,9 +178,9 @@ async fn without_a_link_nothing_is_charged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_mint() {
-    // Aim: lost answers, silence, 404 and 429, lapses, refusals for want of gas and deaths of the delivery, in every place;
-    // the burn is found by its transaction, the mint by its nonce.
+async fn case_35_36_37_every_leg_fault_ends_in_one_burn_and_mint() {
+    // Checks: lost responses, timeouts, 404 and 429, expiries, declines for lack of gas, and crashes of the job at
+    // every step. The burn is found by its transaction, the mint by its nonce.
     let faults: [(CallSite, &[CallBehavior]); 16] = [
         (
             CallSite::Sign,
@@ -233,9 +234,9 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
             CallSite::Attest,
             &[CallBehavior::Expires, CallBehavior::NotYet, CallBehavior::Expires],
         ),
-        // A burn that could not bring what it is for is not sent.
+        // A burn that is too small for the amount is not sent.
         (CallSite::Sign, &[CallBehavior::Short, CallBehavior::Short]),
-        // The attesters' word has lapsed since it was written down: a new one is minted on.
+        // The attestation has expired since it was stored: the mint uses a new one.
         (CallSite::Mint, &[CallBehavior::Expires]),
         (
             CallSite::Mint,
@@ -265,8 +266,9 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_35_without_an_attestation_it_stays_bridging() {
-    // Aim: a burn that is not attested for ever so long is neither failed nor credited, and unlinking changes nothing.
+async fn case_35_top_up_stays_bridging_without_an_attestation() {
+    // Checks: a burn without an attestation neither fails nor is credited, however long it takes, and unlinking changes
+    // nothing.
     let world = Harness::new().await;
     link(&world, solana(1));
     world
@@ -285,8 +287,8 @@ async fn case_35_without_an_attestation_it_stays_bridging() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_36_a_nonce_that_somebody_else_used_is_success() {
-    // Aim: anyone may mint; what Base shows is what happened.
+async fn case_36_nonce_used_by_another_minter_is_success() {
+    // Checks: any minter may mint; Base shows the result.
     let world = Harness::new().await;
     link(&world, solana(1));
     world
@@ -307,8 +309,9 @@ async fn case_36_a_nonce_that_somebody_else_used_is_success() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() {
-    // Aim: one credit of the whole charge, its code, and never a mint besides; what was burned and lost is our cost.
+async fn case_38_top_up_fails_only_before_burn_or_without_possible_mint() {
+    // Checks: the whole charge is credited once with its code, and never minted as well; a burned and lost amount is
+    // our cost.
     for (at, met, code, burns) in [
         (CallSite::Sign, &[CallBehavior::Never][..], "delivery_unavailable", 0),
         (CallSite::Sign, &[CallBehavior::Busy; 20], "delivery_unavailable", 0),
@@ -332,8 +335,9 @@ async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_code() {
-    // Aim: unlinked while the payment settles, on either rail: nothing is sent, one credit. What is burned already goes on.
+async fn case_41_account_unlinked_before_delivery_is_credited() {
+    // Checks: unlinked during settlement, on either rail: nothing is sent, and there is one credit. An existing burn
+    // continues.
     for payer in [evm(1), solana(1)] {
         let world = Harness::new().await;
         link(&world, payer);
@@ -355,15 +359,15 @@ async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_co
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_issuer_never_credits_is_stuck_with_that_name_and_not_given_back() {
-    // Aim: after `delivered` the issuer holds the money: somebody must look, and the balance stays as it is.
+async fn top_up_that_the_issuer_never_credits_is_dead_lettered() {
+    // Checks: after `delivered` the issuer has the money; the job is dead-lettered and the balance does not change.
     let mut settings = fast();
     settings.card_credit_timeout_ms = 50;
     let world = Harness::with(settings).await;
     link(&world, evm(1));
     world.bridge.never_credits();
     let id = buy(&world, &top_up_for(evm(1), 1)).await;
-    eventually("it is stuck", async || {
+    eventually("it is dead-lettered", async || {
         let open = world.engine.open_jobs(10).await.unwrap();
         open.iter().any(|e| {
             e.dead_lettered
@@ -381,9 +385,9 @@ async fn what_the_issuer_never_credits_is_stuck_with_that_name_and_not_given_bac
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
-    // Aim: another receiver, another token, another amount or a message that no row takes is stuck under its own name; once
-    // the bridge says what was burned for, a retry ends as ever.
+async fn foreign_attestation_is_never_minted() {
+    // Checks: an attestation with another recipient, token or amount, or a message that no row accepts, is
+    // dead-lettered with its error. Once the bridge attests the right burn, a retry completes it.
     for (met, name) in [
         (CallBehavior::ToAnother, "the attested receiver"),
         (CallBehavior::OfAnother, "the attested token"),
@@ -395,12 +399,12 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
         link(&world, solana(1));
         world.bridge.set_behaviors(CallSite::Attest, &[met]);
         let id = buy(&world, &top_up_for(solana(1), 1)).await;
-        let mut stuck = None;
-        eventually("it is stuck under its name", async || {
+        let mut found = None;
+        eventually("the job is dead-lettered with this error", async || {
             let open = world.engine.open_jobs(10).await.unwrap();
             let named = |e: &OutboxJob| e.last_error.as_ref().is_some_and(|error| error.contains(name));
-            stuck = open.iter().find(|e| e.dead_lettered && named(e)).map(|e| e.id);
-            stuck.is_some()
+            found = open.iter().find(|e| e.dead_lettered && named(e)).map(|e| e.id);
+            found.is_some()
         })
         .await;
         assert!(matches!(read(&world, id).await.status, Status::Bridging(_)), "{met:?}");
@@ -413,12 +417,12 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
             role: Role::Operator,
             request_id: RequestId(7),
         };
-        world.engine.retry_job(stuck.unwrap(), &act).await.unwrap();
+        world.engine.retry_job(found.unwrap(), &act).await.unwrap();
         assert_arrived(&world, id).await;
     }
 }
 
-/// Cuts the power after each batch on the way, starts anew, and lets it come to its end.
+/// Cuts the power after each batch, restarts, and waits for the end.
 async fn assert_one_outcome_after_crash(payer: Wallet, (at, met): (CallSite, &[CallBehavior]), last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
@@ -453,8 +457,8 @@ async fn assert_one_outcome_after_crash(payer: Wallet, (at, met): (CallSite, &[C
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
-    // Aim: before each batch and after it, with the burn's and the mint's answers heard and unheard.
+async fn case_37_crash_at_any_batch_leaves_one_burn_and_mint() {
+    // Checks: before and after each batch, with and without the responses of burn and mint.
     for (at, met) in [
         (CallSite::Burn, &[][..]),
         (CallSite::Burn, &[CallBehavior::ResponseLost]),
@@ -467,8 +471,8 @@ async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_37_39_a_cut_at_any_batch_on_base_forwards_once() {
-    // Aim: the same where nothing is bridged.
+async fn case_37_39_crash_at_any_batch_on_base_forwards_once() {
+    // Checks: the same without a bridge.
     for last_is_answered in [true, false] {
         assert_one_outcome_after_crash(evm(1), (CallSite::Credit, &[]), last_is_answered).await;
     }

@@ -1,4 +1,4 @@
-//! What left the treasury and is in no book: each transfer by its own name, and an operator's word for what is no customer's.
+//! Untracked outgoing transfers: each has a name, and an operator attributes those that belong to no customer.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn attribute(world: &Harness, name: &str, booking: Attribution) -> Result<
         .await
 }
 
-/// A transfer out of the treasury that nobody here has sent.
+/// An outgoing treasury transfer that this engine did not send.
 fn outgoing_movement(transaction: &str, index: u32, to: u8) -> ChainMovement {
     ChainMovement {
         transaction: transaction.to_owned(),
@@ -54,10 +54,10 @@ fn ambiguous_names(found: Result<Attribution, AttributionError>) -> Vec<String> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
-    // Aim: after a restore three transfers left by one transaction, two of them alike: the hash alone is refused with their names, one
-    // is the withdrawal that waits, one bought gas, the last is a loss; each is booked once, the second of two that are alike too, and
-    // only then anything leaves.
+async fn two_transfers_of_one_transaction_are_attributed_separately() {
+    // Checks: after a restore, one transaction has three outgoing transfers, two of them identical. The hash alone is
+    // rejected with their names. One is the pending withdrawal, one bought gas, the last is a loss. Each is attributed
+    // once, also the second of the identical ones, and only then transfers resume.
     let (owner, id) = (evm(1), WithdrawalId(77));
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
@@ -121,9 +121,10 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_no_customers_is_booked_whenever_it_left() {
-    // Aim: without any restore: payments to a provider, the operator's own money and gas, three of them in one transaction, are found
-    // by reconciliation, each has its word, and nothing differs any more, over a crash too; a second word on any is refused.
+async fn transfer_of_no_customer_can_be_attributed_at_any_time() {
+    // Checks: without a restore, reconciliation finds payments to a provider, operator funds and gas, three of them in
+    // one transaction. Each is attributed, and no discrepancy is left, over a crash too; a second attribution is
+    // rejected.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
     for (transaction, index) in [("batch", 0), ("batch", 4), ("batch", 5), ("alone", 1)] {
@@ -168,8 +169,9 @@ async fn what_is_no_customers_is_booked_whenever_it_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_one_operator_may_not_book_alone_takes_two() {
-    // Aim: above the limit nothing is booked until another approves exactly this transfer of its transaction; who asked for it does not.
+async fn attribution_above_the_limit_needs_two_operators() {
+    // Checks: above the limit nothing is attributed until another operator approves exactly this transfer; the
+    // requester can't.
     let lists = Arc::new(FakeLists::default());
     let mut settings = fast();
     settings.approvals.max_per_action = Usdc::from_atomic(4_999_999);
@@ -196,13 +198,13 @@ async fn what_one_operator_may_not_book_alone_takes_two() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_differences() {
-    // Aim: two payments landed in one transaction: nothing differs. The chain takes it back: each is named by itself, over a crash; it
-    // shows one of them again, and the other stays named.
+async fn two_payments_of_a_reversed_transaction_are_two_discrepancies() {
+    // Checks: two payments settled in one transaction and there is no discrepancy. After a reorg each is listed on its
+    // own, over a crash. One is included again, and the other stays listed.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
     let (one, two) = (card_for(evm(1), 1), card_for(evm(2), 2));
-    // The second is known by the transaction of the first.
+    // The second has the transaction of the first.
     let transaction = world.chain.settle(&one.authorization);
     world.chain.settle_in(&two.authorization, &transaction);
     let (first, moved) = pay_and_list(&world, &lists, &one).await;

@@ -1,4 +1,4 @@
-//! Managed wallets through the engine: caps, servers of every kind, and deaths in between.
+//! Agent wallets through the engine: caps, every server behavior, and crashes.
 
 use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletAddresses, WalletCaps};
 use purser_actors::engine::{GateHold, OperationError};
@@ -22,7 +22,7 @@ const SEND_PAYMENT: Job = Job::SendWalletPayment(ID);
 const ONE: Usdc = Usdc::from_atomic(1_000_000);
 const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
 
-/// A world in which the owner has a managed wallet with these caps, in whole dollars.
+/// A harness whose owner has an agent wallet with these caps, in whole dollars.
 pub(crate) async fn opened(per_call: u64, per_day: Option<u64>) -> Harness {
     let world = Harness::new().await;
     let limits = WalletCaps {
@@ -84,7 +84,7 @@ pub(crate) async fn wallet(world: &Harness) -> AgentWallet {
     read.expect("it exists")
 }
 
-/// Paid once, answered, and nothing is reserved any more.
+/// Asserts one settlement, a response, and no remaining hold.
 async fn assert_settled(world: &Harness) {
     let spent = read(world).await;
     assert!(matches!(spent.status, Status::Settled { .. }), "{spent:?}");
@@ -96,30 +96,31 @@ async fn assert_settled(world: &Harness) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_transfer_and_a_paid_call_settle() {
-    // Aim: reserved, signed, sent, settled, each told once; the answer is kept beside the spend.
+async fn transfer_and_paid_call_settle() {
+    // Checks: pending, signed, sent and settled, each announced once; the response is stored with the wallet payment.
     for way in [PaymentMethod::Transfer, paid_call()] {
         let world = opened(10, None).await;
         start_payment(&world, ID, way.clone()).await.expect("it is reserved");
         world.wait_until_idle().await;
         assert_settled(&world).await;
-        let told = ["pending", "signed", "sent"].map(|state| world.event_count(&format!("wallet_payment.{state}")));
+        let counts = ["pending", "signed", "sent"].map(|state| world.event_count(&format!("wallet_payment.{state}")));
         let answer = world
             .engine
             .http_record(ID, HttpRecordPart::Response)
             .await
             .expect("readable");
         match way {
-            PaymentMethod::Transfer => assert_eq!((told, answer), ([1, 1, 0], Vec::new())),
-            PaymentMethod::PaidCall { .. } => assert_eq!((told, answer), ([1, 1, 1], b"answer".to_vec())),
+            PaymentMethod::Transfer => assert_eq!((counts, answer), ([1, 1, 0], Vec::new())),
+            PaymentMethod::PaidCall { .. } => assert_eq!((counts, answer), ([1, 1, 1], b"answer".to_vec())),
         }
         assert_eq!(world.sellers.signed().len(), 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
-    // Aim: until then the answer is there, over a restart too; then a timer ends it, and the spend itself stays.
+async fn http_record_is_kept_for_thirty_days() {
+    // Checks: until then the response is stored, over a restart too; then a timer deletes it, and the wallet payment
+    // stays.
     let world = opened(10, None).await;
     start_payment(&world, ID, paid_call()).await.expect("it is reserved");
     world.wait_until_idle().await;
@@ -146,9 +147,9 @@ async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn caps_hold_under_a_hundred_at_once() {
-    // Aim: of a hundred payments at once exactly as many are reserved as the day's cap has room for; a spend that never
-    // leaves gives its room back, and one that left does not.
+async fn wallet_caps_hold_under_a_hundred_concurrent_payments() {
+    // Checks: of a hundred concurrent payments exactly as many are reserved as the daily cap permits. A payment that is
+    // never sent releases its part; a sent one does not.
     let world = opened(10, Some(30)).await;
     world.sellers.set_behaviors(&[SellerBehavior::Declined]);
     let calls: Vec<_> = (0..100)
@@ -185,14 +186,14 @@ async fn caps_hold_under_a_hundred_at_once() {
     let after = wallet(&world).await;
     assert!(after.holds.is_empty());
     for n in 0..11 {
-        let told = start_payment(&world, WalletPaymentId(5_000 + n), PaymentMethod::Transfer).await;
-        assert_eq!(told.is_ok(), n < 10, "ten of thirty were given back");
+        let result = start_payment(&world, WalletPaymentId(5_000 + n), PaymentMethod::Transfer).await;
+        assert_eq!(result.is_ok(), n < 10, "ten of thirty were released");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_more_than_a_cap_or_the_balance_is_refused() {
-    // Aim: a cap per call, the balance less what is reserved, and nothing at all; nothing is signed.
+async fn wallet_payment_above_a_cap_or_the_balance_is_rejected() {
+    // Checks: above the cap per call, above the balance less holds, and an amount of zero; nothing is signed.
     let world = opened(2, None).await;
     let ask = |amount, holds| {
         let asked = (order(Usdc::from_atomic(amount), PaymentMethod::Transfer), Vec::new());
@@ -216,9 +217,9 @@ async fn what_is_more_than_a_cap_or_the_balance_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
-    // Aim: an error after the payment was taken is settled; a refusal stays reserved until the payment lands or never can;
-    // a server that is silent is asked again with the same payment, and given up.
+async fn wallet_payment_ends_by_the_chain_not_the_server_response() {
+    // Checks: an error response after the payment was accepted is settled. A rejection stays on hold until the payment
+    // settles or can't any more. A silent server is retried with the same payment until the last attempt.
     for (served, lands, failure) in [
         (SellerBehavior::ErrorResponse, true, Some(CallFailure::HttpError)),
         (SellerBehavior::ResponseLost, true, Some(CallFailure::FetchFailed)),
@@ -229,12 +230,16 @@ async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
         let mut world = opened(10, Some(1)).await;
         world.sellers.set_behaviors(&[served]);
         start_payment(&world, ID, paid_call()).await.expect("it is reserved");
-        let told = in_time("what became of the call", world.engine.await_wallet_payment(ID))
+        let result = in_time("what became of the call", world.engine.await_wallet_payment(ID))
             .await
-            .expect("it is told");
-        assert_eq!(told.response().and_then(|answer| answer.failure), failure, "{served:?}");
+            .expect("it has an outcome");
+        assert_eq!(
+            result.response().and_then(|answer| answer.failure),
+            failure,
+            "{served:?}"
+        );
         if matches!(served, SellerBehavior::Declined | SellerBehavior::Unreachable) {
-            // Whatever time goes by, and over a crash: it could still land.
+            // For any time, and over a crash: it could still settle.
             world = world.crash().await;
             let seen = world.chain.lookups();
             eventually("the chain is read again", async || world.chain.lookups() > seen + 2).await;
@@ -259,29 +264,29 @@ async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
         } else {
             assert!(matches!(read(&world).await.status, Status::Unsettled { .. }));
             assert_eq!(world.event_count("wallet_payment.unsettled"), 1);
-            again.expect("its share was given back");
+            again.expect("its hold was released");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_our_own_service_refused_is_free_at_once() {
-    // Aim: a refusal of our own service, which has claimed nothing, frees the reservation before the payment's time is over;
-    // one that came to a second try does not, because the first may still be on its way to a claim.
+async fn payment_rejected_by_our_own_service_is_released_at_once() {
+    // Checks: a rejection by our own service, which claimed nothing, releases the hold before the payment expires. A
+    // rejection of a second attempt does not, because the first may still be claimed.
     let world = opened(10, Some(1)).await;
     world.sellers.set_behaviors(&[SellerBehavior::Declined]);
     start_payment(&world, ID, own_call()).await.expect("it is reserved");
     world.wait_until_idle().await;
-    let told = read(&world).await;
-    assert!(matches!(told.status, Status::Unsettled { .. }), "{told:?}");
+    let result = read(&world).await;
+    assert!(matches!(result.status, Status::Unsettled { .. }), "{result:?}");
     assert_eq!(
-        told.response().and_then(|answer| answer.failure),
+        result.response().and_then(|answer| answer.failure),
         Some(CallFailure::Unsettled)
     );
     assert!(wallet(&world).await.holds.is_empty());
     start_payment(&world, WalletPaymentId(78), PaymentMethod::Transfer)
         .await
-        .expect("its share was given back");
+        .expect("its hold was released");
 
     let world = opened(10, Some(1)).await;
     world
@@ -299,8 +304,8 @@ async fn what_our_own_service_refused_is_free_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_silent_server_is_asked_again_with_the_same_payment() {
-    // Aim: two answers are lost and the third comes: three calls, one payment, and the answer is there.
+async fn silent_server_is_retried_with_the_same_payment() {
+    // Checks: two responses are lost and the third arrives: three calls, one payment, and a stored response.
     let world = opened(10, None).await;
     world.sellers.set_behaviors(&[
         SellerBehavior::ResponseLost,
@@ -318,9 +323,9 @@ async fn a_silent_server_is_asked_again_with_the_same_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_thawed() {
-    // Aim: a transfer and a call that are reserved when the freeze comes are not signed, over a crash; thawed, each is paid once.
-    // A server that has the signature and has not answered is not called again while the account is frozen.
+async fn case_77_frozen_agent_wallet_signs_nothing_until_unfrozen() {
+    // Checks: a transfer and a call on hold at the freeze are not signed, over a crash; after the unfreeze each is paid
+    // once. A server that has the signature and has not responded is not called again during the freeze.
     for way in [PaymentMethod::Transfer, paid_call()] {
         let world = opened(10, None).await;
         set_frozen(&world, OWNER, true).await;
@@ -347,10 +352,10 @@ async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_t
     let calls = world.sellers.calls();
     let lookups = world.chain.lookups();
     eventually("the chain is read", async || world.chain.lookups() > lookups + 3).await;
-    assert_eq!(world.sellers.calls(), calls, "nobody is called");
+    assert_eq!(world.sellers.calls(), calls, "no seller is called");
 }
 
-/// Cuts the power after each batch of a spend, starts anew, and lets it come to its end.
+/// Cuts the power after each batch of a wallet payment, restarts, and waits for the end.
 async fn assert_one_payment_after_crash(way: PaymentMethod, served: &[SellerBehavior], last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
@@ -381,7 +386,7 @@ async fn assert_one_payment_after_crash(way: PaymentMethod, served: &[SellerBeha
         .await;
         let world = world.crash().await;
         asked.abort();
-        // Whoever was not told asks again, with the same id as a key would have it.
+        // A caller without a response asks again, with the same id, as an idempotency key would.
         if world.engine.wallet_payment(&ID).await.expect("readable").is_none() {
             start_payment(&world, ID, way.clone()).await.expect("it is reserved");
         }
@@ -399,9 +404,9 @@ async fn assert_one_payment_after_crash(way: PaymentMethod, served: &[SellerBeha
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_cut_at_any_batch_pays_once() {
-    // Aim: transfers and paid calls, with the last batch's answer heard and unheard, and servers whose answers are lost:
-    // whatever dies, one payment lands, and only what was durable was ever sent.
+async fn crash_at_any_batch_pays_once() {
+    // Checks: transfers and paid calls, with and without the last batch's response, and with lost server responses. One
+    // payment settles, and only durable bytes were ever sent.
     for last_is_answered in [true, false] {
         assert_one_payment_after_crash(PaymentMethod::Transfer, &[], last_is_answered).await;
         assert_one_payment_after_crash(paid_call(), &[SellerBehavior::Success], last_is_answered).await;

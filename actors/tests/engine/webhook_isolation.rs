@@ -1,4 +1,4 @@
-//! Endpoints that are damaged or slow, and the others beside them.
+//! Corrupt or slow endpoints do not affect others.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,6 @@ use crate::support::receivers::Reply;
 use crate::support::settings::fast;
 use crate::webhooks::{OTHER, URL, kinds, register, wait_for_posts};
 
-/// Endpoints that are given up.
 async fn quarantined_endpoints(world: &Harness) -> u64 {
     let figures = world.engine.stats().await.unwrap();
     let mut kinds = figures.kinds.iter();
@@ -21,9 +20,9 @@ async fn quarantined_endpoints(world: &Harness) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_endpoint_that_is_damaged_keeps_no_other_waiting() {
-    // Aim: rubbish where an endpoint was, and where it is written how far the journal is known: after a start the other
-    // account's endpoint hears of everything, each event once; the damaged one is counted and nothing is posted to it.
+async fn corrupt_endpoint_does_not_delay_others() {
+    // Checks: an endpoint's row and the dispatch cursor are corrupt. After a restart another account's endpoint gets
+    // every event once; the corrupt endpoint is counted and gets none.
     let world = Harness::new().await;
     let damaged = register(&world, 1, URL, &["card.*"], 1).await;
     register(&world, 2, OTHER, &["card.*"], 2).await;
@@ -31,12 +30,14 @@ async fn an_endpoint_that_is_damaged_keeps_no_other_waiting() {
     wait_for_posts(&world, OTHER, 1).await;
     let row = table::entity(EntityKind::Webhook, &damaged.0.to_be_bytes());
     world.store.overwrite(row, b"rubbish");
-    world.store.overwrite(table::meta("webhooks-told"), b"rubbish");
+    world
+        .store
+        .overwrite(table::meta("webhook-dispatch-cursor"), b"rubbish");
     let world = world.crash().await;
     for n in [1, 2] {
         world.pay(&card_for(evm(n), n)).await.unwrap();
     }
-    eventually("both cards are ready, and one is told of", async || {
+    eventually("both cards are ready, and one is delivered", async || {
         world.event_count("card.ready") == 2 && kinds(&world, OTHER).iter().any(|kind| kind == "card.ready")
     })
     .await;
@@ -48,8 +49,9 @@ async fn an_endpoint_that_is_damaged_keeps_no_other_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_endpoint_that_a_disk_does_not_give_out_is_asked_for_again() {
-    // Aim: that proves no damage: when the disk answers, the endpoint hears of what happened meanwhile, and is not given up.
+async fn unreadable_endpoint_is_read_again() {
+    // Checks: a read error does not prove corruption. Once the disk answers, the endpoint gets the missed events and is
+    // not quarantined.
     let world = Harness::new().await;
     let endpoint = register(&world, 1, URL, &["card.*"], 1).await;
     wait_for_posts(&world, URL, 1).await;
@@ -60,7 +62,7 @@ async fn an_endpoint_that_a_disk_does_not_give_out_is_asked_for_again() {
     eventually("the card is ready", async || world.event_count("card.ready") == 1).await;
     assert_eq!(world.receivers.count(URL), 1);
     world.store.set_unreadable(None);
-    eventually("it is told of", async || {
+    eventually("it is delivered", async || {
         kinds(&world, URL).iter().any(|kind| kind == "card.ready")
     })
     .await;
@@ -68,9 +70,9 @@ async fn an_endpoint_that_a_disk_does_not_give_out_is_asked_for_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_61_one_account_has_a_share_of_the_quick_places() {
-    // Aim: more endpoints of one account than there are quick places take their time, and none is moved for it: one of them is
-    // tried at once, which is its share, and another account's endpoint hears of everything meanwhile.
+async fn case_61_account_cannot_take_all_healthy_permits() {
+    // Checks: one account has more slow endpoints than there are healthy permits. Only its share is attempted at once,
+    // and another account's endpoint gets every event meanwhile.
     let mut settings = fast();
     settings.webhooks.max_concurrent_healthy = 8;
     settings.webhooks.degraded_after_ms = 600_000;

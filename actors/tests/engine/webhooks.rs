@@ -1,4 +1,4 @@
-//! Events on their way to endpoints.
+//! Webhook deliveries.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ async fn deliveries(world: &Harness, n: u8) -> Vec<(WebhookDeliveryId, WebhookDe
     page.found
 }
 
-/// The types that arrived at a URL, in order.
+/// Event types that a URL received, in order.
 pub(crate) fn kinds(world: &Harness, url: &str) -> Vec<String> {
     let arrived = world.receivers.at(url);
     let kind = |body: &str| {
@@ -64,7 +64,7 @@ pub(crate) async fn wait_for_posts(world: &Harness, url: &str, count: usize) {
     assert_eq!(world.receivers.count(url), count, "{url}: {:?}", kinds(world, url));
 }
 
-/// Everything that the account's subscribers were told.
+/// Types of all events of the account.
 fn event_types(world: &Harness, n: u8) -> Vec<String> {
     let history = world.history();
     let own = history.into_iter().filter(|record| record.owner == evm(n));
@@ -72,8 +72,9 @@ fn event_types(world: &Harness, n: u8) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_event_reaches_every_endpoint_that_wants_it_once() {
-    // Aim: the account's events and nobody else's, by the filters; the test to its own endpoint alone; each under its own id.
+async fn every_event_reaches_each_subscribed_endpoint_once() {
+    // Checks: each endpoint gets its own account's events that match its filter, and a test event only itself; every
+    // event under its own id.
     let world = Harness::new().await;
     let one = register(&world, 1, URL, &[], 1).await;
     world.clock.advance(1);
@@ -89,7 +90,7 @@ async fn every_event_reaches_every_endpoint_that_wants_it_once() {
     .await;
     world.wait_until_idle().await;
     assert!(all.len() > 3, "{all:?}");
-    // Its own registration and the other's test are not told to it.
+    // It does not get its own registration or the other's test event.
     let mut expected = event_types(&world, 1);
     for own in ["webhook.registered", "webhook.test"] {
         let place = expected.iter().position(|kind| kind == own).unwrap();
@@ -117,9 +118,9 @@ async fn every_event_reaches_every_endpoint_that_wants_it_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_60_62_tries_follow_the_schedule_under_one_id() {
-    // Aim: ten tries, answered with an error or not at all, each not before its pause and with at most a tenth more; all of one
-    // message have one id and one body; then it has failed, and asked for again it begins anew under the same id.
+async fn case_60_62_attempts_follow_the_schedule_under_one_id() {
+    // Checks: ten attempts, with an error response or none, each after its delay plus at most a tenth. All attempts of
+    // one message have one id and one body. Then it fails; a redelivery starts anew under the same id.
     let world = Harness::new().await;
     world
         .receivers
@@ -129,7 +130,7 @@ async fn case_60_62_tries_follow_the_schedule_under_one_id() {
     let pauses = WebhookSettings::STANDARD.pauses_ms;
     for (n, pause) in pauses.iter().enumerate() {
         if n > 0 {
-            // A little before it is due, nothing happens; a little after, one try.
+            // No attempt shortly before the due time, one shortly after.
             world.clock.advance(pause - 2_000);
             tokio::time::sleep(std::time::Duration::from_millis(60)).await;
             assert_eq!(world.receivers.count(URL), n, "not before its time");
@@ -157,9 +158,9 @@ async fn case_60_62_tries_follow_the_schedule_under_one_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_left_alone() {
-    // Aim: `Retry-After` makes the next try later; 410 disables the endpoint, with an event, and what it had pending is
-    // dropped; registered again, what it missed meanwhile can be had.
+async fn case_60_retry_after_is_honored_and_410_ends_attempts() {
+    // Checks: `Retry-After` delays the next attempt. A 410 disables the endpoint with an event and drops its pending
+    // deliveries; after a new registration, missed events can be redelivered.
     let world = Harness::new().await;
     world
         .receivers
@@ -204,8 +205,8 @@ async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_l
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_62_both_secrets_sign_for_a_day() {
-    // Aim: after a rotation new and old sign, a day later the new one alone; the limit of endpoints holds, and a URL that is
-    // known does not count against it.
+    // Checks: after a rotation both secrets sign, a day later only the new one. The endpoint limit holds, and a known
+    // URL does not count against it.
     let mut settings = fast();
     settings.webhooks.max_per_account = 2;
     let world = Harness::with(settings).await;
@@ -230,9 +231,9 @@ async fn case_62_both_secrets_sign_for_a_day() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
-    // Aim: far more endpoints than there are places hang for good, new ones and ones that answered before; whoever lives is
-    // posted to all the same.
+async fn case_61_dead_endpoints_do_not_delay_healthy_ones() {
+    // Checks: far more endpoints than permits hang forever, new ones and formerly healthy ones; healthy endpoints still
+    // get their events.
     let mut settings = fast();
     settings.webhooks.max_concurrent_degraded = 4;
     settings.webhooks.max_concurrent_healthy = 4;
@@ -263,8 +264,8 @@ async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_63_what_was_posted_and_not_written_down_is_posted_again_under_its_id() {
-    // Aim: whoever posts dies after the receiver has it.
+async fn case_63_unrecorded_delivery_is_repeated_under_its_id() {
+    // Checks: the sender crashes after the receiver has the event.
     let world = Harness::new().await;
     world.receivers.replies(URL, &[Reply::Panics, Reply::Panics]);
     register(&world, 1, URL, &["none"], 1).await;
@@ -279,9 +280,9 @@ async fn case_63_what_was_posted_and_not_written_down_is_posted_again_under_its_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
-    // Aim: the power goes after each batch on the way from a registration to the last delivery of a card's events; after the
-    // start every event is one delivery, delivered, and every posting of it has its id.
+async fn case_63_crash_at_any_batch_neither_loses_nor_doubles_a_delivery() {
+    // Checks: the power is cut after each batch from a registration to the last delivery of a card's events. After the
+    // restart every event is one delivery, delivered, and each attempt has its id.
     for batches in 0..30 {
         let world = Harness::new().await;
         register(&world, 1, URL, &["card.*"], 1).await;
@@ -291,21 +292,21 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
         let request = card_for(evm(1), 1);
         let paying = tokio::spawn(async move { drop(engine.pay(request).await) });
         let done = async || world.event_count("card.ready") == 1 && world.engine.open_jobs(1).await.unwrap().is_empty();
-        // Whoever waits for a last batch that is not answered asks for nothing more.
+        // A task that waits for the last, unanswered batch sends no more requests.
         let is_last = || batches % 2 == 1 && world.store.committed() >= before + batches;
-        eventually("it stands still", async || {
+        eventually("deliveries have stopped", async || {
             is_last() || world.store.is_starving() || done().await
         })
         .await;
         paying.abort();
         let world = world.crash().await;
         drop(world.pay_until_known(&card_for(evm(1), 1)).await);
-        eventually("the card is told of", async || {
+        eventually("the card's event is delivered", async || {
             kinds(&world, URL).iter().any(|kind| kind == "card.ready")
         })
         .await;
         world.wait_until_idle().await;
-        // What writes deliveries down follows the events, and is no effect that could be waited for.
+        // The fan-out worker follows the events; it is no job that a test could wait for.
         eventually("every event has its delivery", async || {
             let wanted = event_types(&world, 1).into_iter();
             let wanted = wanted.filter(|k| k.starts_with("card.") || k == "webhook.test").count();
@@ -326,8 +327,8 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_49_a_frozen_account_is_told_of_the_freeze_and_then_of_nothing() {
-    // Aim: whoever froze it shut out whoever may listen; when it is unfrozen, what waited arrives.
+async fn case_49_frozen_account_gets_no_event_after_the_freeze() {
+    // Checks: a freeze stops every delivery; after the unfreeze, pending events are delivered.
     let world = Harness::new().await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("the card is ready", async || world.event_count("card.ready") == 1).await;

@@ -1,4 +1,4 @@
-//! Withdrawals through the engine: the balance, the chain, and deaths in between.
+//! Withdrawals through the engine: the balance, the chain, and crashes.
 
 use purser_actors::account::Rejection;
 use purser_actors::engine::{Attribution, AttributionError, OperationError, RestoreWindow};
@@ -15,10 +15,10 @@ use crate::support::{eventually, in_time};
 
 pub(crate) const OWNER: Wallet = evm(1);
 pub(crate) const ID: WithdrawalId = WithdrawalId(77);
-/// What the refused card of a [`World`] put onto the balance.
+/// Credit of the declined card of a [`Harness`].
 pub(crate) const ALL: Usdc = Usdc::from_atomic(5_000_000);
 
-/// A world in which the owner has 5.00.
+/// A harness whose account owner has 5.00.
 pub(crate) async fn credited() -> Harness {
     let world = Harness::new().await;
     world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
@@ -28,7 +28,6 @@ pub(crate) async fn credited() -> Harness {
     world
 }
 
-/// Balance and what is held.
 pub(crate) async fn balance(world: &Harness) -> (u64, u64) {
     let account = world
         .engine
@@ -52,7 +51,7 @@ pub(crate) async fn withdrawal(world: &Harness) -> Withdrawal {
         .expect("it exists")
 }
 
-/// Sent once, booked once.
+/// Asserts one transfer and one posting.
 pub(crate) async fn assert_complete(world: &Harness) {
     assert!(matches!(withdrawal(world).await.status, Status::CompleteSigned { .. }));
     assert_eq!(balance(world).await, (0, 0));
@@ -65,15 +64,16 @@ pub(crate) async fn assert_complete(world: &Harness) {
     assert_eq!(world.event_count("withdrawal.complete"), 1);
 }
 
-/// A restore, known by the end of its quiet time.
+/// A restore whose window has ended.
 pub(crate) const fn restore_window(since: Timestamp, until: Timestamp) -> RestoreWindow {
     let at = until;
     RestoreWindow { since, until, at }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_27_two_at_once_for_the_whole_balance_are_one() {
-    // Aim: of ten at once one is taken on; while it is on its way its amount stands as held, in the books too.
+async fn case_27_concurrent_withdrawals_of_the_whole_balance_are_one() {
+    // Checks: of ten concurrent withdrawals one is accepted; while it is pending its amount is on hold, also in the
+    // ledger.
     let world = credited().await;
     world
         .chain
@@ -98,8 +98,8 @@ async fn case_27_two_at_once_for_the_whole_balance_are_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_on_its_way_is_held_in_the_books() {
-    // Aim: from the batch that takes it on to the one that ends it, the amount is owed and reserved.
+async fn pending_withdrawal_is_on_hold_in_the_ledger() {
+    // Checks: from the batch that accepts it to the one that ends it, the amount is owed and on hold.
     let world = credited().await;
     world
         .chain
@@ -122,10 +122,10 @@ async fn what_is_on_its_way_is_held_in_the_books() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_crash_anywhere_sends_it_once() {
-    // Aim: the process dies before it is signed, while it is sent, and after the chain took it: one transfer, the same
-    // bytes on every try (the chain of these tests objects to others).
-    for fate in [
+async fn crash_anywhere_sends_the_withdrawal_once() {
+    // Checks: crashes before the signature, during the submission, and after settlement leave one transfer, with the
+    // same bytes in every attempt (this fake chain rejects others).
+    for behavior in [
         PaymentBehavior::Settles,
         PaymentBehavior::ResponseLost,
         PaymentBehavior::Waits,
@@ -133,9 +133,9 @@ async fn a_crash_anywhere_sends_it_once() {
         PaymentBehavior::Panics(2),
     ] {
         let mut world = credited().await;
-        world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), fate);
+        world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), behavior);
         withdraw(&world, ALL).await.expect("it is taken on");
-        if fate == PaymentBehavior::Waits {
+        if behavior == PaymentBehavior::Waits {
             eventually("it is sent", async || world.chain.at_gate() == 1).await;
         }
         world = world.crash().await;
@@ -146,13 +146,13 @@ async fn a_crash_anywhere_sends_it_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_lost_withdrawal_fails_only_on_proof() {
-    // Aim: refused or unanswered, it stays on its way for as long as it could still land, over a crash too; once the chain
-    // shows that it never will, the amount is available again and nothing left.
-    for fate in [PaymentBehavior::NotExecuted, PaymentBehavior::Declined] {
+async fn lost_withdrawal_fails_only_on_proof() {
+    // Checks: declined or unanswered, it stays pending while it could still settle, over a crash too. Once the chain
+    // proves that it can't, the amount is available again and nothing was sent.
+    for behavior in [PaymentBehavior::NotExecuted, PaymentBehavior::Declined] {
         let mut world = credited().await;
         let sent = outgoing(ID.0, evm(7), ALL);
-        world.chain.set_behavior(&sent, fate);
+        world.chain.set_behavior(&sent, behavior);
         withdraw(&world, ALL).await.expect("it is taken on");
         for _ in 0..2 {
             let seen = world.chain.lookups();
@@ -173,8 +173,8 @@ async fn a_lost_withdrawal_fails_only_on_proof() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_withdrawal_that_lands_late_is_complete() {
-    // Aim: nothing was heard of it, and then the chain shows it.
+async fn late_settled_withdrawal_is_complete() {
+    // Checks: no response arrives, and then the chain shows it.
     let world = credited().await;
     let sent = outgoing(ID.0, evm(7), ALL);
     world.chain.set_behavior(&sent, PaymentBehavior::NotExecuted);
@@ -186,8 +186,8 @@ async fn a_withdrawal_that_lands_late_is_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_cannot_be_prepared_is_given_back() {
-    // Aim: after its tries nothing was signed that could land, so it has failed and the balance is as before.
+async fn unpreparable_withdrawal_is_released() {
+    // Checks: after its attempts nothing that could settle was signed, so it fails and the balance is unchanged.
     let world = credited().await;
     world
         .chain
@@ -206,18 +206,19 @@ async fn what_cannot_be_prepared_is_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_statement_has_every_change_and_its_cause() {
-    // Aim: credit, hold, payout, each once, in order, with the balance after it; a page begins where the last ended.
+async fn statement_has_every_change_and_its_cause() {
+    // Checks: credit, hold and payout once each, in order, with the balance after each; a page starts where the last
+    // one ended.
     let world = credited().await;
     withdraw(&world, ALL).await.expect("it is taken on");
     world.wait_until_idle().await;
     let (lines, more) = world.engine.statement(&OWNER, None, 10).await.expect("readable");
-    let told: Vec<_> = lines
+    let changes: Vec<_> = lines
         .iter()
         .map(|(_, e)| (e.change.name(), e.balance.atomic(), e.held.atomic()))
         .collect();
     assert_eq!(
-        told,
+        changes,
         [
             ("credited", 5_000_000, 0),
             ("held", 5_000_000, 5_000_000),
@@ -245,9 +246,9 @@ async fn the_statement_has_every_change_and_its_cause() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
-    // Aim: a chain that cannot be read, one on which something may still land, and a transfer in no book each hold what was
-    // not signed; the operator's word lets it go, once, and it is sent once. What is explained stays so over a crash.
+async fn withdrawal_waits_after_a_restore_until_every_transfer_is_tracked() {
+    // Checks: an unreadable chain, a transfer that may still settle and an untracked transfer each keep an unsigned
+    // withdrawal waiting. An operator's attribution releases it, and it is sent once. Attributions survive a crash.
     let world = credited().await;
     let now = world.clock.now();
     world.chain.set_unresponsive(true);
@@ -263,7 +264,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     held(&world).await;
     world.chain.set_unresponsive(false);
     held(&world).await;
-    let departure = OutgoingTransfer {
+    let transfer = OutgoingTransfer {
         transaction: "left".into(),
         to: evm(7),
         amount: ALL,
@@ -276,15 +277,15 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
         let left = OutgoingTransfer {
             at,
             transaction,
-            ..departure.clone()
+            ..transfer.clone()
         };
         world
             .chain
-            .add_outgoing(if at == until { departure.clone() } else { left });
+            .add_outgoing(if at == until { transfer.clone() } else { left });
     }
     world.clock.advance(60_001);
     held(&world).await;
-    // A backup of this store is restored too: what it had not explained is not forgotten.
+    // A backup of this store is restored too: untracked transfers are not forgotten.
     let (since, until) = (until.plus_ms(2), until.plus_ms(2));
     let world = world.restored(restore_window(since, until)).await;
     world.clock.advance(2);
@@ -295,7 +296,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     };
     assert_eq!(
         (&one.transfer, one.has_account, &one.candidates),
-        (&departure, false, &vec![ID.to_string()])
+        (&transfer, false, &vec![ID.to_string()])
     );
 
     let act = OperatorAction {

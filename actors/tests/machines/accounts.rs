@@ -1,4 +1,4 @@
-//! The account: caps to the cent and the day, freezing, credits at the edge of the integers.
+//! The account: caps to the cent and the day, freezing, and credits at the largest amount.
 
 use purser_actors::account::{Account, Command, Event, Rejection};
 use purser_actors::kernel::job::CreditCause;
@@ -31,7 +31,6 @@ pub(crate) fn claim(
     )
 }
 
-/// The account after buying cards of these amounts.
 pub(crate) fn account_after(amounts: &[u64], now: Timestamp) -> Account {
     let mut account = accounts().remove(0);
     for cents in amounts {
@@ -42,19 +41,19 @@ pub(crate) fn account_after(amounts: &[u64], now: Timestamp) -> Account {
 }
 
 #[test]
-fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
-    // Aim: one batch holds the account, its reserved share, the payment and the work.
+fn first_claim_opens_account_and_payment_and_enqueues_settlement() {
+    // Checks: one batch has the account, its cap reservation, the payment and the job.
     let decision = claim(None, 5_00, CAPS, NOW).unwrap();
     assert_eq!(event_names(&decision), "Opened+CapReserved");
-    assert_eq!(job_names(&decision), ["settle"]);
+    assert_eq!(job_names(&decision), ["settle_payment"]);
     assert_eq!(decision.new_entities().len(), 1);
     let later = claim(Some(&accounts()[0]), 5_00, CAPS, NOW).unwrap();
     assert_eq!(event_names(&later), "CapReserved");
 }
 
 #[test]
-fn caps_hold_at_the_edge_and_one_unit_beyond() {
-    // Aim: what was bought today, what is asked for, and what comes of it.
+fn caps_hold_at_the_limit_and_one_unit_above() {
+    // Checks: purchases of the day, the request, and the result.
     let cards = Err(Rejection::DailyCountCap { cap: 3 });
     let sum = Err(Rejection::DailyAmountCap { cap: CAPS.sum });
     for (bought, cents, expected) in [
@@ -75,13 +74,13 @@ fn caps_hold_at_the_edge_and_one_unit_beyond() {
 }
 
 #[test]
-fn the_day_ends_at_midnight_utc() {
-    // Aim: the last millisecond counts to the day, the next one starts anew.
+fn cap_day_ends_at_midnight_utc() {
+    // Checks: the last millisecond counts for the day; the next one starts a new day.
     let full = account_after(&[1, 1, 1], NOW);
     let midnight = (u64::from(DAY) + 1) * DAY_MS;
     assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight - 1)).is_err());
     assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight)).is_ok());
-    // A clock that steps back over midnight opens no day again; one that ran far ahead closes none for good.
+    // A clock that steps back over midnight reopens no day; one that ran far ahead closes no day permanently.
     let next = account_after(&[1, 1, 1], Timestamp(midnight));
     assert!(claim(Some(&next), 1, CAPS, Timestamp(midnight - 1)).is_err());
     let far = account_after(&[1, 1, 1], Timestamp(midnight + 400 * DAY_MS));
@@ -89,8 +88,8 @@ fn the_day_ends_at_midnight_utc() {
 }
 
 #[test]
-fn a_freed_share_can_be_used_again_on_its_day_only() {
-    // Aim: what is given back today is free today; what is given back for yesterday is not today's.
+fn released_cap_reservation_is_free_on_its_day_only() {
+    // Checks: what is released today is free today; what is released for yesterday does not count for today.
     let freed = |account, share| fold(Some(account), &WALLET, &[Event::CapReleased(share)]);
     let share = |day, cents| purser_actors::kernel::job::CapReservation {
         day,
@@ -109,8 +108,9 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
 }
 
 #[test]
-fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
-    // Aim: claims and readmissions say frozen with the message; sign-in, links, shares and credits go on.
+fn case_49_frozen_account_rejects_only_spending() {
+    // Checks: claims and readmissions are rejected with the frozen message; sign-in, links, releases and credits
+    // continue.
     let frozen = &accounts()[1];
     let message = "call us".to_owned();
     let refused = |command| Account::decide(Some(frozen), &WALLET, command, &at(NOW)).map(drop);
@@ -161,8 +161,8 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
 }
 
 #[test]
-fn freezing_twice_and_unfreezing_twice_change_nothing_the_second_time() {
-    // Aim: the operator may repeat himself, and say something else; what is true already is no event.
+fn repeated_freeze_or_unfreeze_changes_nothing() {
+    // Checks: an operator may repeat the action, also with another message; a state that is already set is no event.
     let [active, frozen] = &accounts()[..] else {
         panic!("two accounts")
     };
@@ -193,8 +193,8 @@ fn credit(atomic: u64) -> Command {
 }
 
 #[test]
-fn a_credit_is_posted_announced_and_confirmed_to_its_payment() {
-    // Aim: balance and deposits rise together; a payment is told, a card is not.
+fn credit_is_posted_announced_and_confirmed_to_its_payment() {
+    // Checks: balance and total deposits rise together; a payment gets a confirmation job, a card does not.
     let account = &accounts()[0];
     let by_card = Account::decide(Some(account), &WALLET, credit(7), &at(NOW)).unwrap();
     assert_eq!(
@@ -216,12 +216,12 @@ fn a_credit_is_posted_announced_and_confirmed_to_its_payment() {
         cause: CreditCause::Payment(PAYMENT),
     };
     let by_payment = Account::decide(Some(account), &WALLET, command, &at(NOW)).unwrap();
-    assert_eq!(job_names(&by_payment), ["confirm_credit"]);
+    assert_eq!(job_names(&by_payment), ["confirm_payment_credit"]);
 }
 
 #[test]
-fn case_26_a_credit_beyond_the_top_is_refused_and_at_the_top_it_is_not() {
-    // Aim: 2^64 - 1 atomic units fit, one more is refused and the state is what it was.
+fn case_26_credit_is_rejected_only_above_the_largest_amount() {
+    // Checks: 2^64 - 1 atomic units fit; one more is rejected and the state is unchanged.
     let account = &accounts()[0];
     let first = Account::decide(Some(account), &WALLET, credit(u64::MAX - 1), &at(NOW)).unwrap();
     let rich = fold(Some(account.clone()), &WALLET, first.events());
@@ -243,8 +243,8 @@ fn case_26_a_credit_beyond_the_top_is_refused_and_at_the_top_it_is_not() {
 }
 
 #[test]
-fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
-    // Aim: with caps as high as they go, a sum that does not fit is refused and not taken for a small one.
+fn case_26_largest_caps_do_not_wrap() {
+    // Checks: with the largest caps, a sum that does not fit is rejected and does not wrap to a small one.
     let caps = DailyCap {
         count: u32::MAX,
         sum: Cents::new(u64::MAX),
@@ -261,9 +261,9 @@ fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
 }
 
 #[test]
-fn case_79_what_came_in_is_credited_or_sent_back_though_its_sender_has_no_account() {
-    // Aim: the account of whoever sent it comes into being with the credit; what goes back is credited and held in one batch, so
-    // that nobody can use it, and its withdrawal has the transfer's own number.
+fn case_79_incoming_transfer_without_an_account_is_credited_or_returned() {
+    // Checks: the credit opens the sender's account. A return is credited and held in one batch, so it can't be spent,
+    // and its withdrawal id derives from the transfer.
     use purser_actors::id::DepositId;
     use purser_actors::kernel::job::CreditCause;
     let (deposit, effect, amount) = (DepositId(9), JOB, Usdc::from_atomic(7));
@@ -280,15 +280,15 @@ fn case_79_what_came_in_is_credited_or_sent_back_though_its_sender_has_no_accoun
     };
     for (command, held, at_work) in [
         (credit, Usdc::ZERO, &["confirm_incoming"][..]),
-        (back, amount, &["confirm_incoming", "withdraw"]),
+        (back, amount, &["confirm_incoming", "send_withdrawal"]),
     ] {
         let decision = Account::decide(None, &WALLET, command, &at(NOW)).unwrap();
         assert_eq!(job_names(&decision), at_work);
-        let born = decision
+        let opened = decision
             .events()
             .iter()
             .try_fold(None, |state, event| Account::apply(state, &WALLET, event).map(Some));
-        let account = born.unwrap().unwrap();
+        let account = opened.unwrap().unwrap();
         assert_eq!((account.balance, account.total_deposits), (amount, amount));
         assert_eq!(account.held, held);
     }

@@ -1,4 +1,4 @@
-//! Amounts as the contract takes them, fees as it charges them, and the ends of the integers.
+//! Amounts of the contract, fees, and integer limits.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use purser_actors::product::PriceRange;
 use rust_decimal::Decimal;
 
 #[test]
-fn case_24_amounts_are_digits_with_at_most_two_places() {
-    // Aim: every accepted form with its cents; everything else is malformed or too large.
+fn case_24_amounts_have_at_most_two_decimal_places() {
+    // Checks: every accepted format with its cents; everything else is malformed or too large.
     for (text, cents) in [
         ("5", 5_00),
         ("5.0", 5_00),
@@ -51,8 +51,8 @@ fn total(rule: &FeeRule, amount: &str) -> String {
 }
 
 #[test]
-fn case_25_fees_are_as_decided_at_both_edges_and_one_unit_beyond() {
-    // Aim: the vectors of the decisions, and the cent beside each edge; rounding is up, once, at the end.
+fn case_25_fees_are_exact_at_and_beyond_both_limits() {
+    // Checks: the vectors of the decisions, and one cent beside each limit; rounding is up, once, at the end.
     let bank = rule("0.0025", "1.5");
     let app = rule("0.049", "1.5");
     let international = rule("0.038", "0");
@@ -89,8 +89,8 @@ fn case_25_fees_are_as_decided_at_both_edges_and_one_unit_beyond() {
 }
 
 #[test]
-fn case_26_nothing_wraps_at_the_ends() {
-    // Aim: the last value that fits does, the next is out of range, in every operation.
+fn case_26_amounts_do_not_wrap_at_their_limits() {
+    // Checks: in every operation the last value that fits is exact and the next one is out of range.
     let (top, one) = (Usdc::from_atomic(u64::MAX), Usdc::from_atomic(1));
     assert_eq!(top.checked_add(Usdc::ZERO), Ok(top));
     assert_eq!(top.checked_add(one), Err(AmountError::OutOfRange));
@@ -110,8 +110,8 @@ fn case_26_nothing_wraps_at_the_ends() {
 }
 
 #[test]
-fn a_decimal_becomes_cents_upwards_only() {
-    // Aim: the smallest part of a cent is a cent; below zero and beyond the range there is nothing.
+fn decimal_rounds_up_to_cents() {
+    // Checks: the smallest fraction of a cent rounds up to a cent; negative values and values out of range are errors.
     for (dollars, cents) in [
         ("0", Some(0)),
         ("0.01", Some(1)),
@@ -129,8 +129,7 @@ fn a_decimal_becomes_cents_upwards_only() {
 }
 
 #[test]
-fn amounts_print_exactly() {
-    // Aim: no zero too many, no digit lost.
+fn amounts_format_exactly() {
     for (atomic, text) in [
         (0, "0"),
         (1, "0.000001"),
@@ -145,8 +144,9 @@ fn amounts_print_exactly() {
 }
 
 #[test]
-fn a_price_is_known_by_its_amount_at_every_fee_that_was_asked() {
-    // Aim: each price of a range is found, at the usual fee and at the promotion's, and what lies between two prices is none.
+fn price_matches_its_amount_at_every_fee() {
+    // Checks: each price of a range is found, at the usual and the promotional fee; an amount between two prices is
+    // not.
     let prices = PriceRange {
         min: Cents::new(10_000),
         max: Cents::new(100_000),

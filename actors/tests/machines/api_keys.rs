@@ -1,4 +1,4 @@
-//! The API key's machine, every command in every state.
+//! API key state machine: every command in every state.
 
 use purser_actors::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection};
 use purser_actors::id::{ApiKeyId, Wallet};
@@ -60,9 +60,9 @@ fn commands() -> Vec<(&'static str, Command)> {
 }
 
 #[test]
-fn every_command_in_every_state_does_what_the_table_says() {
-    // Aim: four commands in four states. A second yes of the same person changes nothing, another's is refused; what is
-    // revoked opens nothing and does not come back.
+fn every_command_in_every_state_matches_the_table() {
+    // Checks: four commands in four states. A second approval of the same owner changes nothing, another's is rejected;
+    // a revoked key opens no session and stays revoked.
     let states: Vec<_> = std::iter::once(None).chain(keys().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
@@ -72,7 +72,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
         assert_eq!(cells[0], name);
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let met = status(state.as_ref());
-            let told = match ApiKey::decide(state.as_ref(), &ID, command.clone(), &at(NOW)) {
+            let outcome = match ApiKey::decide(state.as_ref(), &ID, command.clone(), &at(NOW)) {
                 Err(rejection) => format!("{rejection:?}"),
                 Ok(decision) if decision.events().is_empty() => {
                     assert!(
@@ -83,7 +83,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
                 }
                 Ok(decision) => event_names(&decision),
             };
-            assert_eq!(told, *expected, "{name} in {met}");
+            assert_eq!(outcome, *expected, "{name} in {met}");
         }
     }
     assert_eq!(
@@ -93,19 +93,20 @@ fn every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_is_what_events_and_commands_do() {
-    // Aim: state × event and state × command, exhaustively, are the moves that are listed.
+fn transitions_match_events_and_commands() {
+    // Checks: state × event and state × command, exhaustively, give the listed transitions.
     assert_eq!(accepted::<ApiKey>(&ID, keys(), &events()), listed::<ApiKey>());
     assert_eq!(commanded(&ID, keys(), commands()), listed::<ApiKey>());
 }
 
 #[test]
-fn a_living_key_takes_a_place_and_a_revoked_one_gives_it_back() {
-    // Aim: born on the condition that its place is free; revoked together with what judges tokens, and with its place.
+fn active_key_takes_a_slot_that_its_revocation_frees() {
+    // Checks: it is issued on the condition that its slot is free, and its revocation frees the slot together with the
+    // row that authenticates tokens.
     let place = table::api_key(&WALLET, SLOT);
     let (_, open) = commands().remove(0);
-    let born = ApiKey::decide(None, &ID, open, &at(NOW)).unwrap();
-    assert!(born.conditions().contains(&Condition::Absent(place.clone())));
+    let issued = ApiKey::decide(None, &ID, open, &at(NOW)).unwrap();
+    assert!(issued.conditions().contains(&Condition::Absent(place.clone())));
     let issued = keys().remove(0);
     let ended = ApiKey::decide(Some(&issued), &ID, Command::Revoke, &at(NOW)).unwrap();
     assert!(ended.conditions().contains(&Condition::Present(place.clone())));
@@ -118,8 +119,8 @@ fn a_living_key_takes_a_place_and_a_revoked_one_gives_it_back() {
 }
 
 #[test]
-fn each_use_opens_a_session_that_names_the_key() {
-    // Aim: the session is its owner's, knows the key, and is opened by the batch that notes the use.
+fn each_exchange_opens_a_session_that_names_the_key() {
+    // Checks: the session belongs to the owner, names the key, and is opened by the batch that records the exchange.
     for key in &keys()[..2] {
         let used = ApiKey::decide(Some(key), &ID, Command::Exchange { session: session() }, &at(NOW)).unwrap();
         let [opening] = used.new_entities() else {
@@ -132,8 +133,8 @@ fn each_use_opens_a_session_that_names_the_key() {
 }
 
 #[test]
-fn a_key_is_read_until_it_is_used_and_ten_minutes_at_most() {
-    // Aim: to the last millisecond, and never once it was used or revoked.
+fn key_is_readable_until_first_use_or_ten_minutes() {
+    // Checks: to the last millisecond, and never after it was used or revoked.
     let all = keys();
     let late = |ms| Timestamp(NOW.0 + ms);
     assert!(all[0].is_revealable(NOW) && all[0].is_revealable(late(REVEAL_WINDOW_MS - 1)));
@@ -145,8 +146,8 @@ fn a_key_is_read_until_it_is_used_and_ten_minutes_at_most() {
 }
 
 #[test]
-fn every_state_is_shown_as_json_without_the_place() {
-    // Aim: what its owner sees is valid, in its state, and a name stays text.
+fn view_of_every_state_omits_the_slot() {
+    // Checks: the owner's view is valid JSON with the status, and a name stays text.
     for mut key in keys() {
         key.name = "<b>\u{202e}".into();
         let text = key.view(&ID).to_json();
@@ -164,8 +165,8 @@ fn every_state_is_shown_as_json_without_the_place() {
 }
 
 #[test]
-fn an_agent_says_who_it_is_while_its_session_lives() {
-    // Aim: the last word stands, is told, and ends with the session.
+fn agent_name_is_valid_while_its_session_is() {
+    // Checks: the latest name counts, is announced, and ends with the session.
     let id = session().id;
     let opening = Session::open(id, WALLET, AuthMethod::Key(ID), [1; 32], 1_000, &at(NOW)).unwrap();
     let opened: Session = codec::decode(opening.snapshot()).unwrap();

@@ -1,4 +1,4 @@
-//! The bank transfer's machine, every command in every state.
+//! Bank transfer state machine: every command in every state.
 
 use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
 use purser_actors::id::{BankAccountId, JobId};
@@ -29,10 +29,11 @@ fn transfer(way: TransferDirection, status: transfer::Status) -> BankTransfer {
 }
 
 #[test]
-fn a_bank_transfer_does_in_every_state_what_the_table_says() {
-    // Aim: what came in is one however often it is told, and other money under its name is refused; only the pending one's own order ends it; what goes out is credited
-    // on a no and when it comes back, what comes in on a yes, and nothing else is. What came in from outside does not come
-    // back, nor does more than was moved, nor what was moved to another account.
+fn every_command_in_every_bank_transfer_state_matches_the_table() {
+    // Checks: a deposit counts once however often it is reported, and another amount under its name is rejected. Only
+    // the job of a pending transfer ends it. An outgoing one is credited after a decline or return, an incoming one
+    // after its execution. A deposit from outside is never returned, nor is more than the executed amount or a transfer
+    // to another account.
     const TABLE: &str = "
               -        pending             complete  complete  failed  returned
 arrived       Started  !                   =         !         !       !

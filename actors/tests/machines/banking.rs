@@ -1,4 +1,4 @@
-//! Banking's machines: every command in every state.
+//! Banking state machines: every command in every state.
 
 use purser_actors::account::{
     Account, BankDebit, Command as AccountCommand, Event as AccountEvent, Rejection as Refused,
@@ -37,9 +37,9 @@ pub(crate) fn profile() -> BankingProfile {
     }
 }
 
-// Aim: a wallet has one profile, which is its own whatever the command says, and keeps it as it was made.
+// Checks: a wallet has one profile, its own whatever the command names, and it never changes.
 #[test]
-fn a_profile_is_made_once() {
+fn banking_profile_is_created_once() {
     let foreign = BankingProfile {
         created_at: Timestamp(1),
         ..profile()
@@ -104,7 +104,7 @@ fn application_events() -> Vec<application::Event> {
     ]
 }
 
-/// Complete, with the bank, approved, rejected.
+/// Complete, submitted, approved, rejected.
 fn applications() -> Vec<BankingApplication> {
     let events = application_events();
     let complete: BankingApplication = fold(None, &WALLET, &events[..3]);
@@ -115,8 +115,9 @@ fn applications() -> Vec<BankingApplication> {
 }
 
 #[test]
-fn an_application_does_in_every_state_what_the_table_says() {
-    // Aim: answers and documents while it is open, one submission at a time, and only the submission's own effect decides.
+fn every_command_in_every_application_state_matches_the_table() {
+    // Checks: answers and documents change while it is open, one submission at a time, and only the submission's own
+    // job decides.
     const TABLE: &str = "
                -  incomplete     submitted             approved  rejected
 answer         !  Updated        !                     !         Updated
@@ -162,9 +163,9 @@ approve-other  !  !              !                     !         !
 }
 
 #[test]
-fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
-    // Aim: each missing answer and document is named for its kind of holder; submitting holds only with the verified row; the
-    // owner's view has no answer.
+fn incomplete_application_names_what_is_missing_and_is_not_submitted() {
+    // Checks: each missing answer and document is named for its applicant type. A submission requires the verified row,
+    // and the owner's view has no answer.
     let of = |business, american| {
         let application = BankingApplication {
             business,
@@ -188,14 +189,15 @@ fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
             .conditions()
             .contains(&Condition::Present(table::verified(&WALLET)))
     );
-    assert_eq!(job_names(&submitted), ["review_application"]);
+    assert_eq!(job_names(&submitted), ["submit_bank_application"]);
     let shown = complete.view(&WALLET).to_json();
     assert!(!shown.contains("\"x\"") && !shown.contains("6789"), "{shown}");
 }
 
 #[test]
-fn a_document_that_is_replaced_loses_its_key() {
-    // Aim: one of a kind, and the old one's key is deleted by the batch that brings the new one; others are at most ten.
+fn replaced_document_loses_its_key() {
+    // Checks: one document of each kind; the batch with a new one deletes the key of the old one. Of other documents at
+    // most ten exist.
     let attach = |application: &BankingApplication, document| {
         let command = application::Command::AddDocument {
             document,
@@ -225,8 +227,8 @@ fn a_document_that_is_replaced_loses_its_key() {
 }
 
 #[test]
-fn a_bank_account_does_in_every_state_what_the_table_says() {
-    // Aim: only its own order opens it, once.
+fn every_command_in_every_bank_account_state_matches_the_table() {
+    // Checks: only its own job opens it, once.
     const TABLE: &str = "
               -          pending   open  rejected
 open          Requested  !         !     !
@@ -298,8 +300,8 @@ pub(crate) fn transfer_request() -> TransferRequest {
 }
 
 #[test]
-fn a_balance_pays_for_no_more_than_it_has() {
-    // Aim: what is available is taken at once with what it pays for; more, nothing, and a frozen account are refused.
+fn bank_transfer_never_exceeds_the_balance() {
+    // Checks: the available amount is debited at once with the order. More, zero, and a frozen account are rejected.
     let [active, frozen] = &accounts()[..] else {
         panic!("two")
     };
@@ -320,7 +322,7 @@ fn a_balance_pays_for_no_more_than_it_has() {
         Account::decide(Some(account), &WALLET, command, &at(NOW))
     };
     let paid = pay(&rich, 1_00).unwrap();
-    assert_eq!(job_names(&paid), ["move_bank_money"]);
+    assert_eq!(job_names(&paid), ["execute_bank_transfer"]);
     let after: Account = fold(Some(rich.clone()), &WALLET, paid.events());
     assert_eq!((after.balance.atomic(), after.held), (500_000, Usdc::ZERO));
     for (account, cents) in [(&rich, 1_51), (&rich, 0), (active, 1)] {

@@ -1,4 +1,4 @@
-//! When a line of products is closed by itself, how it is tried, and when it is open again.
+//! Breaker of a product line: when it closes automatically, how it is probed, and when it opens again.
 
 use purser_actors::breaker::{Breaker, BreakerChange, BreakerSettings};
 use purser_actors::id::JobId;
@@ -18,7 +18,7 @@ fn at(ms: u64) -> Timestamp {
     Timestamp(1_000_000 + ms)
 }
 
-/// Closed at 0 by three failures of these orders.
+/// A breaker closed at time 0 by three failures of these orders.
 fn closed_by(orders: [JobId; 3]) -> Breaker {
     let mut breaker = Breaker::default();
     let changes = orders.map(|order| breaker.record_failure(order, &RULES, at(0)));
@@ -30,8 +30,9 @@ fn closed_by(orders: [JobId; 3]) -> Breaker {
 }
 
 #[test]
-fn only_failures_in_a_row_close_a_line() {
-    // Aim: of one order or of several; what is delivered in between begins the count anew; without a limit nothing closes.
+fn only_consecutive_failures_close_a_line() {
+    // Checks: failures of one order or of several count; a success in between resets the count; without a limit nothing
+    // closes.
     for orders in [[A, A, A], [A, B, C], [A, B, A]] {
         assert!(!closed_by(orders).is_open());
     }
@@ -52,9 +53,9 @@ fn only_failures_in_a_row_close_a_line() {
 }
 
 #[test]
-fn a_provider_that_does_not_answer_before_the_sale_closes_the_line() {
-    // Aim: such failures count with those of orders, and no order waits for them; a closed line that asks in vain before it sells
-    // one to try its provider with waits as if it had been sold, and asking sooner changes nothing; one delivery opens it.
+fn unresponsive_provider_before_the_sale_closes_the_line() {
+    // Checks: such failures count with those of orders, without a pending order. A closed line whose probe gets no
+    // answer before the sale waits as after a sale, and earlier checks change nothing; one success opens it.
     let mut breaker = Breaker::default();
     assert_eq!(breaker.record_unanswered(&RULES, at(0)), BreakerChange::None);
     assert_eq!(breaker.record_failure(A, &RULES, at(0)), BreakerChange::None);
@@ -82,9 +83,9 @@ fn a_provider_that_does_not_answer_before_the_sale_closes_the_line() {
 }
 
 #[test]
-fn a_closed_line_is_tried_with_one_order_at_a_time() {
-    // Aim: not before the pause is over; while one is tried the others wait; a try that fails lets the next one wait its pause,
-    // and the first that is delivered opens the line to all. One that never ends keeps the others waiting for a while only.
+fn closed_line_is_probed_with_one_order_at_a_time() {
+    // Checks: not before the interval is over, and others wait during a probe. A failed probe starts the next interval;
+    // the first success opens the line. A probe that never ends blocks the others only for a limited time.
     let mut breaker = closed_by([A, B, C]);
     assert!(breaker.admit(A, &RULES, at(999)).is_some());
     assert_eq!(breaker.admit(A, &RULES, at(1_000)), None);
@@ -100,9 +101,9 @@ fn a_closed_line_is_tried_with_one_order_at_a_time() {
 }
 
 #[test]
-fn a_closed_line_sells_one_order_where_none_is_left_to_try() {
-    // Aim: while others wait, nothing is sold; where nobody does, one is, and the next only after a pause that grows; what was
-    // not claimed after all leaves the way to another.
+fn closed_line_sells_one_probe_order_when_none_is_pending() {
+    // Checks: while other orders are pending, nothing is sold. Without any, one order is, and the next only after a
+    // growing interval. An unclaimed sale frees the slot.
     let mut breaker = closed_by([A, B, C]);
     assert!(breaker.check_sale(&RULES, at(1_000)).is_err(), "three orders wait");
     assert_eq!(breaker.check_sale(&RULES, at(5_000)), Ok(()), "they are silent");
@@ -127,9 +128,9 @@ fn a_closed_line_sells_one_order_where_none_is_left_to_try() {
 }
 
 #[test]
-fn an_order_with_a_trouble_of_its_own_closes_no_line_for_ever() {
-    // Aim: one order that always fails closes the line, but lets another be sold to try it with; once that is delivered, its
-    // failures say nothing of the provider any more.
+fn order_with_its_own_fault_closes_no_line_permanently() {
+    // Checks: an order that always fails closes the line but permits a probe with another. Once that is delivered,
+    // failures of the first no longer count.
     let mut breaker = closed_by([A, A, A]);
     for pause in 1..4 {
         assert!(
@@ -148,15 +149,15 @@ fn an_order_with_a_trouble_of_its_own_closes_no_line_for_ever() {
     assert_eq!(breaker.record_success(B, &RULES), BreakerChange::Opened);
     assert!((0..100).all(|ms| breaker.record_failure(A, &RULES, at(5_000 + ms)) == BreakerChange::None));
     assert!(breaker.is_open());
-    // Another's still count.
+    // Another order's failures still count.
     assert_eq!(breaker.record_failure(B, &RULES, at(6_000)), BreakerChange::None);
     assert_eq!(breaker.record_failure(B, &RULES, at(6_000)), BreakerChange::None);
     assert_eq!(breaker.record_failure(C, &RULES, at(6_000)), BreakerChange::Closed(3));
 }
 
 #[test]
-fn a_provider_that_stays_down_is_sold_no_pile_of_orders() {
-    // Aim: of two orders that both fail, no third is sold for as long as they are tried.
+fn provider_that_stays_down_gets_few_orders() {
+    // Checks: of two orders that both fail, no third is sold while they are retried.
     let mut breaker = closed_by([A, B, A]);
     for pause in 1..200 {
         let order = if pause % 2 == 0 { A } else { B };

@@ -1,4 +1,4 @@
-//! What an account's daily caps count besides its purchases: what a history that a restore has lost has bought, or may have.
+//! Daily caps beyond an account's own purchases: what a lost history has bought or may have bought.
 
 use purser_actors::account::{Account, Command, Rejection};
 use purser_actors::kernel::job::{CapReservation, UnclaimedCapUsage};
@@ -14,9 +14,9 @@ use crate::fixtures::{
 };
 
 #[test]
-fn what_was_bought_already_counts_and_nothing_refuses_it() {
-    // Aim: beyond the cap, for a frozen account and for one that is not there; of a day that is over nothing is counted, and what was
-    // counted today stays.
+fn past_purchase_counts_and_is_never_rejected() {
+    // Checks: above the cap, for a frozen account and for a missing one. A past day counts nothing, and today's count
+    // stays.
     let counted = |account: Option<Account>, share, now| {
         let command = Command::CountCapReservation {
             job: JOB,
@@ -24,14 +24,14 @@ fn what_was_bought_already_counts_and_nothing_refuses_it() {
         };
         let decision = Account::decide(account.as_ref(), &WALLET, command, &at(now)).unwrap();
         assert!(!decision.conditions().is_empty(), "it is counted once");
-        let told = event_names(&decision);
-        (told, fold(account, &WALLET, decision.events()))
+        let names = event_names(&decision);
+        (names, fold(account, &WALLET, decision.events()))
     };
-    let (told, new) = counted(None, CAP_RESERVATION, NOW);
-    assert_eq!(told, "Opened+CapReserved");
+    let (names, new) = counted(None, CAP_RESERVATION, NOW);
+    assert_eq!(names, "Opened+CapReserved");
     assert!(claim(Some(&new), 95_01, CAPS, NOW).is_err() && claim(Some(&new), 95_00, CAPS, NOW).is_ok());
-    let (told, full) = counted(Some(account_after(&[1, 1, 1], NOW)), CAP_RESERVATION, NOW);
-    assert_eq!(told, "CapReserved");
+    let (names, full) = counted(Some(account_after(&[1, 1, 1], NOW)), CAP_RESERVATION, NOW);
+    assert_eq!(names, "CapReserved");
     assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
     assert_eq!(
         counted(Some(accounts().remove(1)), CAP_RESERVATION, NOW).0,
@@ -46,7 +46,7 @@ fn what_was_bought_already_counts_and_nothing_refuses_it() {
     let decision = Account::decide(Some(&full), &WALLET, command, &at(tomorrow)).unwrap();
     assert_eq!(event_names(&decision), "=");
     assert!(claim(Some(&full), 1, CAPS, tomorrow).is_err());
-    // A clock that is a little behind the chain's counts it today.
+    // A clock slightly behind the chain's counts it today.
     let ahead = purser_actors::kernel::job::CapReservation {
         day: DAY + 1,
         ..CAP_RESERVATION
@@ -66,7 +66,7 @@ fn decide_and_apply(account: &Account, command: Command, now: Timestamp) -> (Dec
     (decision, after)
 }
 
-/// Of a payment that may have bought a card of 5 dollars or a gift card.
+/// Usage of a payment that may have bought a card of 5 dollars or a gift card.
 fn unclaimed_usage() -> UnclaimedCapUsage {
     let gift = CapReservation {
         cap_group: ProductLine::GiftCard,
@@ -80,10 +80,10 @@ fn unclaimed_usage() -> UnclaimedCapUsage {
 }
 
 #[test]
-fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
-    // Aim: it counts in each budget that it may have been of, once, and only while nobody has claimed that payment. Presented again the
-    // payment needs no room of its own, whatever becomes of it, and buys nothing that it cannot have been; another payment finds no
-    // room. Once it has settled, it counts for what it bought.
+fn unclaimed_payment_counts_for_each_possible_purchase_until_settled() {
+    // Checks: it counts once in each cap group that it may belong to, until the payment is claimed. That payment then
+    // needs no free cap and can buy only from those groups; another payment finds none free. Once settled, it counts
+    // for its purchase.
     let count = |counted| Command::CountUnclaimed {
         job: JOB,
         payment: PAYMENT,

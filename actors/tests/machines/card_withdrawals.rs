@@ -1,4 +1,4 @@
-//! The machine of a withdrawal from a card balance, every command in every state.
+//! Card withdrawal state machine: every command in every state.
 
 use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
 use purser_actors::id::RequestId;
@@ -18,7 +18,7 @@ const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
 const ACCOUNT: [u8; 20] = [3; 20];
 
 const TABLE: &str = "
-               -          pending         queued          held            ended                 lapsed          complete     rejected     failed  settled  over
+               -          pending         queued          held            ended                 unheld          complete     rejected     failed  settled  over
 ask            Requested  !               !               !               !                     !               !            !            !       !        !
 set_aside      !          Held            !               !               !                     !               !            !            !       !        !
 refused        !          Declined        !               !               !                     !               !            !            !       !        !
@@ -122,8 +122,8 @@ fn commands() -> Vec<(&'static str, Command)> {
     ]
 }
 
-/// One in every state; claimed in all three ways: by somebody, by somebody whose lease ends now, by nobody; and one whose
-/// reservation has ended; and one that had ended in a history that was lost.
+/// One in every state; claimed in all three ways: with a current lease, with a lease that expires now, and without one.
+/// Also one whose hold has ended, and one that had ended in a lost history.
 fn withdrawals() -> Vec<CardWithdrawal> {
     let until = |until| {
         Status::Claimed(Some(LeaseHolder {
@@ -212,8 +212,8 @@ fn decide(asked: &CardWithdrawal, name: &str) -> Decision<CardWithdrawal> {
 }
 
 #[test]
-fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: twenty-two commands in eleven states; ends refuse everything but the issuer's word and timers.
+fn case_31_every_command_in_every_state_matches_the_table() {
+    // Checks: twenty-two commands in eleven states; final states reject everything except issuer reports and timers.
     let states: Vec<_> = std::iter::once(None)
         .chain(withdrawals().into_iter().map(Some))
         .collect();
@@ -240,9 +240,9 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_is_what_the_machine_does() {
-    // Aim: no move that is not listed, none listed that no command brings about; views say the state, as of any withdrawal and
-    // in words of its own, and nothing live.
+fn transitions_match_decide_and_apply() {
+    // Checks: every transition is listed, and a command reaches each. Views show the status, with the shared withdrawal
+    // states, and no markup.
     assert_chart(&WITHDRAWAL, withdrawals(), &events());
     assert_eq!(
         commanded(&WITHDRAWAL, withdrawals(), commands()),
@@ -263,13 +263,13 @@ fn the_chart_is_what_the_machine_does() {
 }
 
 #[test]
-fn each_end_has_the_issuer_end_the_reservation() {
-    // Aim: what is set aside is in the queue until it is decided; paid or rejected, one effect tells the issuer, and a
-    // transaction that has paid is taken.
+fn each_final_state_settles_the_hold_at_the_issuer() {
+    // Checks: a held withdrawal is queued until it is decided. Paid or rejected, one job notifies the issuer, and the
+    // paying transaction can't be used again.
     let states = withdrawals();
     let row = table::card_withdrawal_queue(NOW, WITHDRAWAL);
     let asked = CardWithdrawal::decide(None, &WITHDRAWAL, commands().remove(0).1, &at(NOW)).unwrap();
-    assert_eq!(job_names(&asked), ["reserve_card_balance"]);
+    assert_eq!(job_names(&asked), ["hold_card_balance"]);
     assert!(
         asked
             .conditions()
@@ -279,7 +279,7 @@ fn each_end_has_the_issuer_end_the_reservation() {
     assert!(held.conditions().contains(&Condition::Absent(row.clone())));
     for (state, name) in [(1, "reject_plain"), (2, "reject"), (2, "fulfil")] {
         let over = decide(&states[state], name);
-        assert_eq!(job_names(&over), ["end_reservation"], "{name}");
+        assert_eq!(job_names(&over), ["settle_card_hold"], "{name}");
         assert!(over.writes().contains(&Write::Delete { key: row.clone() }), "{name}");
         let paid = Condition::Absent(table::withdrawal_transaction("0xabc"));
         assert_eq!(over.conditions().contains(&paid), name == "fulfil", "{name}");
@@ -310,9 +310,9 @@ fn each_end_has_the_issuer_end_the_reservation() {
 }
 
 #[test]
-fn what_ended_in_a_lost_history_is_over_and_nobody_pays_it() {
-    // Aim: what the issuer had ended leaves the queue without a word to the issuer, has its reservation's name, is shown as what
-    // it came to, and takes nothing more; a claim is told why.
+fn withdrawal_ended_in_a_lost_history_is_final() {
+    // Checks: a withdrawal that ended at the issuer leaves the queue without a notification to the issuer, keeps its
+    // hold key, shows its result and accepts no command; a claim gets the reason.
     let states = withdrawals();
     for (state, name, paid) in [
         (0, "over", true),
@@ -346,15 +346,20 @@ fn what_ended_in_a_lost_history_is_over_and_nobody_pays_it() {
 }
 
 #[test]
-fn what_operators_do_is_written_down_with_it() {
-    // Aim: who, what, which, and in whose words, in the batch of the act itself; the issuer's words leave no such row.
+fn operator_action_is_audited_in_the_same_batch() {
+    // Checks: operator, action, subject and note, in the batch of the action; an issuer report has no such row.
     for (state, name, what, words) in [
         (1, "claim", Some("card_withdrawal.claim"), None),
         (2, "release", Some("card_withdrawal.release"), None),
         (2, "fulfil", Some("card_withdrawal.fulfil"), Some("0xabc")),
         (2, "reject", Some("card_withdrawal.reject"), Some("no")),
-        (2, "found_over", Some("card_withdrawal.found_over"), Some("paid")),
-        (1, "found_back", Some("card_withdrawal.found_over"), Some("put back")),
+        (2, "found_over", Some("card_withdrawal.closed_at_issuer"), Some("paid")),
+        (
+            1,
+            "found_back",
+            Some("card_withdrawal.closed_at_issuer"),
+            Some("released"),
+        ),
         (0, "set_aside", None, None),
         (2, "end_lease", None, None),
         (6, "settled", None, None),
@@ -366,7 +371,7 @@ fn what_operators_do_is_written_down_with_it() {
             }
             _ => None,
         });
-        let told: Vec<_> = audits.map(|a| (a.action, a.subject, a.act, a.note)).collect();
+        let entries: Vec<_> = audits.map(|a| (a.action, a.subject, a.act, a.note)).collect();
         let expected = what.map(|what| {
             (
                 what.to_owned(),
@@ -375,6 +380,6 @@ fn what_operators_do_is_written_down_with_it() {
                 words.map(str::to_owned),
             )
         });
-        assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{name}");
+        assert_eq!(entries, expected.into_iter().collect::<Vec<_>>(), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! The card's machine, every command in every state.
+//! Prepaid card state machine: every command in every state.
 
 use purser_actors::card::{Card, Command, Event, Rejection};
 use purser_actors::kernel::job::Job;
@@ -33,7 +33,7 @@ refreshed      !  !         !                 !       !        !        !       
 expire         !  =         Expired           =       =        =        Expired           Expired                  =
 ";
 
-/// How a card stands with the issuer, a word so old, after so many cents were given back.
+/// The issuer's snapshot of a card: sequence number, state and released amount in cents.
 pub(crate) fn card_snapshot(sequence: u64, state: CardState, released: u64) -> CardSnapshot {
     CardSnapshot {
         sequence,
@@ -44,12 +44,12 @@ pub(crate) fn card_snapshot(sequence: u64, state: CardState, released: u64) -> C
 }
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let steered = |sequence, state| Command::RecordActionResult {
+    let action_result = |sequence, state| Command::RecordActionResult {
         job: JOB,
         snapshot: card_snapshot(sequence, state, 0),
         refunded: Refunded::default(),
     };
-    let told = |sequence, state| Command::RecordCardEvent(card_snapshot(sequence, state, 0), Refunded::default());
+    let card_event = |sequence, state| Command::RecordCardEvent(card_snapshot(sequence, state, 0), Refunded::default());
     let (old, new) = (CARD_SEQUENCE, CARD_SEQUENCE + 1);
     vec![
         (
@@ -70,12 +70,12 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("pause", Command::RequestAction(CardAction::Pause)),
         ("resume", Command::RequestAction(CardAction::Resume)),
         ("close", Command::RequestAction(CardAction::Close)),
-        ("answer_old", steered(old, CardState::Paused)),
-        ("answer_paused", steered(new, CardState::Paused)),
-        ("answer_closed", steered(new, CardState::Closed)),
-        ("told_old", told(old, CardState::Closed)),
-        ("told_open", told(new, CardState::Open)),
-        ("told_closed", told(new, CardState::Closed)),
+        ("answer_old", action_result(old, CardState::Paused)),
+        ("answer_paused", action_result(new, CardState::Paused)),
+        ("answer_closed", action_result(new, CardState::Closed)),
+        ("told_old", card_event(old, CardState::Closed)),
+        ("told_open", card_event(new, CardState::Open)),
+        ("told_closed", card_event(new, CardState::Closed)),
         ("refresh", Command::RequestRefresh),
         ("refreshed", refreshed()),
         ("expire", Command::Expire { job: JOB }),
@@ -83,9 +83,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
 }
 
 #[test]
-fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: fifteen commands in nine states; what has ended only hears what the issuer has to say; a timer that comes due for a
-    // card that is not alive just ends.
+fn case_31_every_command_in_every_state_matches_the_table() {
+    // Checks: fifteen commands in nine states. An ended card accepts only issuer reports; a due timer of a card that is
+    // not active just ends.
     let states: Vec<_> = std::iter::once(None).chain(cards().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
@@ -122,12 +122,15 @@ fn record_card_event(card: &Card, standing: CardSnapshot) -> (Decision<Card>, Ca
 }
 
 #[test]
-fn a_holders_wish_goes_to_the_issuer_once_and_one_at_a_time() {
-    // Aim: the same wish joins the one under way, another is told which; what is so already asks nobody; the answer ends the
-    // wish and only then is there room for the next.
+fn card_action_is_sent_once_and_one_at_a_time() {
+    // Checks: a repeated action joins the pending one, and another action gets an error that names it. An action
+    // already in effect sends nothing. Only the issuer's result permits the next action.
     let states = cards();
-    let wished = decide(&states[1], "pause");
-    assert_eq!((job_names(&wished), *wished.reply()), (vec!["steer_prepaid"], true));
+    let requested = decide(&states[1], "pause");
+    assert_eq!(
+        (job_names(&requested), *requested.reply()),
+        (vec!["change_prepaid_card_state"], true)
+    );
     let again = decide(&states[6], "pause");
     assert_eq!((job_names(&again), *again.reply()), (vec![], true));
     assert!(!*decide(&states[1], "resume").reply() && !*decide(&states[5], "pause").reply());
@@ -144,10 +147,10 @@ fn a_holders_wish_goes_to_the_issuer_once_and_one_at_a_time() {
         decide(&states[6], "answer_paused").events(),
     );
     assert_eq!((paused.status(), paused.lifecycle.pending_action), ("paused", None));
-    assert_eq!(job_names(&decide(&paused, "close")), ["steer_prepaid"]);
+    assert_eq!(job_names(&decide(&paused, "close")), ["change_prepaid_card_state"]);
 }
 
-/// What is taken from the issuer for the holder, and credited.
+/// Amounts debited from the issuer for the owner, and credited.
 fn remainder_returns(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
     let posted = decision.writes().iter().filter_map(|write| match write {
         Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<LedgerTransaction>(value).ok(),
@@ -169,9 +172,9 @@ fn remainder_returns(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
 }
 
 #[test]
-fn what_is_left_on_a_closed_card_is_credited_when_its_issuer_says_so_and_once() {
-    // Aim: closed with 3.00 given back; the same word again, and an older total, give nothing; 4.00 in total later gives 1.00
-    // more; more than was loaded is never credited; what is told of an open card is no remainder.
+fn remainder_of_a_closed_card_is_credited_once_when_reported() {
+    // Checks: closed with 3.00 released; the same event again and an older total credit nothing; a later total of 4.00
+    // credits 1.00. More than was loaded is never credited, and a report about an open card is no remainder.
     let ready = &cards()[1];
     let (open, _) = record_card_event(ready, card_snapshot(5, CardState::Open, 3_00));
     assert_eq!(remainder_returns(&open), []);
@@ -195,9 +198,9 @@ fn what_is_left_on_a_closed_card_is_credited_when_its_issuer_says_so_and_once() 
 }
 
 #[test]
-fn a_charge_is_told_by_what_came_of_it() {
-    // Aim: taken, settled later, refused, given back: each by its own name, an older word by none, and the newest 20 are kept
-    // whatever the issuer says.
+fn card_transaction_event_names_its_result() {
+    // Checks: pending, settled later, declined and refunded each have their own event, an older report has none, and
+    // the newest 20 are kept.
     let charge = |id: u32, status| CardTransaction {
         id: format!("t{id}"),
         merchant: "Books 4111 1111 1111 1111".into(),
@@ -240,9 +243,9 @@ fn a_charge_is_told_by_what_came_of_it() {
 }
 
 #[test]
-fn each_charge_that_one_word_tells_of_is_an_event() {
-    // Aim: several charges, and the end of the card, come in one word: each is told, the oldest first, one that was given back
-    // already as taken and given back, the end behind them; what was left is credited once.
+fn each_transaction_of_one_issuer_event_is_announced() {
+    // Checks: one issuer event reports several transactions and the card's end. Each becomes an event, oldest first; an
+    // already refunded one becomes a pending and a refunded event, and the end is last. The remainder is credited once.
     let charge = |id: &str, status| CardTransaction {
         id: id.into(),
         merchant: "Fern & Hill".into(),
@@ -265,13 +268,14 @@ fn each_charge_that_one_word_tells_of_is_an_event() {
     );
     assert_eq!(
         (after.status(), after.lifecycle.released, job_names(&decision)),
-        ("closed", Cents::new(50), vec!["credit"])
+        ("closed", Cents::new(50), vec!["credit_account"])
     );
 }
 
 #[test]
-fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
-    // Aim: the timer is the first moment after the printed month, whenever the card was bought; it ends a paused card too.
+fn card_is_valid_until_the_end_of_its_printed_month() {
+    // Checks: the timer is due at the first moment after the printed month, whenever the card was bought; it ends a
+    // paused card too.
     let decision = decide(&cards()[0], "issued");
     let timers = decision.writes().iter().filter_map(|write| match write {
         Write::Put { key, .. } if key[0] == table::TIMER => key[1..].first_chunk().map(|due| u64::from_be_bytes(*due)),
@@ -300,8 +304,8 @@ fn refresh(card: &Card, now: u64) -> Result<Card, Rejection> {
 }
 
 #[test]
-fn case_57_a_card_is_refreshed_every_five_minutes_and_twelve_times_a_day() {
-    // Aim: 4:59 and 5:00; the thirteenth in 24 hours; the window slides; a clock that jumps back gives no new budget.
+fn case_57_card_refresh_is_limited_per_five_minutes_and_day() {
+    // Checks: 4:59 and 5:00; the thirteenth in 24 hours; a sliding window; a clock that steps back permits no more.
     let (minute, day) = (60_000, 86_400_000);
     let wait = |wait_ms| Err(Rejection::RefreshTooSoon { wait_ms });
     let first = refresh(&cards()[1], NOW.0).unwrap();
@@ -320,15 +324,15 @@ fn case_57_a_card_is_refreshed_every_five_minutes_and_twelve_times_a_day() {
     assert_eq!(refresh(&card, thirteenth).map(drop), wait(day - 120 * minute));
     assert_eq!(refresh(&card, NOW.0 + day - 1).map(drop), wait(1));
     let card = refresh(&card, NOW.0 + day).unwrap();
-    // The second of the first twelve is the next to leave the window.
+    // The second of the first twelve leaves the window next.
     assert_eq!(refresh(&card, NOW.0 + day + 5 * minute).map(drop), wait(5 * minute));
     assert!(refresh(&card, NOW.0 + day + 10 * minute).is_ok());
     assert_eq!(card.refreshes.len(), 12, "no more is remembered than counts");
 }
 
 #[test]
-fn news_of_a_card_that_has_ended_are_kept() {
-    // Aim: a card that is closed while the issuer is asked still learns what was spent, once.
+fn updates_of_an_ended_card_are_recorded() {
+    // Checks: a card closed during an issuer query still records its spending, once.
     let asked = Card::decide(Some(&cards()[1]), &CARD, Command::RequestRefresh, &at(NOW)).unwrap();
     let asked = fold(Some(cards().remove(1)), &CARD, asked.events());
     let (_, closed) = record_card_event(&asked, card_snapshot(CARD_SEQUENCE + 1, CardState::Closed, 0));
@@ -345,11 +349,11 @@ fn news_of_a_card_that_has_ended_are_kept() {
 }
 
 #[test]
-fn a_refusal_by_the_issuer_credits_the_whole_charge() {
-    // Aim: amount and fee go back together, to the owner.
+fn issuer_decline_credits_the_whole_charge() {
+    // Checks: amount and fee are credited together to the owner.
     let refused = commands().remove(1).1;
     let decision = Card::decide(Some(&cards()[0]), &CARD, refused, &at(NOW)).unwrap();
-    assert_eq!(job_names(&decision), ["credit"]);
+    assert_eq!(job_names(&decision), ["credit_account"]);
     let purser_actors::kernel::job::Job::CreditAccount { amount, .. } = decision.jobs()[0].job else {
         panic!("{:?}", decision.jobs());
     };
@@ -357,8 +361,8 @@ fn a_refusal_by_the_issuer_credits_the_whole_charge() {
 }
 
 #[test]
-fn an_issued_cards_number_goes_to_the_vault_and_nowhere_else() {
-    // Aim: the sealed number is a row of its own, written once; neither snapshot nor view knows it.
+fn issued_card_number_is_stored_only_in_the_vault() {
+    // Checks: the sealed number is a row of its own, written once; neither snapshot nor view has it.
     let decision = Card::decide(Some(&cards()[0]), &CARD, commands().remove(0).1, &at(NOW)).unwrap();
     let vault = table::vault(CARD);
     assert!(

@@ -1,4 +1,4 @@
-//! One of everything that the tables speak of.
+//! Shared fixtures of the tables: one entity in every state.
 
 use purser_actors::account::{Account, ClaimRequest};
 use purser_actors::card::lifecycle::CardLifecycle;
@@ -25,7 +25,6 @@ pub(crate) const JOB: JobId = JobId(13);
 pub(crate) const DAY: u32 = 20_000;
 pub(crate) const DAY_MS: u64 = 86_400_000;
 pub(crate) const NOW: Timestamp = Timestamp(DAY as u64 * DAY_MS + 1_000);
-/// Somebody who acts for the house.
 pub(crate) fn operator() -> AuditedAction {
     let act = OperatorAction {
         operator: "ana".into(),
@@ -39,7 +38,7 @@ pub(crate) fn operator() -> AuditedAction {
     }
 }
 
-/// The day's part of a purchase of 5.00.
+/// Cap reservation of a purchase of 5.00.
 pub(crate) const CAP_RESERVATION: CapReservation = CapReservation {
     day: DAY,
     cap_group: ProductLine::UsaCard,
@@ -180,18 +179,18 @@ pub(crate) fn issued() -> IssuedCard {
     }
 }
 
-/// 5.10 USDC, of which 5.00 are the card's.
+/// 5.10 USDC, of which 5.00 is the card's amount.
 pub(crate) fn charge() -> Charge {
     Charge::new(PAYMENT, Usdc::from_atomic(5_100_000), Usdc::from_atomic(5_000_000))
 }
 
-/// Of the newest word about each card of [`cards`].
+/// Sequence number of the newest event of each card of [`cards`].
 pub(crate) const CARD_SEQUENCE: u64 = 4;
 
-/// A card in every state; usable with a wish under way, and closed before the wish was answered.
+/// A card in every state; usable with a pending action, and closed before the action had a result.
 pub(crate) fn cards() -> Vec<Card> {
     use purser_actors::card::Status;
-    let card = |wish, status| Card {
+    let card = |action, status| Card {
         owner: WALLET,
         charge: charge(),
         amount: Cents::new(5_00),
@@ -201,7 +200,7 @@ pub(crate) fn cards() -> Vec<Card> {
         refreshes: Vec::new(),
         refreshing: false,
         lifecycle: CardLifecycle {
-            pending_action: wish,
+            pending_action: action,
             sequence: CARD_SEQUENCE,
             ..CardLifecycle::activated(Cents::new(5_00), NOW)
         },
@@ -249,7 +248,7 @@ pub(crate) fn withdrawals() -> Vec<Withdrawal> {
     ]
 }
 
-/// An account that has done nothing yet, and a frozen one.
+/// A new account, and a frozen one.
 pub(crate) fn accounts() -> Vec<Account> {
     use purser_actors::account::Event;
     let active = fold::<Account>(None, &WALLET, &[Event::Opened(NOW)]);
@@ -268,7 +267,7 @@ pub(crate) fn status<E: Entity>(state: Option<&E>) -> &'static str {
     state.map_or("-", E::status)
 }
 
-/// The names of what a decision brings about, in order; `=` for nothing.
+/// Event names of a decision, in order; `=` for none.
 pub(crate) fn event_names<E: Entity>(decision: &Decision<E>) -> String {
     let name = |event: &E::Event| {
         let text = format!("{event:?}");

@@ -1,4 +1,4 @@
-//! The gift card's machine, every command in every state.
+//! Gift card state machine: every command in every state.
 
 use purser_actors::gift_card::{Command, Event, GiftCard, GiftCardOrder, Rejection};
 use purser_actors::kernel::job::Job;
@@ -48,8 +48,8 @@ pub(crate) fn gift_cards() -> Vec<GiftCard> {
 }
 
 #[test]
-fn case_31_every_command_in_every_state_of_a_gift_card_does_what_the_table_says() {
-    // Aim: three commands in four states; late answers of the catalog included.
+fn case_31_every_command_in_every_gift_card_state_matches_the_table() {
+    // Checks: three commands in four states, late catalog results included.
     let states: Vec<_> = std::iter::once(None)
         .chain(gift_cards().into_iter().map(Some))
         .collect();
@@ -70,8 +70,8 @@ fn case_31_every_command_in_every_state_of_a_gift_card_does_what_the_table_says(
 }
 
 #[test]
-fn the_chart_is_what_apply_does() {
-    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
+fn transitions_match_apply() {
+    // Checks: state × event, exhaustively; each state's view is JSON with its status.
     let ordered = Event::Ordered {
         owner: WALLET,
         charge: charge(),
@@ -88,11 +88,11 @@ fn the_chart_is_what_apply_does() {
 }
 
 #[test]
-fn a_refusal_by_the_catalog_credits_the_whole_charge() {
-    // Aim: amount and fee go back together, to the owner.
+fn catalog_decline_credits_the_whole_charge() {
+    // Checks: amount and fee are credited together to the owner.
     let refused = commands().remove(1).1;
     let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, refused, &at(NOW)).unwrap();
-    assert_eq!(job_names(&decision), ["credit"]);
+    assert_eq!(job_names(&decision), ["credit_account"]);
     let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
         panic!("{:?}", decision.jobs());
     };
@@ -100,8 +100,8 @@ fn a_refusal_by_the_catalog_credits_the_whole_charge() {
 }
 
 #[test]
-fn how_to_redeem_it_goes_to_the_vault_and_nowhere_else() {
-    // Aim: what was sealed is a row of its own, written once.
+fn redemption_code_is_stored_only_in_the_vault() {
+    // Checks: the sealed code is a row of its own, written once.
     let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, commands().remove(0).1, &at(NOW)).unwrap();
     let key = table::vault(CARD);
     let absent = purser_storage::Condition::Absent(key.clone());

@@ -1,4 +1,4 @@
-//! Identities and links, every command in every state.
+//! Identity and issuer link state machines: every command in every state.
 
 use purser_actors::account::{Account, OwnerCap, OwnerCaps, Rejection as AccountRejection};
 use purser_actors::id::JobId;
@@ -32,7 +32,7 @@ pub(crate) fn identity_events() -> Vec<identity_verification::Event> {
     ]
 }
 
-/// An identity that was asked for, one that is being checked, one that is known and one that is not.
+/// Identities: requested, in review, verified and rejected.
 pub(crate) fn identities() -> Vec<IdentityVerification> {
     let events = identity_events();
     let asked: IdentityVerification = fold(None, &WALLET, &events[..1]);
@@ -97,7 +97,7 @@ pub(crate) fn link_events() -> Vec<issuer_link::Event> {
     ]
 }
 
-/// A link that was asked for, one that was refused, one that is there.
+/// Links: requested, declined and linked.
 pub(crate) fn links() -> Vec<IssuerLink> {
     let events = link_events();
     let asked: IssuerLink = fold(None, &WALLET, &events[..1]);
@@ -135,7 +135,7 @@ pub(crate) fn link_commands() -> Vec<(&'static str, issuer_link::Command)> {
     ]
 }
 
-/// Holds a machine against its table: `!` is a refusal, `=` is accepted and changes nothing.
+/// Compares a state machine with its table: `!` is a rejection, `=` is accepted without a change.
 fn holds<E: Entity<Id = purser_actors::id::Wallet>>(table: &str, states: Vec<E>, commands: Vec<(&str, E::Command)>)
 where
     E::Command: Clone,
@@ -168,9 +168,9 @@ fn deletes<E: Entity>(decision: &Decision<E>, key: &[u8]) -> bool {
 }
 
 #[test]
-fn case_31_an_identity_does_in_every_state_what_the_table_says() {
-    // Aim: eight commands in five states. Nothing but a verdict on the check that is under way verifies; a verdict said
-    // again changes nothing, one that contradicts is refused; whoever was rejected begins again, whoever is verified not.
+fn case_31_every_command_in_every_identity_state_matches_the_table() {
+    // Checks: eight commands in five states. Only a verdict on the check in progress verifies; a repeated verdict
+    // changes nothing, a contradicting one is rejected. A rejected owner may request another check, a verified one not.
     const TABLE: &str = "
 begin          Requested  =         =         !  Requested
 begun          !          Started   =         !  !
@@ -185,8 +185,8 @@ passed-other   !          !         !         !  !
 }
 
 #[test]
-fn case_31_a_link_does_in_every_state_what_the_table_says() {
-    // Aim: six commands in four states; only the order that is open opens, and unlinking takes an open order back.
+fn case_31_every_command_in_every_link_state_matches_the_table() {
+    // Checks: six commands in four states; only the pending job opens, and unlinking cancels a pending job.
     const TABLE: &str = "
 link           Requested  =         Requested  =
 unlink         =          Unlinked  =          Unlinked
@@ -199,8 +199,8 @@ refused-other  !          !         !          !
 }
 
 #[test]
-fn a_row_is_there_exactly_while_an_identity_is_verified() {
-    // Aim: the batch that verifies writes the row, as a new one, and ends the check; no other command touches it.
+fn verified_row_exists_exactly_while_the_identity_is_verified() {
+    // Checks: the batch that verifies writes the row as a new one and ends the check; no other command touches it.
     let row = table::verified(&WALLET);
     for state in std::iter::once(None).chain(identities().into_iter().map(Some)) {
         for (name, command) in identity_commands() {
@@ -223,8 +223,8 @@ fn a_row_is_there_exactly_while_an_identity_is_verified() {
 }
 
 #[test]
-fn a_row_with_the_address_is_there_exactly_while_a_link_is() {
-    // Aim: the batch that links writes the row with the address and nothing else in it; the one that unlinks takes it.
+fn address_row_exists_exactly_while_the_account_is_linked() {
+    // Checks: the batch that links writes the row with only the address; the one that unlinks deletes it.
     let row = table::issuer_linked(&WALLET);
     for state in std::iter::once(None).chain(links().into_iter().map(Some)) {
         for (name, command) in link_commands() {
@@ -240,8 +240,8 @@ fn a_row_with_the_address_is_there_exactly_while_a_link_is() {
 }
 
 #[test]
-fn work_begins_once_and_ends_with_its_answer() {
-    // Aim: one effect a check and an opening, under the id that the state remembers; taken back, it is gone.
+fn each_check_has_one_job_that_its_result_ends() {
+    // Checks: one job per check and per account opening, under the id in the state; cancelled, it is deleted.
     let asked = IdentityVerification::decide(None, &WALLET, identity_verification::Command::Request, &at(NOW)).unwrap();
     assert_eq!(job_names(&asked), ["check_identity"]);
     let identity = fold::<IdentityVerification>(None, &WALLET, asked.events());
@@ -259,8 +259,8 @@ fn work_begins_once_and_ends_with_its_answer() {
 }
 
 #[test]
-fn the_address_of_a_check_is_in_no_view_and_no_log() {
-    // Aim: whoever has the page's address can answer for the person, so neither events nor text show it.
+fn check_address_is_in_no_view_or_log() {
+    // Checks: the page's address lets its bearer answer for the person, so neither events nor logs show it.
     for identity in identities() {
         let shown = identity.view(&WALLET).to_json();
         assert!(!shown.contains("secret") && !shown.contains("\"ref\""), "{shown}");
@@ -291,8 +291,9 @@ fn with_owner_caps(count: Option<u32>, sum: Option<u64>) -> Account {
 }
 
 #[test]
-fn an_owners_caps_tighten_and_never_widen() {
-    // Aim: of each number the smaller one holds, at its edge and one unit beyond, with and without the service's cap.
+fn owner_caps_only_tighten_the_service_caps() {
+    // Checks: of each number the smaller one applies, at its limit and one unit above, with and without the service's
+    // cap.
     let claim = |account: &Account, cents, cap| {
         let mut admission = claim_request(Cents::new(cents), SERVICE);
         admission.cap = cap;
@@ -317,8 +318,9 @@ fn an_owners_caps_tighten_and_never_widen() {
 }
 
 #[test]
-fn caps_are_of_a_budget_told_once_and_forgotten_when_empty() {
-    // Aim: both kinds of prepaid cards share one; the same caps again are no event; nothing set is nothing shown.
+fn owner_caps_are_announced_once_and_deleted_when_empty() {
+    // Checks: both kinds of prepaid cards share a cap group; setting the same caps again is no event, and without caps
+    // nothing is shown.
     let cap = OwnerCap {
         count: Some(2),
         sum: None,

@@ -1,4 +1,4 @@
-//! Ids, addresses and texts: what goes out comes back, and nothing that goes out is live.
+//! Ids, addresses and texts: round trips, and no active markup in any output.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -33,8 +33,8 @@ fn round_trip<T: FromStr<Err: Debug> + Display + PartialEq + Debug>(prefix: &str
 }
 
 #[test]
-fn ids_come_back_from_their_text_and_no_other_text_is_an_id() {
-    // Aim: 128 bits, a prefix, lower-case hex, one form only.
+fn ids_round_trip_and_other_texts_are_rejected() {
+    // Checks: 128 bits, a prefix and lower-case hex are the only format.
     round_trip("card_", CardId);
     round_trip("pay_", PaymentId);
     round_trip("ses_", SessionId);
@@ -44,8 +44,8 @@ fn ids_come_back_from_their_text_and_no_other_text_is_an_id() {
 }
 
 #[test]
-fn wallets_come_back_from_address_and_key() {
-    // Aim: exact addresses and row keys are reversible; the lowercased form is for people.
+fn wallets_round_trip_through_address_and_key() {
+    // Checks: exact addresses and row keys are reversible; the lower-case form is for display.
     for wallet in [
         Wallet::Evm([0xab; 20]),
         Wallet::Solana([0xab; 32]),
@@ -77,8 +77,8 @@ fn wallets_come_back_from_address_and_key() {
 }
 
 #[test]
-fn case_72_no_text_in_a_view_is_live() {
-    // Aim: whatever the text, the JSON parses back to it and holds neither controls nor markup in the raw.
+fn case_72_views_escape_every_text() {
+    // Checks: for any text the JSON parses back to it, and the raw form has neither control characters nor markup.
     let everything: String = (0..=0x2fff).filter_map(char::from_u32).collect();
     for text in [
         "",
@@ -106,8 +106,8 @@ fn case_72_no_text_in_a_view_is_live() {
 }
 
 #[test]
-fn a_view_keeps_order_and_exact_numbers() {
-    // Aim: fields as they were added, numbers with their exact text, absent text as null.
+fn view_keeps_order_and_exact_numbers() {
+    // Checks: fields in insertion order, numbers with their exact text, absent text as null.
     let inner = JsonObject::new().integer("n", u64::MAX).boolean("yes", true);
     let view = JsonObject::new()
         .number("amount", "184467440737095516.15".parse().unwrap())
@@ -123,8 +123,8 @@ fn a_view_keeps_order_and_exact_numbers() {
 }
 
 #[test]
-fn case_26_moments_print_up_to_the_end_of_time() {
-    // Aim: a moment that no calendar has is the last one it has, and no panic.
+fn case_26_every_timestamp_formats() {
+    // Checks: a timestamp beyond the calendar formats as the last valid one, without a panic.
     for (ms, text) in [
         (0, "1970-01-01T00:00:00.000Z"),
         (1_795_176_000_001, "2026-11-20T12:00:00.001Z"),
@@ -138,8 +138,8 @@ fn case_26_moments_print_up_to_the_end_of_time() {
 }
 
 #[test]
-fn a_context_gives_the_same_ids_in_the_same_order() {
-    // Aim: decisions are functions of their arguments; ids of one decision differ, and those of other seeds too.
+fn context_derives_ids_deterministically() {
+    // Checks: decisions are functions of their arguments; ids of one decision differ, and so do those of other seeds.
     let ids = |seed| {
         let context = Context::new(Timestamp(1), seed);
         [context.id(), context.id(), context.id()]

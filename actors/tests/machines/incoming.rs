@@ -1,4 +1,4 @@
-//! The machine of a transfer that no payment claims: its chart, what each decision books, and that it is decided once.
+//! State machine of an incoming transfer without a payment: transitions, postings, and a single decision.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::transitions::assert_chart;
 
 const ID: DepositId = DepositId(21);
 
-// What each command does in each state: events, `=` for nothing, `!` for a refusal.
+// What each command does in each state: events, `=` for nothing, `!` for a rejection.
 const TABLE: &str = "
          -      found             waiting               crediting  credited  adopted  operator_funds  returning  returned  claimed  forwarded
 find     Found  =                 =                     =          =         =        =               =          =         =        =
@@ -131,8 +131,8 @@ fn all() -> Vec<Incoming> {
         &[0, 1, 9],
     ];
     let after = |way: &[usize]| -> Incoming {
-        let told: Vec<Event> = way.iter().map(|n| events[*n].clone()).collect();
-        fold(None, &ID, &told)
+        let history: Vec<Event> = way.iter().map(|n| events[*n].clone()).collect();
+        fold(None, &ID, &history)
     };
     ways.map(after).into()
 }
@@ -142,8 +142,8 @@ fn decide(this: Option<&Incoming>, name: &str) -> Result<Decision<Incoming>, Rej
 }
 
 #[test]
-fn every_command_in_every_state_does_what_the_table_says() {
-    // Aim: eleven commands in eleven states.
+fn every_command_in_every_state_matches_the_table() {
+    // Checks: eleven commands in eleven states.
     let states: Vec<_> = std::iter::once(None).chain(all().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
@@ -159,9 +159,9 @@ fn every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn case_79_what_is_taken_in_settles_no_payment_besides() {
-    // Aim: each decision about the money holds only while the payment that it would settle is as it was looked at, and leaves the row
-    // that keeps that payment from settling by it; an adopted one wants the payment not to be there.
+fn case_79_credited_incoming_transfer_settles_no_payment() {
+    // Checks: each decision about the money requires that the payment it would settle is unchanged. It also writes the
+    // row that prevents that payment from settling. An adoption requires that the payment does not exist.
     let [found, waiting, ..] = &all()[..] else {
         unreachable!()
     };
@@ -184,13 +184,16 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
         assert!(adopted.conditions().contains(&Condition::Absent(absent)));
     }
     assert_eq!(adopted.new_entities().len(), 2, "the payment and its card");
-    assert_eq!(job_names(&adopted), ["count_share", "count_claimed", "issue_card"]);
+    assert_eq!(
+        job_names(&adopted),
+        ["count_cap_reservation", "count_claimed", "issue_card"]
+    );
 }
 
 #[test]
-fn what_may_have_been_bought_counts_once_in_each_budget() {
-    // Aim: of a payout nobody knows which of three lines it was, and cards of both kinds are one budget: all that was paid counts in
-    // each, on the day of the transfer.
+fn possible_purchase_counts_once_in_each_cap_group() {
+    // Checks: a payout may be of any of three lines, and both card types share a cap group. The whole amount counts
+    // once in each, on the day of the transfer.
     let place = |lines: &[ProductLine]| Command::RecordVerdict {
         job: JOB,
         verdict: Box::new(Verdict::Wait {
@@ -241,9 +244,9 @@ fn what_may_have_been_bought_counts_once_in_each_budget() {
 }
 
 #[test]
-fn what_was_sent_on_is_booked_with_what_came_in() {
-    // Aim: whatever left, more or less than came in, both are in the books of one batch, nothing is left over, and the departure is
-    // taken once.
+fn forwarded_transfer_is_posted_with_its_incoming_one() {
+    // Checks: whether more or less was sent than received, one batch posts both, no balance is left, and the outgoing
+    // transfer is attributed once.
     let waiting = &all()[1];
     for (left, costs, fees) in [(5_100_000, 0, 0), (5_100_510, 510, 0), (5_000_000, 0, 100_000)] {
         let command = Command::Forward {

@@ -1,4 +1,4 @@
-//! What holders want of international cards, and what operators report of them.
+//! Actions of owners on international cards, and reports of operators.
 
 use purser_actors::intl_order::{IntlOrder, Rejection, Reply};
 use purser_actors::kernel::job::Job;
@@ -11,9 +11,9 @@ use crate::fixtures::{CARD, NOW, WALLET, at, fold, job_names};
 use crate::intl_orders::{decide, orders, record_report, rows};
 
 #[test]
-fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {
-    // Aim: a wish is a row, another one in its place keeps it, one that is so already or taken back takes it away, and so does
-    // the report that fulfils it, the one that says that nothing comes of it, and the card's end.
+fn card_action_is_listed_for_operators_until_it_ends() {
+    // Checks: an action is a row; a replacing action keeps it. It is deleted by an action already in effect, a
+    // cancellation, the report that completes or ends it, and the card's end.
     let states = orders();
     let row = table::pending_card_action(NOW, CARD);
     let has = |decision: &Decision<IntlOrder>| {
@@ -38,16 +38,16 @@ fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {
 }
 
 #[test]
-fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the_card() {
-    // Aim: the batch that closes the card credits what was given back and destroys the CVV; the same total again gives nothing,
-    // more than was loaded and less than before are refused; who said so is in the audit log.
+fn reported_remainder_is_credited_up_to_the_loaded_amount() {
+    // Checks: the batch that closes the card credits the released amount and destroys the CVV. A repeated total credits
+    // nothing; a total above the loaded amount or below the last is rejected. The audit log names the operator.
     let states = orders();
     let tell = |order: &IntlOrder, released| {
         let command = record_report(CardState::Closed, released, false);
         IntlOrder::decide(Some(order), &CARD, command, &at(NOW))
     };
     let closing = tell(&states[4], 3_00).unwrap();
-    assert_eq!(job_names(&closing), ["credit", "shred"]);
+    assert_eq!(job_names(&closing), ["credit_account", "shred_cvv"]);
     let Job::CreditAccount { amount, account, .. } = closing.jobs()[0].job else {
         panic!("{:?}", closing.jobs());
     };
@@ -59,28 +59,28 @@ fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the
         ("closed", Cents::new(3_00))
     );
     assert_eq!(job_names(&tell(&closed, 3_00).unwrap()), Vec::<&str>::new());
-    assert_eq!(job_names(&tell(&closed, 5_00).unwrap()), ["credit"]);
+    assert_eq!(job_names(&tell(&closed, 5_00).unwrap()), ["credit_account"]);
     for released in [5_01, 2_99] {
         assert_eq!(tell(&closed, released).unwrap_err(), Rejection::Released, "{released}");
     }
 }
 
 #[test]
-fn what_has_ended_is_not_said_to_be_as_it_was_before() {
-    // Aim: a card that has ended is neither ready nor paused any more, whatever is said to be left on it; nothing is left to spend.
+fn ended_card_rejects_a_report_of_an_earlier_state() {
+    // Checks: an ended card is neither ready nor paused again, whatever balance is reported; nothing is left to spend.
     let states = orders();
     for state in [7, 9] {
         for said in [CardState::Open, CardState::Paused] {
-            let told = IntlOrder::decide(Some(&states[state]), &CARD, record_report(said, 0, false), &at(NOW));
-            assert_eq!(told.unwrap_err(), Rejection::Ended, "{state} {said:?}");
+            let result = IntlOrder::decide(Some(&states[state]), &CARD, record_report(said, 0, false), &at(NOW));
+            assert_eq!(result.unwrap_err(), Rejection::Ended, "{state} {said:?}");
         }
-        let told = IntlOrder::decide(
+        let result = IntlOrder::decide(
             Some(&states[state]),
             &CARD,
             record_report(CardState::Closed, 0, false),
             &at(NOW),
         );
-        let after = fold(Some(states[state].clone()), &CARD, told.unwrap().events());
+        let after = fold(Some(states[state].clone()), &CARD, result.unwrap().events());
         assert_eq!(after.lifecycle.activity.available, Cents::ZERO, "{state}");
     }
 }

@@ -1,4 +1,4 @@
-//! The machine of an international order, every command in every state.
+//! International order state machine: every command in every state.
 
 use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::id::RequestId;
@@ -23,7 +23,7 @@ const LEASE: u64 = 2;
 const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
 
 const TABLE: &str = "
-               -  queued         held           ended                 lapsed         ready            cancelled  rejected  expired  paused           closed   pausing                  closing
+               -  queued         held           ended                 unheld         ready            cancelled  rejected  expired  paused           closed   pausing                  closing
 claim          !  Claimed        !              LeaseExpired+Claimed  Claimed        !                !          !         !        !                !        !                        !
 release        !  !              Released       Released              Released       !                !          !         !        !                !        !                        !
 release_old    !  !              !              !                     !              !                !          !         !        !                !        !                        !
@@ -136,7 +136,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     ]
 }
 
-/// What an operator reports: where the card stands, and so many cents given back.
+/// An operator's report: the card's state and the released amount in cents.
 pub(crate) fn record_report(state: CardState, released: u64, ends_wish: bool) -> Command {
     Command::RecordReport {
         act: ana(),
@@ -150,13 +150,14 @@ pub(crate) fn record_report(state: CardState, released: u64, ends_wish: bool) ->
     }
 }
 
-/// An order in every state; claimed in all three ways: by somebody, by somebody whose lease ends now, by nobody.
+/// An order in every state; claimed in all three ways: with a current lease, with a lease that expires now, and without
+/// one.
 pub(crate) fn orders() -> Vec<IntlOrder> {
     let until = |until| LeaseHolder {
         by: "ana".into(),
         until,
     };
-    let order_with = |wish: Option<CardAction>, status| IntlOrder {
+    let order_with = |action: Option<CardAction>, status| IntlOrder {
         owner: WALLET,
         charge: charge(),
         amount: Cents::new(5_00),
@@ -167,10 +168,10 @@ pub(crate) fn orders() -> Vec<IntlOrder> {
         lease: LEASE,
         released_at: None,
         lifecycle: CardLifecycle {
-            pending_action: wish,
+            pending_action: action,
             ..CardLifecycle::activated(Cents::new(5_00), NOW)
         },
-        action_requested_at: wish.map(|_| NOW),
+        action_requested_at: action.map(|_| NOW),
         status,
     };
     let order = |status| order_with(None, status);
@@ -232,8 +233,8 @@ pub(crate) fn decide(order: &IntlOrder, name: &str) -> Decision<IntlOrder> {
 }
 
 #[test]
-fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: twenty-six commands in thirteen states; what has ended takes reports, and timers, which end without a word.
+fn case_31_every_command_in_every_state_matches_the_table() {
+    // Checks: twenty-six commands in thirteen states; an ended order accepts reports, and timers without an event.
     let states: Vec<_> = std::iter::once(None).chain(orders().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
@@ -253,8 +254,9 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
-    // Aim: an operator learns what to do next; an old number never fulfils, however often the order was claimed since.
+fn rejection_names_the_lease_holder_or_the_last_lease() {
+    // Checks: an operator learns what to do next; a stale number never fulfils, however often the order was claimed
+    // since.
     let states = orders();
     let refused = |order: &IntlOrder, name: &str| {
         let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
@@ -289,8 +291,9 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
 }
 
 #[test]
-fn who_cancels_or_rejects_gets_the_whole_charge_back_once() {
-    // Aim: amount and fee go back together, to the owner, and the order leaves the queue; both states of a claim.
+fn cancellation_or_rejection_credits_the_whole_charge_once() {
+    // Checks: amount and fee are credited together to the owner, and the order leaves the queue; from both claim
+    // states.
     let states = orders();
     for (order, name) in [
         (&states[0], "cancel"),
@@ -298,7 +301,7 @@ fn who_cancels_or_rejects_gets_the_whole_charge_back_once() {
         (&states[1], "reject"),
     ] {
         let decision = decide(order, name);
-        assert_eq!(job_names(&decision), ["credit"], "{name}");
+        assert_eq!(job_names(&decision), ["credit_account"], "{name}");
         let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
             panic!("{:?}", decision.jobs());
         };
@@ -312,7 +315,7 @@ fn who_cancels_or_rejects_gets_the_whole_charge_back_once() {
     }
 }
 
-/// What a decision writes into a table.
+/// Rows that a decision writes to a table.
 pub(crate) fn rows(decision: &Decision<IntlOrder>, name: u8) -> Vec<Vec<u8>> {
     let put = |write: &Write| match write {
         Write::Put { key, value, .. } if key[0] == name => Some(value.clone()),
@@ -322,8 +325,8 @@ pub(crate) fn rows(decision: &Decision<IntlOrder>, name: u8) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_operators_do_is_written_down_with_it() {
-    // Aim: who, what, which and by which request, in the batch of the act itself; timers and holders leave no such row.
+fn operator_action_is_audited_in_the_same_batch() {
+    // Checks: operator, action, subject and request, in the batch of the action; timers and owners have no such row.
     for (order, name, what) in [
         (0, "claim", Some("intl_order.claim")),
         (1, "release", Some("intl_order.release")),
@@ -335,7 +338,7 @@ fn what_operators_do_is_written_down_with_it() {
     ] {
         let audits = rows(&decide(&orders()[order], name), table::AUDIT_LOG);
         let audits: Vec<AuditRecord> = audits.iter().map(|row| codec::decode(row).unwrap()).collect();
-        let told: Vec<_> = audits
+        let entries: Vec<_> = audits
             .iter()
             .map(|a| (a.action.as_str(), a.subject.clone(), a.act.clone()))
             .collect();
@@ -343,7 +346,7 @@ fn what_operators_do_is_written_down_with_it() {
             .map(|what| (what, CARD.to_string(), ana().act))
             .into_iter()
             .collect();
-        assert_eq!(told, expected, "{name}");
+        assert_eq!(entries, expected, "{name}");
         assert_eq!(
             audits.iter().filter_map(|a| a.note.as_deref()).count(),
             usize::from(name == "reject")
@@ -352,8 +355,8 @@ fn what_operators_do_is_written_down_with_it() {
 }
 
 #[test]
-fn an_entered_card_goes_to_the_vault_and_nowhere_else() {
-    // Aim: number and CVV are rows of their own; neither snapshot nor view knows them; labels are inert.
+fn entered_card_is_stored_only_in_the_vault() {
+    // Checks: number and CVV are rows of their own; neither snapshot nor view has them; labels contain no markup.
     let held = orders().remove(1);
     let decision = decide(&held, "fulfil");
     assert_eq!(rows(&decision, table::VAULT), [vec![1; 40]]);
@@ -366,8 +369,9 @@ fn an_entered_card_goes_to_the_vault_and_nowhere_else() {
 }
 
 #[test]
-fn a_card_ends_with_the_month_printed_on_it() {
-    // Aim: by the calendar, however far that is; then, and not before, the CVV's key is destroyed and its row goes.
+fn card_expires_at_the_end_of_its_printed_month() {
+    // Checks: by the calendar, at any distance; at that time, not before, the CVV's key is destroyed and its row
+    // deleted.
     let due = |year, month| {
         let card = Box::new(EnteredCard {
             details: IntlCardDetails {
@@ -393,7 +397,7 @@ fn a_card_ends_with_the_month_printed_on_it() {
     assert_eq!(due(2024, 12), Timestamp(1_735_689_600_000)); // 2025-01-01T00:00:00Z
     assert_eq!(month_end(2026, 2), Timestamp(1_772_323_200_000)); // 2026-03-01T00:00:00Z
     let expired = decide(&orders()[4], "expire");
-    assert_eq!(job_names(&expired), ["shred"]);
+    assert_eq!(job_names(&expired), ["shred_cvv"]);
     let forgotten = decide(&orders()[7], "forgotten");
     assert!(forgotten.writes().contains(&Write::Delete { key: table::cvv(CARD) }));
 }

@@ -1,5 +1,4 @@
-//! Money that comes back after its payout's return window: the payout's part, and every command in every state of the late
-//! return itself.
+//! Returns after a payout's return window: the payout's part, and every command in every state of the late return.
 
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::kernel::job::{CreditCause, Job};
@@ -48,8 +47,8 @@ fn late_returns() -> Vec<LateReturn> {
 }
 
 #[test]
-fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
-    // Aim: it is credited once, by the effect that says so, or kept once, and nothing follows.
+fn every_command_in_every_late_return_state_matches_the_table() {
+    // Checks: it is credited once, by its own job, or retained once, and nothing follows.
     let states: Vec<_> = std::iter::once(None)
         .chain(late_returns().into_iter().map(Some))
         .collect();
@@ -77,8 +76,8 @@ fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_of_late_returns_is_what_apply_does() {
-    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name, with what goes back.
+fn late_return_transitions_match_apply() {
+    // Checks: state × event, exhaustively; each state's view is JSON with its status and the credited amount.
     assert_chart(&LATE, late_returns(), &events());
     for late in late_returns() {
         let json: serde_json::Value = serde_json::from_str(&late.view(&LATE).to_json()).unwrap();
@@ -93,8 +92,8 @@ fn the_chart_of_late_returns_is_what_apply_does() {
 }
 
 #[test]
-fn what_is_kept_of_a_late_return_is_the_houses() {
-    // Aim: the amount less the rail's fee leaves suspense for the house's costs, with the credit that was withheld.
+fn retained_late_return_is_posted_to_operating_costs() {
+    // Checks: the amount less the rail's fee moves from suspense to operating costs, together with the withheld credit.
     let received = &late_returns()[0];
     let decision = LateReturn::decide(Some(received), &LATE, Command::RecordRetained { job: JOB }, &at(NOW)).unwrap();
     let posted = decision.writes().iter().find_map(|write| match write {
@@ -116,7 +115,7 @@ fn what_is_kept_of_a_late_return_is_the_houses() {
     );
 }
 
-/// What a payout decides when a rail tells this under that sequence.
+/// A payout's decision on this rail event with this sequence number.
 fn decide_rail_event(payout: &Payout, sequence: u64, state: PayoutRailStatus) -> Decision<Payout> {
     let command = payout::Command::RecordRailEvent(PayoutStatusUpdate {
         sequence,
@@ -134,7 +133,7 @@ fn final_statuses() -> [PayoutRailStatus; 3] {
     ]
 }
 
-/// What a decision books at each place, in atomic USDC.
+/// Posted amounts by ledger account, in atomic USDC.
 fn posted_amounts(decision: &Decision<Payout>) -> Vec<i128> {
     let rows = decision.writes().iter().filter_map(|write| match write {
         Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
@@ -146,9 +145,9 @@ fn posted_amounts(decision: &Decision<Payout>) -> Vec<i128> {
 }
 
 #[test]
-fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
-    // Aim: in whatever words it comes back, one late return, one posting and one credit under its own name; every other word,
-    // under whatever sequence, is only known. The payout stays complete.
+fn late_return_credits_the_amount_less_the_rail_fee_once() {
+    // Checks: for any text of the rail there is one late return, one posting and one credit under its own id. Any other
+    // event, with any sequence number, is only recorded. The payout stays complete.
     for state in final_statuses() {
         let closed = closed(Usdc::from_atomic(250_000));
         let first = decide_rail_event(&closed, 9, state);
@@ -157,7 +156,7 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
         let (account, amount) = (WALLET, Usdc::from_atomic(4_750_000));
         let cause = CreditCause::LateReturn(LATE);
         assert_eq!(credits[0], Job::CreditAccount { account, amount, cause });
-        assert_eq!(job_names(&first), ["credit", "uncount_payment"]);
+        assert_eq!(job_names(&first), ["credit_account", "reverse_recipient_totals"]);
         assert_eq!(posted_amounts(&first), [4_750_000, -4_750_000]);
         let after = fold(Some(closed), &PAYOUT, first.events());
         assert_eq!((after.status(), after.returned_late), ("complete", true));
@@ -174,32 +173,35 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
 }
 
 #[test]
-fn a_fee_that_takes_all_leaves_nothing_to_credit_and_the_late_return_still_ends() {
-    // Aim: no posting and no credit of nothing; the late return is told at once.
+fn late_return_below_its_fee_ends_without_a_credit() {
+    // Checks: nothing is posted or credited, and the late return is announced at once.
     let decision = decide_rail_event(&closed(Usdc::from_atomic(u64::MAX)), 9, final_statuses()[0].clone());
-    assert_eq!(job_names(&decision), ["late_return", "uncount_payment"]);
+    assert_eq!(
+        job_names(&decision),
+        ["confirm_late_return_credit", "reverse_recipient_totals"]
+    );
     assert!(posted_amounts(&decision).is_empty());
     assert_eq!(decision.new_entities().len(), 1);
 }
 
 #[test]
-fn a_payment_that_came_back_is_no_part_of_its_recipients_totals() {
-    // Aim: however a payment to an app ends without its money at the recipient, the recipient is told once; one that stays, or
-    // went to a card or a bank, tells nobody.
+fn failed_app_payment_is_no_part_of_its_recipients_totals() {
+    // Checks: an app payment that ends without reaching its recipient corrects the recipient's totals once. A completed
+    // one, or one to a card or bank, corrects none.
     let (queued, complete) = (
         crate::payouts::payout_in_state("queued"),
         crate::payouts::payout_in_state("complete"),
     );
     for state in final_statuses() {
         for payout in [&queued, &complete] {
-            let told = decide_rail_event(payout, 9, state.clone());
-            let counts = job_names(&told)
+            let decision = decide_rail_event(payout, 9, state.clone());
+            let counts = job_names(&decision)
                 .iter()
-                .filter(|work| **work == "uncount_payment")
+                .filter(|work| **work == "reverse_recipient_totals")
                 .count();
             assert_eq!(counts, 1, "{state:?} of {}", payout.status());
         }
         let bank = decide_rail_event(&crate::payouts::started_payout(crate::payouts::bank()), 9, state);
-        assert!(!job_names(&bank).contains(&"uncount_payment"));
+        assert!(!job_names(&bank).contains(&"reverse_recipient_totals"));
     }
 }

@@ -1,4 +1,4 @@
-//! The ledger over random lives of many payments: the machines alone, their effects worked off in random order.
+//! The ledger over random sequences of payments: only the state machines, with jobs executed in random order.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use purser_storage::{Write, codec};
 
 use crate::fixtures::{NOW, WALLET, claim_request, decline, fold, issued, prepared, session, transaction};
 
-/// A small generator of random numbers (splitmix64).
+/// A small random number generator (splitmix64).
 struct TestRng(u64);
 
 impl TestRng {
@@ -30,7 +30,7 @@ impl TestRng {
     }
 }
 
-/// The durable world without a store.
+/// Durable state without a store.
 struct InMemoryState {
     random: TestRng,
     account: Option<Account>,
@@ -40,7 +40,7 @@ struct InMemoryState {
     jobs: Vec<OutboxJob>,
     balances: BTreeMap<LedgerAccount, i128>,
     received: u64,
-    /// Paid out of the treasury.
+    /// Amount paid out of the treasury.
     outgoing: u64,
 }
 
@@ -71,7 +71,7 @@ impl InMemoryState {
         )
     }
 
-    /// Keeps what a decision writes and opens; every transaction is proved to be zero in sum.
+    /// Stores what a decision writes and opens; asserts that the postings of every transaction sum to zero.
     fn store<E: Entity>(&mut self, decision: &Decision<E>) {
         for write in decision.writes() {
             match write {
@@ -133,7 +133,7 @@ impl InMemoryState {
         self.cards.insert(id.0, fold(Some(before), &id, decision.events()));
     }
 
-    /// Somebody buys, for any amount with any fee.
+    /// A purchase of a random amount and fee.
     fn buy(&mut self, n: u8) {
         let amount = Cents::new(1 + self.random.below(100_000));
         let fee = self.random.below(3) * self.random.below(1_000_000);
@@ -173,7 +173,7 @@ impl InMemoryState {
         }
     }
 
-    /// One effect, any of them, with any outcome; in the end watches resolve.
+    /// Runs one job, any of them, with any outcome; at the end watches resolve.
     fn run_job(&mut self, last: bool) {
         let n = self.random.below(self.jobs.len() as u64) as usize;
         let OutboxJob {
@@ -255,7 +255,7 @@ impl InMemoryState {
         }
     }
 
-    /// Asks for any part of the balance, and now and then for more.
+    /// Requests any part of the balance, and sometimes more.
     fn withdraw(&mut self) {
         let available = self.account.as_ref().map_or(0, |a| a.available().atomic());
         let amount = Usdc::from_atomic(1 + self.random.below(available + available / 4 + 1));
@@ -313,7 +313,7 @@ impl InMemoryState {
     fn settle(&mut self, id: PaymentId, effect: purser_actors::id::JobId) {
         if self.payments[&id.0].status == payment::Status::Claimed {
             if self.random.below(5) == 0 {
-                // Of both ways to be given back unsent every second.
+                // Every second one ends as unsent, so that both ways to a credit are used.
                 return match effect.0 % 2 {
                     0 => self.payment(id, payment::Command::Release { job: effect }),
                     _ => {
@@ -360,37 +360,37 @@ impl InMemoryState {
 }
 
 #[test]
-fn case_23_all_books_sum_to_zero_after_any_sequence() {
-    // Aim: 300 random lives of 8 payments each and of withdrawals from what was credited; after every step the books
-    // balance, and at the end nothing is in suspense and nothing held.
+fn case_23_postings_sum_to_zero_after_any_sequence() {
+    // Checks: 300 random sequences of 8 payments each and of withdrawals of their credits. After every step the ledger
+    // sums to zero; at the end suspense is empty and nothing is on hold.
     let mut withdrawn = 0;
     for seed in 0..300 {
-        let mut house = InMemoryState::new(seed);
+        let mut state = InMemoryState::new(seed);
         for n in 1..=8 {
-            house.buy(n);
+            state.buy(n);
         }
         for _ in 0..60 {
-            if house.random.below(5) == 0 {
-                house.withdraw();
-            } else if house.random.below(4) == 0 {
-                let n = 1 + house.random.below(8) as u8;
-                house.present(n);
-            } else if !house.jobs.is_empty() {
-                house.run_job(false);
+            if state.random.below(5) == 0 {
+                state.withdraw();
+            } else if state.random.below(4) == 0 {
+                let n = 1 + state.random.below(8) as u8;
+                state.present(n);
+            } else if !state.jobs.is_empty() {
+                state.run_job(false);
             }
-            house.assert_consistent();
+            state.assert_consistent();
         }
-        while !house.jobs.is_empty() {
-            house.run_job(true);
+        while !state.jobs.is_empty() {
+            state.run_job(true);
         }
-        house.assert_consistent();
+        state.assert_consistent();
         assert_eq!(
-            house.balances.get(&LedgerAccount::Suspense).copied().unwrap_or(0),
+            state.balances.get(&LedgerAccount::Suspense).copied().unwrap_or(0),
             0,
             "seed {seed}"
         );
         assert_eq!(
-            house
+            state
                 .balances
                 .get(&LedgerAccount::CustomerHeld(WALLET))
                 .copied()
@@ -398,14 +398,14 @@ fn case_23_all_books_sum_to_zero_after_any_sequence() {
             0,
             "seed {seed}"
         );
-        withdrawn += house.outgoing;
-        for payment in house.payments.values() {
+        withdrawn += state.outgoing;
+        for payment in state.payments.values() {
             let ended = payment.is_final() || payment.is_released();
             assert!(ended, "seed {seed}: {:?}", payment.status);
         }
-        let ready = house.cards.values().filter(|card| card.details().is_some());
+        let ready = state.cards.values().filter(|card| card.details().is_some());
         let ordered: i128 = ready.map(|card| i128::from(card.amount.get()) * 10_000).sum();
-        let issuer = house
+        let issuer = state
             .balances
             .get(&LedgerAccount::Provider(LedgerProvider::CardIssuer))
             .copied()

@@ -1,4 +1,4 @@
-//! The machine of a line of products: every command in every state, what is told and what is written down.
+//! Product line state machine: every command in every state, its events and audit records.
 
 use purser_actors::kernel::{Entity, table};
 use purser_actors::line::{Command, Event, LineState, Rejection};
@@ -19,7 +19,7 @@ open     !       !       Opened     Opened
 ";
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (reason, error) = ("Told.".to_owned(), "no answer in time".to_owned());
+    let (reason, error) = ("Maintenance.".to_owned(), "no answer in time".to_owned());
     let act = operator();
     let close = Command::Close {
         reason: reason.clone(),
@@ -37,16 +37,16 @@ fn events() -> Vec<Event> {
     vec![
         Event::Failed("no answer in time".into(), NOW),
         Event::Recovered(NOW),
-        Event::Closed("Told.".into(), "ana".into(), NOW),
-        Event::Opened("Told.".into(), "ana".into(), NOW),
+        Event::Closed("Maintenance.".into(), "ana".into(), NOW),
+        Event::Opened("Maintenance.".into(), "ana".into(), NOW),
     ]
 }
 
 fn states() -> Vec<(&'static str, Option<LineState>)> {
     let events = events();
     let after = |places: &[usize]| -> Option<LineState> {
-        let told: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
-        Some(fold(None, &LINE, &told))
+        let history: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
+        Some(fold(None, &LINE, &history))
     };
     vec![
         ("-", None),
@@ -57,9 +57,9 @@ fn states() -> Vec<(&'static str, Option<LineState>)> {
 }
 
 #[test]
-fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
-    // Aim: a provider closes and opens what it has closed itself, an operator anything; what an operator has closed no provider
-    // opens; the same again is refused or nothing, and each act of an operator is written down once.
+fn every_command_in_every_line_state_matches_the_table() {
+    // Checks: a provider result closes a line and opens only what such a result closed; an operator opens and closes
+    // any. A repeated command is rejected or has no effect, and each operator action has one audit record.
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states().iter().map(|(name, _)| *name).collect::<Vec<_>>());
@@ -75,12 +75,12 @@ fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
                     let by_operator = matches!(*expected, "Closed" | "Opened");
                     assert_eq!(acts, usize::from(by_operator), "{name} in {met}");
                 }
-                Err(Rejection::AlreadyInState(stands)) => {
+                Err(Rejection::AlreadyInState(current)) => {
                     let known = match status(state.as_ref()) {
                         "-" => "open",
                         known => known,
                     };
-                    assert_eq!((stands, *expected), (known, "!"), "{name} in {met}");
+                    assert_eq!((current, *expected), (known, "!"), "{name} in {met}");
                 }
             }
         }
@@ -88,8 +88,8 @@ fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_of_lines_is_what_apply_does() {
-    // Aim: state × event, exhaustively; every line has a name of its own that leads back to it.
+fn line_transitions_match_apply() {
+    // Checks: state × event, exhaustively; every line has a unique name that parses back to it.
     let known: Vec<LineState> = states().into_iter().filter_map(|(_, state)| state).collect();
     assert_chart(&LINE, known, &events());
     for line in ProductLine::ALL {

@@ -1,4 +1,4 @@
-//! Orders that a restore had lost, as an operator books them on an account.
+//! Orders that a restore lost, as an operator attributes them to an account.
 
 use std::collections::BTreeMap;
 
@@ -72,9 +72,10 @@ fn postings(decision: &Decision<Account>) -> BTreeMap<LedgerAccount, i128> {
 }
 
 #[test]
-fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
-    // Aim: 3.00 for 3.00, with a fee of 0.50 and for less than it cost us: holder, provider, fee and cost add up, the balance is what
-    // the books say, and the row is new. Refused afterwards all of it is the holder's, sent back all but our fee.
+fn lost_order_debits_its_charge_and_credits_its_result() {
+    // Checks: 3.00 for 3.00, with a fee of 0.50, and below our cost. Owner, provider, fee and cost add up, the balance
+    // equals the ledger, and the row is new. A later decline credits the whole charge to the owner, a return all but
+    // our fee.
     let bank = LedgerAccount::Provider(LedgerProvider::Bank);
     for (charged, fee, cost) in [(3_000_000, 0, 0), (3_500_000, 500_000, 0), (2_000_000, 0, 1_000_000)] {
         let booked = paid(
@@ -115,8 +116,8 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
 }
 
 #[test]
-fn what_was_drawn_from_the_bank_is_credited() {
-    // Aim: the bank's word for which way the money went decides; what it does not say so of was paid by the balance.
+fn lost_bank_debit_is_credited() {
+    // Checks: the bank's report decides the direction; an order without one was paid from the balance.
     let drawn = attribute(
         &funded_account(),
         paid(
@@ -151,8 +152,8 @@ fn what_was_drawn_from_the_bank_is_credited() {
 }
 
 #[test]
-fn a_payout_of_today_counts_against_todays_cap() {
-    // Aim: of today, of yesterday, and of the bank's transfers, which no cap counts.
+fn lost_payout_of_today_counts_against_the_daily_cap() {
+    // Checks: orders of today, of yesterday, and bank transfers, which no cap counts.
     let yesterday = Timestamp(NOW.0 - DAY_MS);
     for (source, when, counts) in [
         (ReconciliationSource::Payouts, NOW, true),
@@ -177,8 +178,8 @@ fn a_payout_of_today_counts_against_todays_cap() {
 }
 
 #[test]
-fn no_more_is_taken_than_is_available() {
-    // Aim: one unit more than there is, also where part of it is held.
+fn lost_order_debits_at_most_the_available_balance() {
+    // Checks: one unit above the available amount is rejected, also when part of the balance is on hold.
     let mut held = funded_account();
     held.held = Usdc::from_atomic(1);
     for (account, charged, takes) in [
@@ -191,11 +192,11 @@ fn no_more_is_taken_than_is_available() {
             order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed),
             charged,
         );
-        let told = attribute(&account, booked);
+        let result = attribute(&account, booked);
         let available = account.available();
         match takes {
-            true => assert!(told.is_ok(), "{charged}"),
-            false => assert_eq!(told.unwrap_err(), Rejection::Insufficient { available }, "{charged}"),
+            true => assert!(result.is_ok(), "{charged}"),
+            false => assert_eq!(result.unwrap_err(), Rejection::Insufficient { available }, "{charged}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The pure parts: state machines, money, names, views. No runtime, no store.
+//! State machines, money, names and views: no runtime, no store.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;

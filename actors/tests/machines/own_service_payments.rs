@@ -1,4 +1,4 @@
-//! A spend that our own service refused: the one end that the chain need not show.
+//! A wallet payment that our own service rejected: the only end without proof from the chain.
 
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::job::Job;
@@ -8,8 +8,8 @@ use crate::fixtures::{NOW, WALLET, at, fold};
 use crate::wallet_payments::{PAYMENT_ID, answer, commands, order, wallet_payments};
 
 #[test]
-fn what_our_own_service_refused_ends_at_once() {
-    // Aim: answer and end in one batch, the reservation ended without payment; once it was answered or for another server's call
+fn payment_rejected_by_our_own_service_ends_at_once() {
+    // Checks: response and end are one batch, and the hold is released. After a response, or for another server's call,
     // only the chain ends it.
     let [reserved, signed, ..] = &wallet_payments()[..] else {
         panic!("one in each state")
@@ -29,10 +29,10 @@ fn what_our_own_service_refused_ends_at_once() {
     let ended: WalletPayment = fold(Some(own(signed)), &PAYMENT_ID, decision.events());
     assert_eq!((ended.failure(), ended.is_open()), (Some("unsettled"), false));
     assert_eq!(ended.response(), Some(&answer()));
-    let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+    let jobs: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
     let (wallet, spend, paid) = (WALLET, PAYMENT_ID, false);
     assert_eq!(
-        told,
+        jobs,
         [Job::SettleWalletHold {
             wallet,
             payment: spend,

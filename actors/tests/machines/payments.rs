@@ -1,4 +1,4 @@
-//! The payment's machine, every command in every state.
+//! Payment state machine: every command in every state.
 
 use purser_actors::id::{Network, SessionId, Wallet};
 use purser_actors::kernel::job::Job;
@@ -16,13 +16,13 @@ use crate::fixtures::{
     prepared, status, transaction,
 };
 
-/// Of a presentation that is not the first.
+/// Session of a later presentation.
 const NEXT_SESSION: SessionSeed = SessionSeed {
     id: SessionId(15),
     ..crate::fixtures::session()
 };
 
-/// What each command does in each state: events, `=` for nothing, `!` for a refusal.
+/// What each command does in each state: events, `=` for nothing, `!` for a rejection.
 const TABLE: &str = "
                   -  claimed         settling              unknown               declined              released    settled   fulfilled  credited  refused  reversed  resolved  released
 present           !  =               =                     =                     Resumed               =           =         =          =         =        =         =         =
@@ -118,8 +118,8 @@ fn decide(this: Option<&Payment>, name: &str) -> Result<Decision<Payment>, Rejec
 }
 
 #[test]
-fn every_command_in_every_state_does_what_the_table_says() {
-    // Aim: 18 commands in 13 states, each with its events or its refusal.
+fn every_command_in_every_state_matches_the_table() {
+    // Checks: 18 commands in 13 states, each with its events or its rejection.
     let states: Vec<_> = std::iter::once(None).chain(payments().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
@@ -137,9 +137,9 @@ fn every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn case_31_final_states_stay_as_they_are() {
-    // Aim: late answers of chain and account, in any order, move nothing; what has nothing to ask for is refused. Nothing
-    // but the proof that its chain has taken it back moves what was settled.
+fn case_31_final_states_never_change() {
+    // Checks: late results of chain and account, in any order, change nothing; a command without an effect is rejected.
+    // Only the proof of a reversal changes a settled payment.
     for state in payments().into_iter().filter(Payment::is_final) {
         for name in command_names().filter(|name| *name != "reversed") {
             match decide(Some(&state), name) {
@@ -147,8 +147,12 @@ fn case_31_final_states_stay_as_they_are() {
                 Ok(decision) => {
                     assert!(decision.events().is_empty(), "{name} in {}", state.status());
                     assert!(decision.new_entities().is_empty(), "{name} in {}", state.status());
-                    // Whoever asked is done; only a share that nobody needs goes back.
-                    let freed = if name == "readmitted" { &["free_share"][..] } else { &[] };
+                    // Nothing is left for the caller; only an unused cap reservation is released.
+                    let freed = if name == "readmitted" {
+                        &["release_cap_reservation"][..]
+                    } else {
+                        &[]
+                    };
                     assert_eq!(job_names(&decision), freed, "{name} in {}", state.status());
                 }
             }
@@ -158,31 +162,31 @@ fn case_31_final_states_stay_as_they_are() {
 }
 
 #[test]
-fn each_move_begins_the_work_that_the_next_one_needs() {
-    // Aim: no state is left without somebody who will move it on.
+fn each_transition_enqueues_the_job_for_the_next_one() {
+    // Checks: every state that is not final has a job.
     let [claimed, settling, unknown, declined, released, ..] = &payments()[..] else {
         panic!("five states come first");
     };
     for (state, name, expected) in [
         (claimed, "prepared", &[][..]),
-        (claimed, "unsendable", &["free_share"]),
-        (claimed, "declined_unsent", &["free_share"]),
+        (claimed, "unsendable", &["release_cap_reservation"]),
+        (claimed, "declined_unsent", &["release_cap_reservation"]),
         (settling, "settled", &["issue_card"]),
-        (settling, "declined", &["watch"]),
-        (settling, "lost", &["watch"]),
+        (settling, "declined", &["watch_payment"]),
+        (settling, "lost", &["watch_payment"]),
         (unknown, "seen_landed", &["issue_card"]),
         (unknown, "seen_pending", &[]),
-        (unknown, "seen_impossible", &["free_share"]),
-        (declined, "seen_landed", &["credit"]),
-        (declined, "seen_impossible", &["free_share"]),
-        (declined, "present", &["settle"]),
-        (released, "readmitted", &["settle"]),
-        (claimed, "readmitted", &["free_share"]),
+        (unknown, "seen_impossible", &["release_cap_reservation"]),
+        (declined, "seen_landed", &["credit_account"]),
+        (declined, "seen_impossible", &["release_cap_reservation"]),
+        (declined, "present", &["settle_payment"]),
+        (released, "readmitted", &["settle_payment"]),
+        (claimed, "readmitted", &["release_cap_reservation"]),
     ] {
         let decision = decide(Some(state), name).unwrap();
         assert_eq!(job_names(&decision), expected, "{name} in {}", state.status());
-        // Whatever an effect reports ends that effect, once; a presentation ends only the watch of a declined
-        // payment, a preparation reports for nobody, and a watch that has seen nothing goes on.
+        // Any report of a job ends that job once. Another presentation ends only the watch of a declined payment, a
+        // preparation reports nothing, and a watch without a result continues.
         let resumed = name == "present" && state.status() == "declined";
         let ends = usize::from(resumed || !matches!(name, "present" | "prepared" | "seen_pending"));
         let present = |c: &&Condition| matches!(c, Condition::Present(_));
@@ -191,7 +195,7 @@ fn each_move_begins_the_work_that_the_next_one_needs() {
     }
 }
 
-/// What a decision books, in atomic USDC.
+/// Postings of a decision, in atomic USDC.
 fn postings(decision: &Decision<Payment>) -> Vec<(LedgerAccount, i128)> {
     let rows = decision.writes().iter().filter_map(|write| match write {
         Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
@@ -203,8 +207,8 @@ fn postings(decision: &Decision<Payment>) -> Vec<(LedgerAccount, i128)> {
 }
 
 #[test]
-fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
-    // Aim: the treasury has it no more, the loss has its place, and nothing is taken from a balance or given to one.
+fn case_8_reversed_payment_is_a_loss_not_charged_to_the_owner() {
+    // Checks: the amount leaves the treasury and is posted as a loss, and no balance changes.
     for state in payments() {
         let Ok(decision) = decide(Some(&state), "reversed") else {
             continue;
@@ -223,8 +227,8 @@ fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
 }
 
 #[test]
-fn a_presentation_is_told_what_to_do() {
-    // Aim: wait for the outcome, or be admitted again first.
+fn presentation_reply_names_the_next_step() {
+    // Checks: wait for the outcome, or be admitted again first.
     for state in payments() {
         let expected = match state.is_released() {
             true => Reply::Readmit,
@@ -239,8 +243,9 @@ fn a_presentation_is_told_what_to_do() {
 }
 
 #[test]
-fn what_was_declined_unsent_is_told_as_declined_and_claims_anew() {
-    // Aim: whoever waits hears the reason that clients branch on, and no more is heard of it once it is admitted again.
+fn payment_declined_before_sending_reports_its_reason_and_claims_anew() {
+    // Checks: waiting callers get the reason that clients branch on, and the payment no longer has it once it is
+    // admitted again.
     let claimed = payment(Status::Claimed);
     let decision = decide(Some(&claimed), "declined_unsent").unwrap();
     let unsent = crate::fixtures::fold(Some(claimed), &PAYMENT, decision.events());
@@ -257,8 +262,8 @@ fn what_was_declined_unsent_is_told_as_declined_and_claims_anew() {
 }
 
 #[test]
-fn fulfilment_opens_the_product_and_the_session_in_the_same_batch() {
-    // Aim: one card, one session, never one without the other.
+fn fulfilment_opens_product_and_session_in_one_batch() {
+    // Checks: one card and one session, never one without the other.
     for (state, name) in [(&payments()[1], "settled"), (&payments()[2], "seen_landed")] {
         let decision = decide(Some(state), name).unwrap();
         assert_eq!(decision.new_entities().len(), 2);
@@ -276,8 +281,9 @@ fn fulfilment_opens_the_product_and_the_session_in_the_same_batch() {
 }
 
 #[test]
-fn case_73_a_managed_wallets_payment_is_its_owners() {
-    // Aim: product, credit and share go to the account and no session is opened, whoever the chain saw paying.
+fn case_73_agent_wallet_payment_belongs_to_its_owner() {
+    // Checks: product, credit and cap reservation belong to the account, and no session is opened, for any payer on
+    // chain.
     let owner = Wallet::Solana([5; 32]);
     let of = |state: &Payment| {
         let mut state = state.clone();
@@ -286,20 +292,20 @@ fn case_73_a_managed_wallets_payment_is_its_owners() {
     };
     let settled = decide(Some(&of(&payments()[1])), "settled").unwrap();
     let keys: Vec<_> = settled.new_entities().iter().map(|o| o.key()[1]).collect();
-    assert_eq!(keys, [3], "a card, and nobody's session");
+    assert_eq!(keys, [3], "a card, and no session");
     let declined = of(&payment(Status::Declined(decline(), prepared())));
     for (name, state) in [("seen_landed", &declined), ("seen_impossible", &declined)] {
         let decision = decide(Some(state), name).unwrap();
-        let told = decision.jobs().iter().any(|effect| {
+        let notifies = decision.jobs().iter().any(|effect| {
             matches!(&effect.job, Job::CreditAccount { account, .. } | Job::ReleaseCapReservation { account, .. } if *account == owner)
         });
-        assert!(told, "{name}: {:?}", decision.jobs());
+        assert!(notifies, "{name}: {:?}", decision.jobs());
     }
 }
 
 #[test]
-fn a_readmitted_payment_carries_its_new_share() {
-    // Aim: what is given back later is what was taken last.
+fn readmitted_payment_has_its_new_cap_reservation() {
+    // Checks: a later release returns the newest reservation.
     let share = purser_actors::kernel::job::CapReservation {
         day: DAY + 1,
         ..CAP_RESERVATION
@@ -316,9 +322,9 @@ fn a_readmitted_payment_carries_its_new_share() {
 }
 
 #[test]
-fn the_session_is_that_of_whoever_has_it_settled() {
-    // Aim: a released or declined payment that is presented again opens the session of that presentation, and no command but
-    // these two changes whose session it is.
+fn session_belongs_to_the_settling_caller() {
+    // Checks: a released or declined payment that is presented again opens the session of that presentation; no other
+    // command changes the session.
     for state in payments() {
         let first = state.claim.session;
         for name in command_names() {
@@ -340,8 +346,8 @@ fn the_session_is_that_of_whoever_has_it_settled() {
 }
 
 #[test]
-fn the_id_of_a_payment_is_its_claim_and_nothing_else() {
-    // Aim: another signature, time or amount is the same payment; another payer or nonce, or another key, is not.
+fn payment_id_depends_on_its_claim_alone() {
+    // Checks: another signature, time or amount is the same payment; another payer, nonce or key is not.
     let id = |authorization: &Authorization| id_for_authorization(authorization, &[1; 32]);
     let first = authorization();
     let changed = |change: fn(&mut purser_actors::port::EvmAuthorization)| {

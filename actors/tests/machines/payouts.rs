@@ -1,4 +1,4 @@
-//! The payout's machine, every command and every word of a rail in every state.
+//! Payout state machine: every command and every rail event in every state.
 
 use purser_actors::id::{BankDestinationId, CardId, JobId, PaymentRecipientId, PayoutId};
 use purser_actors::kernel::job::Job;
@@ -18,7 +18,7 @@ use crate::transitions::assert_chart;
 const PAYOUT: PayoutId = PayoutId(21);
 const KEY: JobId = JobId(22);
 
-// `closed` is `complete` after its return window, `late` is it after money came back all the same.
+// `closed` is `complete` after its return window, `late` is the same after a late return.
 const TABLE: &str = "
             -  awaiting-details  queued                                   in-process                      complete                       closed                             failed                                cancelled                             expired                               returned                              late
 detail      !  DetailsSubmitted  !                                        !                               !                              !                                  !                                     !                                     !                                     !                                     !
@@ -161,7 +161,7 @@ fn after(payout: &Payout, events: &[Event]) -> Payout {
     fold(Some(payout.clone()), &PAYOUT, events)
 }
 
-/// A payout to an app in every state that it can be in, after one to a card that awaits it.
+/// A payout to an app in each of its states, after one to a card that awaits its details.
 fn payouts() -> Vec<(&'static str, Payout)> {
     let (waiting, queued) = (started_payout(card()), started_payout(app()));
     let under_way = after(&queued, &[Event::Accepted(NOW)]);
@@ -189,7 +189,7 @@ pub(crate) fn payout_in_state(name: &str) -> Payout {
     payouts().into_iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// One whose return window has ended, on a rail that keeps so much of what comes back.
+/// A payout after its return window, on a rail that keeps this much of a return.
 pub(crate) fn closed(return_fee: Usdc) -> Payout {
     let mut closed = payout_in_state("closed");
     closed.plan.terms.return_fee = return_fee;
@@ -197,9 +197,9 @@ pub(crate) fn closed(return_fee: Usdc) -> Payout {
 }
 
 #[test]
-fn case_31_33_every_command_in_every_state_of_a_payout_does_what_the_table_says() {
-    // Aim: whatever a rail says in whatever state: final ones stay, old words change nothing, a yes after a credit is
-    // noticed, and what comes back after the window leaves the payout complete.
+fn case_31_33_every_command_in_every_payout_state_matches_the_table() {
+    // Checks: for any rail event in any state, final states stay and old events change nothing. A success after a
+    // credit is recorded, and a return after the window leaves the payout complete.
     let states: Vec<_> = std::iter::once(("-", None))
         .chain(payouts().into_iter().map(|(name, payout)| (name, Some(payout))))
         .collect();
@@ -222,8 +222,8 @@ fn case_31_33_every_command_in_every_state_of_a_payout_does_what_the_table_says(
 }
 
 #[test]
-fn the_chart_of_payouts_is_what_apply_does() {
-    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
+fn payout_transitions_match_apply() {
+    // Checks: state × event, exhaustively; each state's view is JSON with its status.
     let kept = Usdc::from_atomic(250_000);
     let events = [
         ordered(card()),
@@ -251,8 +251,8 @@ fn the_chart_of_payouts_is_what_apply_does() {
 }
 
 #[test]
-fn a_refusal_credits_the_whole_charge_and_a_return_the_amount_less_the_rails_fee() {
-    // Aim (case 32): what goes back by how it ended, each once.
+fn decline_credits_the_charge_and_return_the_amount_less_fee() {
+    // Checks (case 32): the amount credited for each ending, once each.
     let whole = charge().charged;
     let less = Usdc::from_atomic(4_750_000);
     for (met, name, credited) in [
@@ -286,8 +286,8 @@ fn a_refusal_credits_the_whole_charge_and_a_return_the_amount_less_the_rails_fee
 }
 
 #[test]
-fn a_form_is_open_until_its_time_is_over_to_the_millisecond() {
-    // Aim: at the last millisecond a card is taken, at the next it is not, whether the timer has rung or not.
+fn card_form_expires_at_its_last_millisecond() {
+    // Checks: at the last millisecond a card is accepted, at the next it is not, whether the timer has fired or not.
     let waiting = started_payout(card());
     let end = waiting.expires_at();
     assert_eq!(end, NOW.plus_ms(120_000));
@@ -298,9 +298,9 @@ fn a_form_is_open_until_its_time_is_over_to_the_millisecond() {
 }
 
 #[test]
-fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
-    // Aim: a word of the rail before the form is an order that a restore forgot: the effect under the same key asks for it,
-    // its end deletes no number that was never kept here, and the form's end credits nothing any more.
+fn payout_of_a_lost_history_is_queried_not_sent() {
+    // Checks: a rail event before the form means an order that a restore lost. The job with the same key queries it,
+    // its end deletes no number, because none was stored here, and the expired form credits nothing.
     let waiting = started_payout(card());
     let decision = Payout::decide(Some(&waiting), &PAYOUT, rail_event(2, complete()), &at(NOW)).unwrap();
     assert_eq!(
@@ -312,15 +312,15 @@ fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
     assert_eq!((found.status(), found.last_sequence), ("queued", 0));
     let late = Payout::decide(Some(&found), &PAYOUT, command("expire"), &at(NOW)).unwrap();
     assert!(late.events().is_empty() && late.jobs().is_empty());
-    let told = Payout::decide(Some(&found), &PAYOUT, rail_event(2, complete()), &at(NOW)).unwrap();
+    let decision = Payout::decide(Some(&found), &PAYOUT, rail_event(2, complete()), &at(NOW)).unwrap();
     let vault = table::vault(CardId(PAYOUT.0));
-    assert!(!told.conditions().contains(&Condition::Present(vault)));
-    assert_eq!(after(&found, told.events()).status(), "complete");
+    assert!(!decision.conditions().contains(&Condition::Present(vault)));
+    assert_eq!(after(&found, decision.events()).status(), "complete");
 }
 
 #[test]
-fn a_rail_that_talks_too_much_is_cut_short() {
-    // Aim: no text of a rail makes a row too large to be written, or cuts a character in two.
+fn rail_event_text_is_truncated() {
+    // Checks: no rail text makes a row too large to write or cuts a character in two.
     let queued = started_payout(bank());
     let said = PayoutRailStatus::Failed {
         reason: "ü".repeat(50_000).into(),
@@ -331,8 +331,8 @@ fn a_rail_that_talks_too_much_is_cut_short() {
 }
 
 #[test]
-fn a_success_after_a_credit_is_taken_back_once() {
-    // Aim: the second yes while the first is being taken back asks for nothing; afterwards a new one does.
+fn success_after_a_credit_is_recalled_once() {
+    // Checks: a second success during the recall requests nothing; after it, a new success does.
     let (_, failed) = payouts().into_iter().find(|(name, _)| *name == "failed").unwrap();
     let decision = Payout::decide(Some(&failed), &PAYOUT, rail_event(5, complete()), &at(NOW)).unwrap();
     assert_eq!(job_names(&decision), ["recall_payout"]);
@@ -349,8 +349,8 @@ fn a_success_after_a_credit_is_taken_back_once() {
 }
 
 #[test]
-fn case_33_the_order_of_a_rails_words_does_not_matter() {
-    // Aim: in every order, each word also twice, the payout ends as by the newest of them, credited at most once.
+fn case_33_rail_events_apply_in_any_order() {
+    // Checks: in every order, each event also twice, the payout ends as the newest one says, credited at most once.
     let words = [
         rail_event(1, PayoutRailStatus::InProcess { retry_after_ms: 1 }),
         rail_event(2, complete()),
@@ -361,7 +361,10 @@ fn case_33_the_order_of_a_rails_words_does_not_matter() {
             let (mut payout, mut credits) = (started_payout(target), 0);
             for n in order.into_iter().flat_map(|n| [n, n]) {
                 let decision = Payout::decide(Some(&payout), &PAYOUT, words[n].clone(), &at(NOW)).unwrap();
-                credits += job_names(&decision).iter().filter(|name| **name == "credit").count();
+                credits += job_names(&decision)
+                    .iter()
+                    .filter(|name| **name == "credit_account")
+                    .count();
                 payout = after(&payout, decision.events());
             }
             assert_eq!(
@@ -374,8 +377,9 @@ fn case_33_the_order_of_a_rails_words_does_not_matter() {
 }
 
 #[test]
-fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
-    // Aim: it goes to the vault once, with the order; it leaves with the rail's word; no snapshot or view knows it.
+fn card_number_stays_sealed_until_the_rail_decides() {
+    // Checks: it is stored in the vault once, with the order, and deleted after the rail's decision; no snapshot or
+    // view has it.
     let vault = table::vault(CardId(PAYOUT.0));
     let waiting = started_payout(card());
     let given = Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(NOW)).unwrap();
@@ -398,13 +402,13 @@ fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
 }
 
 #[test]
-fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
-    // Aim: an operator's no takes no place among the rail's words, so that the rail's first yes still has the money recalled; a
-    // yes of an operator's that was none comes back as any other.
+fn rail_event_overrides_an_operator_resolution() {
+    // Checks: an operator's decline takes no sequence number, so the rail's first success is still recalled. A success
+    // that an operator stated wrongly is returned like any other.
     let queued = payout_in_state("queued");
     let decide = |payout: &Payout, command| Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap();
     let failed = decide(&queued, resolved(KEY, PayoutRailStatus::Failed { reason: reason() }));
-    assert_eq!(job_names(&failed), ["credit", "uncount_payment"]);
+    assert_eq!(job_names(&failed), ["credit_account", "reverse_recipient_totals"]);
     let failed = after(&queued, failed.events());
     let late = decide(&failed, rail_event(1, complete()));
     assert_eq!(
@@ -417,7 +421,7 @@ fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
         (event_names(&back), job_names(&back)),
         (
             "RailSequenceAdvanced+Returned".to_owned(),
-            vec!["uncount_payment", "credit"]
+            vec!["reverse_recipient_totals", "credit_account"]
         )
     );
 }

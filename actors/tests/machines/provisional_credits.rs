@@ -1,4 +1,4 @@
-//! What is not final: the payment that is awaited, and the credit that is held until its payment is final or is gone with it.
+//! Before finality: the payment that is awaited, and the credit that is held until its payment is final or reversed.
 
 use purser_actors::account::{Account, Command, Event, Rejection, provisional_hold_cause, underlying_payment};
 use purser_actors::kernel::job::{CreditCause, Job};
@@ -37,7 +37,7 @@ const fn end(is_final: bool) -> Command {
     }
 }
 
-/// What a decision books by cause, in atomic USDC.
+/// Posted amounts by cause, in atomic USDC.
 fn posted_entries(decision: &Decision<Account>) -> Vec<(String, LedgerAccount, i128)> {
     let rows = decision.writes().iter().filter_map(|write| match write {
         Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
@@ -59,20 +59,20 @@ fn account() -> Account {
 }
 
 #[test]
-fn case_83_a_credit_of_what_is_not_final_is_held_by_the_batch_that_gives_it() {
-    // Aim: in the balance and not available, on two lines, only as long as the payment is not final, with work that ends it; an
-    // account that there was none of is born with it.
+fn case_83_unfinal_credit_is_held_by_its_own_batch() {
+    // Checks: the credit is in the balance but not available, on two statement lines, until the payment is final, and a
+    // job ends the hold. A missing account is opened by the credit.
     for this in [None, Some(account())] {
         let before = this.as_ref().map_or(0, |a| a.balance.atomic());
         let decision = decide(this.as_ref(), credit()).unwrap();
-        let born = if this.is_none() { "Opened+" } else { "" };
-        assert_eq!(event_names(&decision), format!("{born}Credited+HeldUntilFinal"));
+        let opened = if this.is_none() { "Opened+" } else { "" };
+        assert_eq!(event_names(&decision), format!("{opened}Credited+HeldUntilFinal"));
         assert!(
             decision
                 .conditions()
                 .contains(&Condition::Present(table::pending_finality(PAYMENT)))
         );
-        assert_eq!(job_names(&decision), ["confirm_credit", "release_credit"]);
+        assert_eq!(job_names(&decision), ["confirm_payment_credit", "release_credit"]);
         let release = Job::ReleaseCredit {
             account: WALLET,
             payment: PAYMENT,
@@ -99,9 +99,9 @@ fn case_83_a_credit_of_what_is_not_final_is_held_by_the_batch_that_gives_it() {
 }
 
 #[test]
-fn case_83_a_held_credit_is_available_once_or_gone() {
-    // Aim: final, only the hold falls; gone, the balance too, against the loss of the payment; what is not held ends nothing. A
-    // frozen account's ends as any other's.
+fn case_83_held_credit_becomes_available_once_or_is_removed() {
+    // Checks: when final, only the hold is removed; when reversed, the balance too, against the payment's loss. Without
+    // a hold nothing ends. The same for a frozen account.
     for frozen in [false, true] {
         let mut held = fold(
             Some(account()),
@@ -137,8 +137,8 @@ fn case_83_a_held_credit_is_available_once_or_gone() {
 }
 
 #[test]
-fn what_a_hold_rests_on_is_found_by_its_name_in_the_ledger() {
-    // Aim: a hold's cause names its payment, and no other cause is taken for one.
+fn payment_behind_a_hold_is_found_in_the_ledger() {
+    // Checks: a hold's cause names its payment, and no other cause is read as one.
     assert_eq!(underlying_payment(&provisional_hold_cause(PAYMENT)), Some(PAYMENT));
     for other in [
         PAYMENT.to_string(),
@@ -155,9 +155,9 @@ fn paid(state: &Payment, name: &str) -> Option<Decision<Payment>> {
 }
 
 #[test]
-fn case_83_what_is_only_seen_is_awaited_by_the_batch_that_settles_it() {
-    // Aim: from each state that settles, one row and one effect say that the payment is not final, and neither is there for one
-    // that is; the row goes with the effect once it is final, and stays where the payment is gone before.
+fn case_83_settling_batch_waits_for_finality() {
+    // Checks: from each state that settles, one row and one job mark the payment as not final; a final one has neither.
+    // The row is deleted with the job at finality, and stays if the payment is reversed before.
     let row = table::pending_finality(PAYMENT);
     let puts = |decision: &Decision<Payment>| {
         let put = |write: &&Write| matches!(write, Write::Put { key, .. } if *key == row);

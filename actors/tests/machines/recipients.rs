@@ -1,4 +1,4 @@
-//! Who can be paid: saved recipients and bank destinations, every command in every state.
+//! Saved recipients and bank destinations: every command in every state.
 
 use purser_actors::bank_destination::{self, BankDestination, BankRecipient, DestinationType};
 use purser_actors::id::{BankDestinationId, BankRecipientId, CardId, PaymentRecipientId};
@@ -150,7 +150,7 @@ fn destinations() -> Vec<BankDestination> {
     vec![active, removed]
 }
 
-/// Holds a table against what `decide` does.
+/// Compares a table with `decide`.
 pub(crate) fn assert_table<E: Entity>(text: &str, id: &E::Id, states: Vec<E>, commands: Vec<(&'static str, E::Command)>)
 where
     E::Command: Clone,
@@ -174,15 +174,15 @@ where
 }
 
 #[test]
-fn every_command_in_every_state_of_recipients_and_destinations_does_what_the_tables_say() {
-    // Aim: what is deleted or removed stays so, but for a recipient that is paid again.
+fn every_recipient_and_destination_command_matches_the_tables() {
+    // Checks: a deleted or removed one stays so, except a recipient that is paid again.
     assert_table(RECIPIENTS, &RECIPIENT, recipients(), recipient_commands());
     assert_table(DESTINATIONS, &DESTINATION, destinations(), destination_commands());
 }
 
 #[test]
-fn the_charts_of_recipients_and_destinations_are_what_apply_does() {
-    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
+fn recipient_and_destination_transitions_match_apply() {
+    // Checks: state × event, exhaustively; each state's view is JSON with its status.
     assert_chart(&RECIPIENT, recipients(), &recipient_events());
     let events = [
         bank_destination::Event::Registered(Box::new(destination(DestinationType::FiatUs))),
@@ -202,7 +202,7 @@ fn the_charts_of_recipients_and_destinations_are_what_apply_does() {
 
 #[test]
 fn totals_count_every_payment_and_survive_archive_and_deletion() {
-    // Aim: three payments through archive and deletion are three payments and their sum.
+    // Checks: three payments over an archive and a deletion are three payments and their sum.
     use payment_recipient::Event;
     let paid = recipient_events()[1].clone();
     let events = [Event::Archived, paid.clone(), Event::Deleted, paid];
@@ -215,8 +215,8 @@ fn totals_count_every_payment_and_survive_archive_and_deletion() {
 }
 
 #[test]
-fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
-    // Aim: the row goes with the removal, the sealed number only once it is forgotten; an IBAN is listed and never payable.
+fn us_destination_has_a_row_exactly_while_payable() {
+    // Checks: the row is deleted with the removal, the sealed number only later; an IBAN is listed and never payable.
     let row = table::payable_destination(&WALLET, DESTINATION);
     let register = |scheme| bank_destination::Command::Register {
         destination: Box::new(destination(scheme)),

@@ -1,4 +1,4 @@
-//! Two lists held against each other, as a table; and every command in every state of a difference.
+//! Comparison of two lists as a table, and every command in every state of a discrepancy.
 
 use purser_actors::discrepancy::{Command, Discrepancy, DiscrepancyDetails, Event};
 use purser_actors::id::DiscrepancyId;
@@ -37,7 +37,7 @@ fn entry_in_status(name: &str) -> Option<ListedEntry> {
     known.map(|standing| listed(standing, OLD))
 }
 
-/// Ours down, theirs across; `=` is no difference.
+/// Internal status down, external status across; `=` is no discrepancy.
 const TABLE: &str = "
                -       pending  held     completed  declined  returned
 -              =       unknown  unknown  unknown    =         =
@@ -60,8 +60,8 @@ fn short(found: Option<DiscrepancyKind>) -> &'static str {
 }
 
 #[test]
-fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
-    // Aim: every standing here against every standing there, once the time of grace is over.
+fn order_discrepancies_of_two_lists_match_the_table() {
+    // Checks: every internal status with every external one, after the grace period.
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let columns: Vec<_> = lines.next().unwrap().split_whitespace().map(entry_in_status).collect();
     let mut rows = 0;
@@ -78,9 +78,9 @@ fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
 }
 
 #[test]
-fn what_is_under_way_is_no_difference_yet() {
-    // Aim: a state or a lack waits for the time of grace on either side; an amount and an unknown order do not, and a
-    // clock that runs ahead hides nothing.
+fn pending_entry_is_no_discrepancy_yet() {
+    // Checks: a status or missing entry waits for the grace period on either side; an amount and an unknown order do
+    // not. A clock that runs ahead hides nothing.
     let done = |at| listed(EntryStatus::Completed, at);
     let pending = listed(EntryStatus::Pending, OLD);
     let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| {
@@ -105,20 +105,20 @@ fn what_is_under_way_is_no_difference_yet() {
         find(Some(done(NOW)), Some(other)),
         Some(DiscrepancyKind::AmountMismatch)
     );
-    let elsewhere = ListedEntry {
+    let remote = ListedEntry {
         amount: EntryAmount::Cents(Cents::new(500), "EUR".parse().unwrap()),
         ..done(NOW)
     };
     assert_eq!(
-        find(Some(done(NOW)), Some(elsewhere)),
+        find(Some(done(NOW)), Some(remote)),
         Some(DiscrepancyKind::AmountMismatch)
     );
 }
 
 #[test]
-fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
-    // Aim: each direction has its own name for what is there too much and too little; a transfer that is being settled
-    // waits, and one whose payment was refused is nobody's.
+fn case_34_missing_and_surplus_transfers_have_their_own_kinds() {
+    // Checks: each direction has its own kind for a missing and a surplus transfer. A transfer in settlement waits, and
+    // a transfer whose payment was refused belongs to no payment.
     use DiscrepancyKind::{MissingDeposit, MissingTransfer, UnmatchedDeposit, UnmatchedTransfer};
     let moved = |standing, at| ListedEntry {
         status: standing,
@@ -146,9 +146,9 @@ fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
 }
 
 #[test]
-fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
-    // Aim: money that came in, a crossing and a card's balance are told when their provider comes to it, so that what is young
-    // is none; of a balance the amount is no more than that, of all else it is a difference at once.
+fn unsolicited_entry_is_a_discrepancy_only_after_its_delay() {
+    // Checks: deposits, bridge transfers and card balances are reported with a delay, so young entries are no
+    // discrepancy. A wrong amount is one at once, except of a balance.
     use DiscrepancyKind::{AmountMismatch, MissingAtProvider, StatusMismatch, UnexpectedAtProvider};
     let other = |at| ListedEntry {
         amount: EntryAmount::Cents(Cents::new(501), Currency::USD),
@@ -176,8 +176,8 @@ fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
 }
 
 #[test]
-fn amounts_show_with_their_unit() {
-    // Aim: what an operator reads of a difference is exact.
+fn amounts_are_rendered_with_their_unit() {
+    // Checks: operators read exact amounts.
     assert_eq!(listed(EntryStatus::Completed, NOW).to_string(), "completed 5.00 USD");
     let usdc = EntryAmount::Usdc(Usdc::from_atomic(1_000_001));
     assert_eq!(usdc.to_string(), "1.000001 USDC");
@@ -196,9 +196,9 @@ fn discrepancy_details(kind: DiscrepancyKind) -> Box<DiscrepancyDetails> {
 }
 
 #[test]
-fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_finds_it() {
-    // Aim: whoever is killed then still asks the chain; nothing else is pursued: not a deposit of a restore, not another kind
-    // of difference.
+fn case_8_reversed_payment_is_followed_up_by_the_detecting_batch() {
+    // Checks: over a crash, the chain is still queried. Nothing else is followed up: no deposit of a restore, and no
+    // other discrepancy kind.
     let id = DiscrepancyId(1);
     let missing = |subject: Option<String>| {
         let mut missing = discrepancy_details(DiscrepancyKind::MissingDeposit);
@@ -207,9 +207,9 @@ fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_f
     };
     let payment = Some(PAYMENT.to_string());
     for (state, found, expected) in [
-        (None, missing(payment.clone()), &["pursue"][..]),
-        (discrepancies().pop(), missing(payment.clone()), &["pursue"]),
-        (discrepancies().into_iter().next(), missing(payment), &["pursue"]),
+        (None, missing(payment.clone()), &["confirm_reorg"][..]),
+        (discrepancies().pop(), missing(payment.clone()), &["confirm_reorg"]),
+        (discrepancies().into_iter().next(), missing(payment), &["confirm_reorg"]),
         (None, missing(Some("dep_1".into())), &[]),
         (None, missing(None), &[]),
         (None, discrepancy_details(DiscrepancyKind::AmountMismatch), &[]),
@@ -242,8 +242,9 @@ pursued  =       =         =
 ";
 
 #[test]
-fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
-    // Aim: it is told once when it opens and once when it is gone, however often it is found; the list has it meanwhile.
+fn every_command_in_every_discrepancy_state_matches_the_table() {
+    // Checks: it is announced once when it opens and once when it is resolved, however often it is found; meanwhile it
+    // is listed.
     let id = DiscrepancyId::for_entry(ReconciliationSource::Cards, "eff_1");
     let states: Vec<_> = std::iter::once(None)
         .chain(discrepancies().into_iter().map(Some))
@@ -291,8 +292,8 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_of_differences_is_what_apply_does() {
-    // Aim: state × event, exhaustively; each shows itself under its name, without a secret or an owner.
+fn discrepancy_transitions_match_apply() {
+    // Checks: state × event, exhaustively; each view shows the status, and no secret or owner.
     let events = [
         Event::Opened(discrepancy_details(DiscrepancyKind::MissingAtProvider), NOW),
         Event::Updated(discrepancy_details(DiscrepancyKind::AmountMismatch), NOW),
@@ -311,8 +312,8 @@ fn the_chart_of_differences_is_what_apply_does() {
 }
 
 #[test]
-fn things_on_different_lists_are_different_differences() {
-    // Aim: one key at two providers is two things.
+fn entries_of_different_lists_are_different_discrepancies() {
+    // Checks: one key at two providers is two entries.
     let ids = ReconciliationSource::ALL.map(|source| DiscrepancyId::for_entry(source, "eff_1"));
     let mut all = [
         &ids[..],

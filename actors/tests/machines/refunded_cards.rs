@@ -1,4 +1,5 @@
-//! What is left on a card whose payment was refunded, as its machine shares it between its holder and the house.
+//! Remainder of a card whose payment was refunded: how the state machine splits it between the account owner and the
+//! service.
 
 use purser_actors::card::{Card, Command};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
@@ -12,10 +13,9 @@ use crate::cards::card_snapshot;
 use crate::fixtures::{CARD, CARD_SEQUENCE, NOW, at, cards, fold};
 
 #[test]
-fn what_is_left_is_shared_by_what_a_refund_has_given() {
-    // Aim: loaded with 5.00 and charged 5.10: whatever was refunded and given back before, holder and house share what is given
-    // back, the holder has at most the charge in all, the card says what was credited, and the batch holds only while the refund
-    // stays as it was read.
+fn remainder_is_split_by_the_refunded_amount() {
+    // Checks: loaded with 5.00 for 5.10, after any refund and release, owner and service split each release. The owner
+    // never gets more than the charge, the card shows its credit, and the batch requires that the refund is unchanged.
     let ready = &cards()[1];
     let charged = ready.charge.charged.atomic();
     let refund = table::entity(EntityKind::Refund, &ready.charge.payment.0.to_be_bytes());

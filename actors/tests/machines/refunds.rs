@@ -1,4 +1,4 @@
-//! The refund's machine: every command in every state, what each books, and who may approve.
+//! Refund state machine: every command in every state, its postings, and who may approve.
 
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::job::{CreditCause, Job};
@@ -17,7 +17,7 @@ const REFUND: RefundId = RefundId::for_payment(PAYMENT);
 const LIFE_MS: u64 = 60_000;
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
 
-// `over` is `requested` once its time has gone by.
+// `over` is `requested` after its approval period.
 const TABLE: &str = "
               -                   requested  over      approved  credited  rejected            expired
 ask           Requested           =          =         =         =         Requested           Requested
@@ -34,9 +34,9 @@ confirmed     !                   !          !         Credited  !         !    
 ";
 
 fn by(name: &str) -> AuditedAction {
-    let mut deed = operator();
-    deed.act.operator = name.to_owned();
-    deed
+    let mut audited = operator();
+    audited.act.operator = name.to_owned();
+    audited
 }
 
 fn refund_request(amount: Usdc) -> Box<RefundRequest> {
@@ -101,12 +101,12 @@ fn events() -> Vec<Event> {
     ]
 }
 
-/// One in each state, with when it is met.
+/// One in each state, with the time at which it is tested.
 fn refunds() -> Vec<(&'static str, Refund, Timestamp)> {
     let events = events();
     let after = |places: &[usize]| -> Refund {
-        let told: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
-        fold(None, &REFUND, &told)
+        let history: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
+        fold(None, &REFUND, &history)
     };
     vec![
         ("requested", after(&[0]), NOW),
@@ -123,9 +123,9 @@ fn refund_in_state(name: &str) -> Refund {
 }
 
 #[test]
-fn every_command_in_every_state_of_a_refund_does_what_the_table_says() {
-    // Aim: it takes effect once, by somebody other than whoever asked for it; the same again is no second; what was rejected or
-    // has expired can be asked for again.
+fn every_command_in_every_refund_state_matches_the_table() {
+    // Checks: it takes effect once, and another operator than the requester approves it. A repeated command has no
+    // effect. A rejected or expired refund can be requested again.
     let states: Vec<_> = std::iter::once(("-", None, NOW))
         .chain(refunds().into_iter().map(|(name, refund, at)| (name, Some(refund), at)))
         .collect();
@@ -150,8 +150,8 @@ fn every_command_in_every_state_of_a_refund_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_of_refunds_is_what_apply_does() {
-    // Aim: state × event, exhaustively; and what its owner is told of has nothing that operators wrote.
+fn refund_transitions_match_apply() {
+    // Checks: state × event, exhaustively; the account owner's announcement contains no operator text.
     let states: Vec<Refund> = refunds().into_iter().map(|(_, refund, _)| refund).collect();
     assert_chart(&REFUND, states.clone(), &events());
     for refund in states {
@@ -177,9 +177,9 @@ fn rows<T: codec::Stored>(decision: &Decision<Refund>, table: u8) -> Vec<T> {
 }
 
 #[test]
-fn what_takes_effect_is_our_cost_and_the_payers_credit() {
-    // Aim: once, whether it was small enough or somebody approved it; nothing is booked of what only waits, and all of it is
-    // written down with its author.
+fn refund_is_posted_as_our_cost_and_the_payers_credit() {
+    // Checks: it takes effect once, within the limit or after an approval. A waiting refund is not posted, and each
+    // action is in the audit log with its operator.
     let decide = |state: Option<&Refund>, name| Refund::decide(state, &REFUND, command(name), &at(NOW)).unwrap();
     let (requested, account) = (refund_in_state("requested"), WALLET);
     for (state, name, acts, what) in [
@@ -218,9 +218,9 @@ fn what_takes_effect_is_our_cost_and_the_payers_credit() {
 }
 
 #[test]
-fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoever_asked() {
-    // Aim: the word is written down when it is said and when it is approved, and not where nobody said it; nobody has decided what
-    // waits, and what needed nobody else was decided by its operator.
+fn kept_product_is_in_the_audit_log_with_its_decider() {
+    // Checks: the statement that the owner keeps the product is recorded at the request and at the approval, and only
+    // if it was made. A waiting refund has no decider; one within the limit was decided by its requester.
     for (keeps, approved) in [(true, false), (true, true), (false, false), (false, true)] {
         let mut asked = refund_request(FIVE);
         asked.holder_keeps_product = keeps;
@@ -250,8 +250,8 @@ fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoe
 }
 
 #[test]
-fn a_payment_has_one_refund() {
-    // Aim: the number is the payment's, and another asking is another round of the same.
+fn payment_has_one_refund() {
+    // Checks: the id derives from the payment, and another request is another round of the same refund.
     assert_eq!(RefundId::for_payment(PaymentId(7)), RefundId(7));
     let again = Refund::decide(Some(&refund_in_state("expired")), &REFUND, command("ask"), &at(NOW)).unwrap();
     let again = fold(Some(refund_in_state("expired")), &REFUND, again.events());

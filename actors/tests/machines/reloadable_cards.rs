@@ -1,4 +1,4 @@
-//! The machine of a reloadable card, every command in every state.
+//! Reloadable card state machine: every command in every state.
 
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
@@ -13,7 +13,7 @@ use purser_storage::{Condition, Write};
 use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, details, event_names, fold, issued, job_names, status};
 use crate::transitions::{assert_chart, commanded, listed};
 
-/// Of the newest word in every state but `creating` and `failed`.
+/// Sequence number of the newest event in every state except `creating` and `failed`.
 const SEQUENCE: u64 = 4;
 const ACCOUNT: [u8; 20] = [3; 20];
 
@@ -97,10 +97,10 @@ fn commands() -> Vec<(&'static str, Command)> {
     ]
 }
 
-/// A card in every state; open while it is to be paused, paused while it is to be closed, and closed by its one charge while
-/// it was to be paused.
+/// A card in every state; open with a pending pause, paused with a pending close, and closed by its only charge with a
+/// pending pause.
 fn cards() -> Vec<ReloadableCard> {
-    let card = |wish, status| ReloadableCard {
+    let card = |action, status| ReloadableCard {
         owner: WALLET,
         account: ACCOUNT,
         amount: Cents::new(5_00),
@@ -108,7 +108,7 @@ fn cards() -> Vec<ReloadableCard> {
         funded_by: None,
         created_at: NOW,
         updated_at: NOW,
-        pending_action: wish,
+        pending_action: action,
         sequence: SEQUENCE,
         activity: CardActivity::default(),
         history: Vec::new(),
@@ -155,8 +155,8 @@ fn decide(card: &ReloadableCard, name: &str) -> Decision<ReloadableCard> {
 }
 
 #[test]
-fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: fifteen commands in nine states; older words change nothing, and what has ended takes no wish.
+fn case_31_every_command_in_every_state_matches_the_table() {
+    // Checks: fifteen commands in nine states; older events change nothing, and an ended card accepts no action.
     let states: Vec<_> = std::iter::once(None).chain(cards().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
@@ -170,7 +170,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             match decided {
                 Ok(decision) => {
                     assert_eq!(event_names(&decision), *expected, "{name} in {met}");
-                    // What was decided can happen.
+                    // Every decision applies.
                     if !decision.events().is_empty() {
                         fold(state.clone(), &CARD, decision.events());
                     }
@@ -182,8 +182,8 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn the_chart_is_what_the_machine_does() {
-    // Aim: no move that is not listed, none listed that no command brings about; views say the state.
+fn transitions_match_decide_and_apply() {
+    // Checks: every transition is listed, and a command reaches each; views show the status.
     assert_chart(&CARD, cards(), &events());
     assert_eq!(commanded(&CARD, cards(), commands()), listed::<ReloadableCard>());
     for card in cards() {
@@ -193,12 +193,12 @@ fn the_chart_is_what_the_machine_does() {
 }
 
 #[test]
-fn each_step_has_its_work_and_its_conditions() {
-    // Aim: an order needs the link and is listed; an opened card is sealed; a wish is brought to the issuer once, and
-    // another one meanwhile is told which.
+fn each_step_has_its_job_and_its_conditions() {
+    // Checks: an order needs the link and is listed; an opened card is sealed. An action is sent to the issuer once;
+    // another one meanwhile gets an error that names it.
     let (_, create) = commands().remove(0);
     let ordered = ReloadableCard::decide(None, &CARD, create, &at(NOW)).unwrap();
-    assert_eq!(job_names(&ordered), ["open_card"]);
+    assert_eq!(job_names(&ordered), ["open_reloadable_card"]);
     assert!(
         ordered
             .conditions()
@@ -209,8 +209,11 @@ fn each_step_has_its_work_and_its_conditions() {
     assert!(opened.conditions().contains(&Condition::Absent(table::vault(CARD))));
     let sealed = |write: &Write| matches!(write, Write::Put { key, value, .. } if key[0] == table::VAULT && *value == issued().sealed);
     assert!(opened.writes().iter().any(sealed));
-    let wished = decide(&states[1], "pause");
-    assert_eq!((job_names(&wished), *wished.reply()), (vec!["steer_card"], true));
+    let requested = decide(&states[1], "pause");
+    assert_eq!(
+        (job_names(&requested), *requested.reply()),
+        (vec!["change_card_state"], true)
+    );
     let again = decide(&states[5], "pause");
     assert_eq!((job_names(&again), *again.reply()), (vec![], true), "it joins");
     assert!(!*decide(&states[1], "resume").reply(), "it is so already");
@@ -231,8 +234,8 @@ fn each_step_has_its_work_and_its_conditions() {
 }
 
 #[test]
-fn what_a_card_keeps_of_its_past_is_bounded() {
-    // Aim: however much happens and however long the issuer's words are, a snapshot stays small; the newest is kept.
+fn card_history_is_bounded() {
+    // Checks: for any number of events and any length of issuer text, a snapshot stays small and keeps the newest.
     let mut card = cards().remove(1);
     for n in 0..100 {
         let state = if n % 2 == 0 { CardState::Paused } else { CardState::Open };
@@ -246,14 +249,14 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
         };
         let mut standing = card_snapshot(SEQUENCE + 1 + n, state);
         standing.activity.transactions = vec![long; 100];
-        let told = ReloadableCard::decide(
+        let decision = ReloadableCard::decide(
             Some(&card),
             &CARD,
             Command::RecordCardEvent(standing),
             &at(Timestamp(n)),
         )
         .unwrap();
-        card = fold(Some(card), &CARD, told.events());
+        card = fold(Some(card), &CARD, decision.events());
     }
     assert_eq!(card.history.len(), MAX_HISTORY);
     assert_eq!(card.history.last(), Some(&(CardHistoryEntry::Resumed, Timestamp(99))));
@@ -261,9 +264,9 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
 }
 
 #[test]
-fn case_75_a_card_of_a_payments_token_is_counted_for_that_payment() {
-    // Aim: the order takes the next place among the payment's cards, which is free or the batch does not hold, and the card
-    // remembers the payment; a card that its owner's own sign-in ordered takes none.
+fn case_75_card_of_a_payment_token_counts_for_that_payment() {
+    // Checks: the order takes the next slot of the payment's cards, under the condition that it is free, and the card
+    // stores the payment. A card ordered by the owner's own sign-in takes none.
     let order = |funding| Command::Request {
         owner: WALLET,
         account: ACCOUNT,

@@ -1,4 +1,5 @@
-//! Refresh tokens: each is used once, its forerunner once more within the grace time, and any other reuse ends the family.
+//! Refresh tokens: each is used once, its predecessor once more within the grace period; any other reuse revokes the
+//! session.
 
 use purser_actors::id::SessionId;
 use purser_actors::kernel::{Decision, Entity};
@@ -30,7 +31,7 @@ fn refresh(session: &Session, presented: u32, next: u32, ms: u64) -> Result<Deci
     Session::decide(Some(session), &ID, command, &at(Timestamp(NOW.0 + ms)))
 }
 
-/// The session after refreshes at these moments.
+/// The session after refreshes at these times.
 fn refreshed(moments: &[u64]) -> Session {
     moments.iter().zip(0..).fold(opened(), |session, (ms, n)| {
         let decision = refresh(&session, n, n + 1, *ms).unwrap();
@@ -40,8 +41,8 @@ fn refreshed(moments: &[u64]) -> Session {
 }
 
 #[test]
-fn case_45_a_replaced_token_is_forgiven_within_the_grace_time_and_while_its_successor_is_unused() {
-    // Aim: refreshes so far, token presented, moment, answer. The grace time ends after 30 s sharp.
+fn case_45_replaced_token_is_accepted_within_grace_until_successor_use() {
+    // Checks: refreshes so far, presented token, time, reply. The grace period ends after exactly 30 s.
     for (moments, presented, ms, expected) in [
         (&[0][..], 0, 1, Reply::Generation(1)),
         (&[0], 0, GRACE_MS, Reply::Generation(1)),
@@ -70,8 +71,8 @@ fn case_45_a_replaced_token_is_forgiven_within_the_grace_time_and_while_its_succ
 }
 
 #[test]
-fn case_45_a_revoked_family_stays_revoked() {
-    // Aim: after reuse neither the thief's token nor the owner's counts.
+fn case_45_revoked_session_stays_revoked() {
+    // Checks: after a reuse neither the thief's token nor the owner's is valid.
     let session = refreshed(&[0, 10]);
     let revoked = fold(
         Some(session.clone()),
@@ -87,8 +88,8 @@ fn case_45_a_revoked_family_stays_revoked() {
 }
 
 #[test]
-fn the_owner_ends_a_session() {
-    // Aim: one command, and no token counts.
+fn account_owner_revokes_a_session() {
+    // Checks: after one command no token is valid.
     let session = opened();
     let ended = Session::decide(Some(&session), &ID, Command::Revoke, &at(NOW)).unwrap();
     let ended = fold(Some(session), &ID, ended.events());
@@ -96,8 +97,9 @@ fn the_owner_ends_a_session() {
 }
 
 #[test]
-fn a_session_ends_at_its_last_millisecond() {
-    // Aim: one millisecond before its end it refreshes, at its end it does not; each use gives it a whole life again.
+fn session_expires_at_its_last_millisecond() {
+    // Checks: one millisecond before its end it refreshes, at its end it does not; each use extends it by a whole
+    // lifetime.
     assert!(refresh(&opened(), 0, 1, LIFE_MS - 1).is_ok());
     assert_eq!(refresh(&opened(), 0, 1, LIFE_MS).unwrap_err(), Rejection::Expired);
     let used = refreshed(&[LIFE_MS - 2]);
@@ -106,8 +108,8 @@ fn a_session_ends_at_its_last_millisecond() {
 }
 
 #[test]
-fn a_refresh_made_for_another_generation_is_asked_to_read_again() {
-    // Aim: the next token is made for one generation; for another it would never be found again.
+fn refresh_of_another_generation_is_a_conflict() {
+    // Checks: the next token is derived for one generation; with another it would not be found again.
     for generation in [0, 1, 3] {
         assert_eq!(
             refresh(&refreshed(&[0]), 1, generation, 1).unwrap_err(),
@@ -117,8 +119,8 @@ fn a_refresh_made_for_another_generation_is_asked_to_read_again() {
 }
 
 #[test]
-fn case_26_the_last_generation_and_the_last_moment_do_not_wrap() {
-    // Aim: at the top of the counters a refresh is refused, not wrapped around.
+fn case_26_last_generation_and_timestamp_do_not_wrap() {
+    // Checks: at the largest counters a refresh is rejected and nothing wraps.
     let mut session = opened();
     session.generation = u32::MAX;
     session.expires_at = Timestamp(u64::MAX);

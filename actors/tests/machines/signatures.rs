@@ -1,4 +1,4 @@
-//! Signatures of payments on Base, as they are stored.
+//! Signatures of payments on Base, as stored.
 
 use purser_actors::payment::{Event, Payment, Status};
 use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature};
@@ -17,7 +17,7 @@ fn signed(signature: EvmSignature) -> EvmAuthorization {
     EvmAuthorization { signature, ..evm }
 }
 
-/// As it was written while a signature was 65 bytes and nothing else: the fields one behind the other.
+/// The old format, when a signature had exactly 65 bytes: the fields in sequence.
 fn old_form(authorization: &EvmAuthorization, signature: [u8; 65]) -> Vec<u8> {
     let numbers = [
         authorization.value.atomic(),
@@ -36,8 +36,8 @@ fn read(bytes: &[u8]) -> (EvmAuthorization, usize) {
 }
 
 #[test]
-fn rows_of_the_old_form_are_read_and_still_written() {
-    // Aim: whatever v was ever stored: of a payer, of our treasury, of a payment that a restore took over.
+fn rows_of_the_old_format_are_read_and_written() {
+    // Checks: for any stored v, of a payer, of our treasury, and of a payment adopted after a restore.
     for v in [0, 1, 4, 27, 28, 0xfe] {
         let mut signature = [7; 65];
         signature[64] = v;
@@ -49,8 +49,8 @@ fn rows_of_the_old_form_are_read_and_still_written() {
 }
 
 #[test]
-fn a_signature_of_any_length_is_kept() {
-    // Aim: it comes back as it was, and so does what stands behind it in the row.
+fn signature_of_any_length_round_trips() {
+    // Checks: it is decoded unchanged, and so are the fields after it in the row.
     for length in [0, 1, 64, 65, 66, 1_000, EvmSignature::MAX_BYTES] {
         for byte in [0, 27, 0xff] {
             let signature = EvmSignature::new(&vec![byte; length]).unwrap();
@@ -75,8 +75,8 @@ fn a_signature_of_any_length_is_kept() {
 }
 
 #[test]
-fn a_stored_length_beyond_the_limit_is_damage() {
-    // Aim: no more than 4 KiB is ever taken for a signature, whatever a row says.
+fn stored_length_above_the_limit_is_corrupt() {
+    // Checks: more than 4 KiB is never read as a signature.
     let long = EvmSignature::new(&[5; 66]).unwrap();
     let good = bincode::encode_to_vec(&long, CONFIG).unwrap();
     assert_eq!(good.len(), 65 + 2 + 66);

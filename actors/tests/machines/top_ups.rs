@@ -1,4 +1,4 @@
-//! The top-up's machine, every command in every state and step.
+//! Top-up state machine: every command in every state and step.
 
 use purser_actors::id::Network;
 use purser_actors::kernel::job::Job;
@@ -18,8 +18,8 @@ use crate::fixtures::{
 const TABLE: &str = "
                    -  paid           sending                         lapsing                         bridging  attested    minting     delivered  credited  failed
 signed             !  Signed         !                               !                               !         !           !           !          !         !
-lapse              !  !              SignatureExpired                !                               !         !           !           !          !         !
-lapse_3            !  !              !                               Failed                          !         !           !           !          !         !
+expire             !  !              SignatureExpired                !                               !         !           !           !          !         !
+expire_3           !  !              !                               Failed                          !         !           !           !          !         !
 landed             !  !              Burned                          Burned                          !         !           !           !          !         !
 adopt              !  Signed+Burned  !                               !                               !         !           !           !          !         !
 adopt_in_place     !  !              SignatureExpired+Signed+Burned  SignatureExpired+Signed+Burned  !         !           !           !          !         !
@@ -60,7 +60,7 @@ fn mint() -> SignedMint {
     }
 }
 
-/// Everything that may happen, in an order that leads through the chart on Solana.
+/// Every event, in an order that leads through all transitions on Solana.
 pub(crate) fn events() -> Vec<Event> {
     let paid = |rail| Event::Paid {
         owner: WALLET,
@@ -86,8 +86,8 @@ pub(crate) fn events() -> Vec<Event> {
     ]
 }
 
-/// A top-up in every state, and in every step of `paid` and `bridging`: `paid`, sending, lapsing, `bridging`, attested,
-/// minting, `delivered`, `credited`, `failed`.
+/// A top-up in every state, and in every step of `paid` and `bridging`: `paid`, sending, expiring, `bridging`,
+/// attested, minting, `delivered`, `credited`, `failed`.
 pub(crate) fn top_ups() -> Vec<TopUp> {
     let events = events();
     let upto = |n: usize| fold::<TopUp>(None, &TOP_UP, &events[..n]);
@@ -109,13 +109,13 @@ pub(crate) fn top_ups() -> Vec<TopUp> {
     ]
 }
 
-/// Paid on Base: signed, and forwarded.
+/// Paid on Base: signed and forwarded.
 pub(crate) fn forwarded() -> Vec<TopUp> {
     let events = &events()[9..];
     vec![fold(None, &TOP_UP, &events[..2]), fold(None, &TOP_UP, events)]
 }
 
-/// An operator names a burn; this one of its own is dead.
+/// An operator attributes a burn; the top-up's own burn with this id has expired.
 fn attribute_burn(dead: Option<&str>) -> Command {
     Command::AttributeBurn {
         job: JOB,
@@ -132,9 +132,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let reason = "no".into();
     vec![
         ("signed", Command::RecordSigned(FirstLeg::Burn(burn()))),
-        ("lapse", Command::RecordExpired { job: effect, round: 0 }),
+        ("expire", Command::RecordExpired { job: effect, round: 0 }),
         (
-            "lapse_3",
+            "expire_3",
             Command::RecordExpired {
                 job: effect,
                 round: MAX_SIGNING_ATTEMPTS - 1,
@@ -183,11 +183,11 @@ fn command(name: &str) -> Command {
 }
 
 #[test]
-fn case_31_38_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: thirteen commands in ten states and steps. A burn that is named takes the place of none but the signed one that is
-    // proved dead. Between the burn and its attestation nothing fails; behind `delivered`
-    // nothing is given back; what a message was attested as is replaced by a newer word on it and by no other message's;
-    // an end refuses everything, late answers of the bridge and the issuer included.
+fn case_31_38_every_command_in_every_top_up_state_matches_the_table() {
+    // Checks: thirteen commands in ten states and steps. An attributed burn replaces only a signed burn that is proved
+    // expired. Between burn and attestation nothing fails, and after `delivered` nothing is credited. A newer
+    // attestation of the same message replaces the stored one; another message's does not. A final state rejects
+    // everything, also late results of bridge and issuer.
     let states: Vec<_> = std::iter::once(None).chain(top_ups().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
@@ -206,26 +206,26 @@ fn case_31_38_every_command_in_every_state_does_what_the_table_says() {
 }
 
 #[test]
-fn each_step_begins_the_next_work_and_ends_its_own() {
-    // Aim: whatever completes an effect leaves exactly one behind, but for the two ends; signing leaves its effect open.
+fn each_step_enqueues_the_next_job_and_ends_its_own() {
+    // Checks: a completed job leaves exactly one other, except at the two ends; signing leaves its job open.
     for (name, state, next) in [
         ("signed", 0, &[][..]),
-        ("lapse", 1, &[]),
-        ("lapse_3", 2, &["credit"]),
-        ("landed", 1, &["cross_bridge"]),
+        ("expire", 1, &[]),
+        ("expire_3", 2, &["credit_account"]),
+        ("landed", 1, &["bridge_top_up"]),
         ("attested", 3, &[]),
         ("mintable", 4, &[]),
-        ("minted", 5, &["await_card_credit"]),
+        ("minted", 5, &["await_issuer_credit"]),
         ("counted", 6, &[]),
-        ("fail", 0, &["credit"]),
-        ("fail", 5, &["credit"]),
+        ("fail", 0, &["credit_account"]),
+        ("fail", 5, &["credit_account"]),
     ] {
         let decision = TopUp::decide(Some(&top_ups()[state]), &TOP_UP, command(name), &at(NOW)).unwrap();
         assert_eq!(job_names(&decision), next, "{name}");
         let ended = decision.writes().contains(&Write::Delete {
             key: table::outbox_job(JOB),
         });
-        let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("lapse", 1));
+        let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("expire", 1));
         assert_eq!(ended, ends, "{name}");
         for effect in decision.jobs() {
             if let Job::CreditAccount { amount, .. } = effect.job {
@@ -233,8 +233,8 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
             }
         }
     }
-    let lapsed = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("lapse_3"), &at(NOW)).unwrap();
-    let failed: TopUp = fold(Some(top_ups().remove(2)), &TOP_UP, lapsed.events());
+    let expired = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("expire_3"), &at(NOW)).unwrap();
+    let failed: TopUp = fold(Some(top_ups().remove(2)), &TOP_UP, expired.events());
     assert_eq!(
         failed.status,
         Status::Failed {
@@ -244,8 +244,8 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
 }
 
 #[test]
-fn a_newer_word_puts_the_mint_back_to_its_beginning() {
-    // Aim: a mint that carries a word that has lapsed is not sent again once there is a new one.
+fn newer_attestation_restarts_the_mint() {
+    // Checks: a mint with an expired attestation is not sent again once a new attestation exists.
     let renewed = TopUp::decide(Some(&top_ups()[5]), &TOP_UP, command("renewed"), &at(NOW)).unwrap();
     let top_up: TopUp = fold(Some(top_ups().remove(5)), &TOP_UP, renewed.events());
     let Status::Bridging(burned) = top_up.status else {
@@ -256,8 +256,8 @@ fn a_newer_word_puts_the_mint_back_to_its_beginning() {
 }
 
 #[test]
-fn nothing_is_signed_for_an_account_that_is_not_linked() {
-    // Aim: the batch that makes the first leg durable holds only while the link does.
+fn nothing_is_signed_for_an_unlinked_account() {
+    // Checks: the batch that stores the first leg requires the link.
     let decision = TopUp::decide(Some(&top_ups()[0]), &TOP_UP, command("signed"), &at(NOW)).unwrap();
     assert!(
         decision
@@ -267,8 +267,9 @@ fn nothing_is_signed_for_an_account_that_is_not_linked() {
 }
 
 #[test]
-fn case_40_what_left_is_booked_out_and_the_bridges_fee_is_a_cost() {
-    // Aim: the provider is owed nothing any more, the treasury is short of amount and fee, and a loss behind the burn is ours.
+fn case_40_burn_is_posted_and_bridge_fee_is_a_cost() {
+    // Checks: the provider is owed nothing, the treasury decreases by amount and fee, and a loss after the burn is
+    // ours.
     let booked = |state: &TopUp, name| {
         let decision = TopUp::decide(Some(state), &TOP_UP, command(name), &at(NOW)).unwrap();
         let mut sums = std::collections::BTreeMap::new();
@@ -320,9 +321,9 @@ fn case_40_what_left_is_booked_out_and_the_bridges_fee_is_a_cost() {
 }
 
 #[test]
-fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
-    // Checks: a mint of exactly the amount is stored as before; one of more posts the difference out of the costs once and
-    // stays known with its amount, which is what the issuer is asked for.
+fn case_40_bridge_surplus_is_posted_with_the_mint() {
+    // Checks: a mint of exactly the amount is stored as before. A larger one posts the difference to costs once and
+    // stores its amount, for which the issuer is asked.
     for (arrives, leg, surplus) in [
         (5_000_000, LegKind::Mint, 0),
         (5_000_200, LegKind::MintOf(Usdc::from_atomic(5_000_200)), 200),
@@ -365,10 +366,10 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
 }
 
 #[test]
-fn only_a_message_of_the_burn_is_minted_on() {
-    // Checks: at least what was ordered and at most what was burned arrives, as USDC, to the receiver of the order.
+fn only_a_message_of_the_burn_is_minted() {
+    // Checks: at least the ordered and at most the burned amount arrives, as USDC, at the order's recipient.
     let burned = Usdc::from_atomic(5_000_500);
-    let crossing = BridgeTransfer {
+    let bridge_transfer = BridgeTransfer {
         key: 1,
         to: [7; 20],
         delivered_amount: Usdc::from_atomic(5_000_000),
@@ -376,7 +377,7 @@ fn only_a_message_of_the_burn_is_minted_on() {
     let of = |change: fn(&mut AttestedMessage)| {
         let mut word = attested();
         change(&mut word);
-        word.check_matches(&crossing, burned).is_ok()
+        word.check_matches(&bridge_transfer, burned).is_ok()
     };
     assert!(of(|_| {}));
     assert!(of(|word| word.delivered_amount = Usdc::from_atomic(5_000_001)));

@@ -1,4 +1,4 @@
-//! The name of a transfer, and rows of before a transaction could move money more than once.
+//! Transfer names, and rows from when a transaction had one transfer.
 
 use purser_actors::approval::ApprovableAction;
 use purser_actors::id::{ApprovalId, Network, OutgoingTransferId, Wallet};
@@ -19,8 +19,8 @@ fn outgoing_transfer(index: u32) -> OutgoingTransfer {
 }
 
 #[test]
-fn a_transfer_is_named_by_its_transaction_and_its_place() {
-    // Aim: text is read back as it was written, a hash alone names all of its transaction, and nonsense names nothing.
+fn transfer_is_named_by_its_transaction_and_index() {
+    // Checks: text round-trips, a hash alone names all transfers of its transaction, and malformed text names none.
     for (text, transaction, index) in [
         ("0xab", "0xab", None),
         ("0xab#0", "0xab", Some(0)),
@@ -56,8 +56,8 @@ fn a_transfer_is_named_by_its_transaction_and_its_place() {
 }
 
 #[test]
-fn the_first_transfer_has_the_id_that_its_transaction_had() {
-    // Aim: ids that stand in rows, events and the ledger of before stay what they were; any other transfer has an id of its own.
+fn first_transfer_has_the_id_of_its_transaction() {
+    // Checks: ids in stored rows, events and ledger entries are unchanged; any other transfer has an id of its own.
     let before = OutgoingTransferId(327_157_064_700_699_413_486_883_783_624_567_961_887);
     assert_eq!(outgoing_transfer(0).id(), before);
     assert_eq!(OutgoingTransferId::for_name(Network::Base, "left"), before);
@@ -72,15 +72,15 @@ fn the_first_transfer_has_the_id_that_its_transaction_had() {
     }
 }
 
-/// A row of before, in hexadecimal: of the transfer `left`, taken from the balance of an account.
+/// An old row in hexadecimal: of the transfer `left`, debited from the balance of an account.
 const OLD: &str = "0152006bf48d3704000000000000006c6566740000000009090909090909090909090909090909090909090500000000\
     000000080000000000000004040404040404040404040404040404040404040404040404040404040404040100000000\
     0101010101010101010101010101010101010101";
 
 #[test]
-fn a_booking_of_before_is_read() {
-    // Aim: an old row is the booking of the first transfer of its transaction; a new one keeps its place and what it paid for; what
-    // is neither is refused.
+fn attribution_of_the_old_format_is_read() {
+    // Checks: an old row is an attribution of its transaction's first transfer; a new one stores index and outlay; any
+    // other row is rejected.
     let owner = Wallet::Evm([1; 20]);
     let read = AttributedTransfer::read(&hex::decode(OLD).unwrap()).unwrap();
     assert_eq!(
@@ -106,9 +106,9 @@ fn a_booking_of_before_is_read() {
 }
 
 #[test]
-fn what_leaves_for_no_customer_has_its_place_and_waits_under_a_name_of_its_own() {
-    // Aim: each word stands elsewhere in the books, each provider is found by its name, and what one operator has asked for is never
-    // taken for another act.
+fn outlay_has_its_own_account_and_approval_name() {
+    // Checks: each category has its own ledger account, each provider is found by its name, and one approval request is
+    // never taken for another action.
     assert_eq!(
         Outlay::Provider(LedgerProvider::Bank).account(),
         LedgerAccount::Provider(LedgerProvider::Bank)
@@ -118,7 +118,7 @@ fn what_leaves_for_no_customer_has_its_place_and_waits_under_a_name_of_its_own()
     for provider in LedgerProvider::ALL {
         assert_eq!(LedgerProvider::from_name(provider.name()), Some(provider));
     }
-    assert_eq!(LedgerProvider::from_name("nobody"), None);
+    assert_eq!(LedgerProvider::from_name("unknown"), None);
     let (transaction, evidence) = ("left#3".to_owned(), "seen".to_owned());
     let mut acts: Vec<ApprovableAction> = LedgerProvider::ALL
         .map(Outlay::Provider)

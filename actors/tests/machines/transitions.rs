@@ -1,4 +1,4 @@
-//! The state charts are what the machines do: no move that is not listed, none listed that cannot happen.
+//! TRANSITIONS tables match the state machines: every transition is listed, and each listed one can happen.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(crate) fn listed<E: Entity>() -> Transitions {
     moves
 }
 
-/// Tries every event in every state and returns the moves that `apply` accepts.
+/// Applies every event in every state and returns the transitions that `apply` accepts.
 pub(crate) fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) -> Transitions {
     let mut moves = Transitions::new();
     for state in std::iter::once(None).chain(states.into_iter().map(Some)) {
@@ -51,7 +51,7 @@ pub(crate) fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event
     moves
 }
 
-/// Of one entity: `apply` accepts the listed moves and no other, over every event in every state.
+/// For one entity: `apply` accepts exactly the listed transitions, over every event in every state.
 pub(crate) fn assert_chart<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) {
     assert_eq!(accepted(id, states, events), listed::<E>());
 }
@@ -78,7 +78,7 @@ fn payment_events() -> Vec<payment::Event> {
     ]
 }
 
-/// Whatever can be told of a card that is made.
+/// Every update of an issued card.
 pub(crate) fn every_card_update() -> Vec<CardUpdate> {
     let standing = card_snapshot(CARD_SEQUENCE + 1, CardState::Open, 0);
     vec![
@@ -174,8 +174,8 @@ fn sessions() -> Vec<Session> {
 }
 
 #[test]
-fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
-    // Aim: state × event, exhaustively, for each entity.
+fn transition_tables_list_exactly_what_apply_accepts() {
+    // Checks: state × event, exhaustively, for each entity.
     assert_eq!(
         accepted::<Payment>(&PAYMENT, payments(), &payment_events()),
         listed::<Payment>()
@@ -210,8 +210,8 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
 }
 
 #[test]
-fn every_listed_move_is_reached_by_a_command() {
-    // Aim: from the first event on, commands alone lead through the whole chart and never off it.
+fn every_listed_transition_is_reached_by_a_command() {
+    // Checks: from the first event on, commands alone lead through all transitions and no other.
     let claimed = fold::<Payment>(None, &PAYMENT, &payment_events()[..1]);
     let (_, adopted) = Payment::adopt(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
     let mut moves = Transitions::from([("-", claimed.status()), ("-", adopted.status())]);
@@ -252,7 +252,7 @@ fn every_listed_move_is_reached_by_a_command() {
     assert_eq!(top_up, listed::<TopUp>());
 }
 
-/// The moves of what another entity opens in its first state, and commands move on.
+/// Transitions of an entity that another one opens and commands continue.
 fn ordered<E: Entity + Clone, N>(
     first: &'static str,
     id: &E::Id,
@@ -275,7 +275,7 @@ fn ordered<E: Entity + Clone, N>(
     moves
 }
 
-/// The moves that commands bring about.
+/// Transitions that commands cause.
 pub(crate) fn commanded<E: Entity>(id: &E::Id, states: Vec<E>, commands: Vec<(&str, E::Command)>) -> Transitions
 where
     E::Command: Clone,
@@ -297,8 +297,8 @@ where
 }
 
 #[test]
-fn views_of_every_state_are_json_with_the_states_name() {
-    // Aim: whatever state an entity is in, its owner is shown valid JSON with that state.
+fn views_of_every_state_are_json_with_its_status() {
+    // Checks: in every state, the owner's view is valid JSON with that status.
     fn shown<E: Entity>(id: &E::Id, states: Vec<E>) {
         for state in states {
             let json: serde_json::Value = serde_json::from_str(&state.view(id).to_json()).unwrap();

@@ -1,4 +1,4 @@
-//! The spend's machine and the managed wallet's, every command in every state.
+//! Wallet payment and agent wallet state machines: every command in every state.
 
 use purser_actors::agent_wallet::{
     AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletAddresses, WalletCaps,
@@ -150,9 +150,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
 }
 
 #[test]
-fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
-    // Aim: six commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
-    // wallet once whether it left.
+fn every_command_in_every_wallet_payment_state_matches_the_table() {
+    // Checks: six commands in seven states. A final state rejects everything except the deletion of its record, and
+    // each end tells the wallet once whether it was paid.
     let states: Vec<_> = std::iter::once(None)
         .chain(wallet_payments().into_iter().map(Some))
         .collect();
@@ -173,7 +173,7 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
                 Ok(decision) => decision,
             };
             assert_eq!(event_names(&decision), *expected, "{name} in {met}");
-            let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+            let enqueued: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
             let ends = |paid| {
                 let (wallet, spend) = (WALLET, PAYMENT_ID);
                 vec![Job::SettleWalletHold {
@@ -187,8 +187,8 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
                 "fail" => ends(false),
                 _ => Vec::new(),
             };
-            assert_eq!(told, expected, "{name} in {met}");
-            // What is said is kept in pieces that a row takes; an end deletes its effect and sets the timer that ends them.
+            assert_eq!(enqueued, expected, "{name} in {met}");
+            // The record is stored in chunks of row size; an end deletes its job and schedules the record's deletion.
             let rows = [("signed", 3), ("forget", 3), ("recognised", 3)];
             let rows = rows.iter().find(|(of, _)| *of == name).map_or(2, |(_, rows)| *rows);
             assert_eq!(decision.writes().len(), rows, "{name} in {met}");
@@ -219,13 +219,13 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
     let (_, answered) = commands().remove(1);
     assert!(
         WalletPayment::decide(Some(&transfer), &PAYMENT_ID, answered, &at(NOW)).is_err(),
-        "nobody answers a transfer"
+        "a transfer has no response"
     );
 }
 
 #[test]
-fn a_spends_chart_is_its_machines() {
-    // Aim: no move that is not listed, none listed that cannot happen, of both machines.
+fn wallet_payment_transitions_match_apply() {
+    // Checks: every transition is listed and can happen, for both state machines.
     assert_chart(&PAYMENT_ID, wallet_payments(), &events());
     assert_chart(&WALLET, vec![wallet(Some(30))], &wallet_events());
 }
@@ -246,7 +246,7 @@ fn opened() -> WalletEvent {
     }
 }
 
-/// A wallet with a cap of the day in whole dollars.
+/// A wallet with a daily cap in whole dollars.
 fn wallet(per_day: Option<u64>) -> AgentWallet {
     let per_day = per_day.map(|cap| Cents::new(cap * 100));
     let limits = WalletEvent::CapsChanged(WalletCaps { per_day, ..LIMITS });
@@ -282,7 +282,7 @@ fn reserve(wallet: &AgentWallet, spend: u128, now: Timestamp) -> Result<Decision
     reserve_after(wallet, spend, Usdc::ZERO, now)
 }
 
-/// Where a history that a restore has lost spent so much of the day.
+/// An agent wallet after a restore whose lost history spent this much of the daily cap.
 fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
     let command = Ask::Hold {
         payment: WalletPaymentId(spend),
@@ -305,15 +305,15 @@ fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWa
 }
 
 #[test]
-fn a_days_cap_is_used_up_and_given_back() {
-    // Aim: six times five dollars of thirty, not a seventh; one that never left gives its share back on its own day, one
-    // that left does not, and yesterday's gives nothing to today. The next day begins anew.
+fn daily_cap_is_reserved_and_released() {
+    // Checks: six times five dollars of thirty, not a seventh. An unsent one releases its reservation on its own day, a
+    // sent one does not, and yesterday's releases nothing today. The next day starts anew.
     let mut now = wallet(Some(30));
     for n in 0..6 {
         let decision = reserve(&now, n, NOW).unwrap();
         assert_eq!(
             (event_names(&decision), job_names(&decision)),
-            ("Held".to_owned(), vec!["spend"])
+            ("Held".to_owned(), vec!["send_wallet_payment"])
         );
         assert_eq!((decision.new_entities().len(), decision.writes().len()), (1, 3));
         now = fold(Some(now), &WALLET, decision.events());
@@ -341,26 +341,26 @@ fn a_days_cap_is_used_up_and_given_back() {
         "yesterday's share is yesterday's"
     );
     assert_eq!((next.holds.len(), late.holds.len()), (7, 6));
-    // A clock that steps back over midnight opens no cap that was used up, and its spends count on the newer day.
+    // A clock that steps back over midnight reopens no used cap; its payments count for the later day.
     let today = next.used_on(tomorrow);
     assert_eq!(next.used_on(NOW), today);
     let stepped_back = fold(Some(next.clone()), &WALLET, reserve(&next, 8, NOW).unwrap().events());
     assert_eq!(stepped_back.used_on(tomorrow), Usdc::from_atomic(2 * today.atomic()));
-    // A clock that ran far ahead closes no day for good.
+    // A clock that ran far ahead closes no day permanently.
     let far = Timestamp(NOW.0 + 400 * DAY_MS);
     let ahead = fold(Some(next.clone()), &WALLET, reserve(&next, 8, far).unwrap().events());
     assert_eq!(ahead.used_on(far), today);
     assert_eq!(ahead.used_on(NOW), Usdc::ZERO);
     let mended = fold(Some(ahead.clone()), &WALLET, reserve(&ahead, 9, NOW).unwrap().events());
     assert_eq!((mended.used_on(NOW), mended.used_on(far)), (today, Usdc::ZERO));
-    // An end that was told before changes nothing.
+    // A repeated result changes nothing.
     assert_eq!(end(&late, 0, false, tomorrow), late);
 }
 
 #[test]
-fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
-    // Aim: no wallet, the cap of a call, what is reserved of the balance, too many at once, a full book; the first wallet's
-    // keys stay.
+fn wallet_payment_is_rejected_above_its_caps_or_limits() {
+    // Checks: no wallet, the cap per call, holds on the balance, too many pending payments, a full address list; the
+    // first wallet's keys stay.
     let none = |command| AgentWallet::decide(None, &WALLET, command, &at(NOW)).map(drop);
     assert_eq!(none(Ask::SetCaps(LIMITS)), Err(No::NotFound));
     let open = || Ask::Create {

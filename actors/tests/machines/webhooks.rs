@@ -1,4 +1,4 @@
-//! Endpoints and deliveries: every command in every state, and the charts.
+//! Endpoints and deliveries: every command in every state, and the transitions.
 
 use purser_actors::id::{EventId, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{Decision, Entity};
@@ -204,7 +204,7 @@ fn deliveries() -> Vec<WebhookDelivery> {
     vec![pending.clone(), ended(2), ended(5), ended(6)]
 }
 
-/// One table: a column for each state, a line for each command. `.` is nothing that its owner could tell, `!` a refusal.
+/// Compares one table: a column per state, a line per command. `.` is no visible change for the owner, `!` a rejection.
 fn check<E: Entity>(
     table: &str,
     id: &E::Id,
@@ -234,7 +234,7 @@ fn check<E: Entity>(
     }
 }
 
-/// What happens; without that the work that begins.
+/// Events of a decision, or its jobs if it has none.
 fn outcome_text<E: Entity>(decision: &Decision<E>) -> String {
     match (event_names(decision).as_str(), job_names(decision).as_slice()) {
         ("=", []) => ".".into(),
@@ -244,8 +244,8 @@ fn outcome_text<E: Entity>(decision: &Decision<E>) -> String {
 }
 
 #[test]
-fn every_command_in_every_state_of_an_endpoint_does_what_the_table_says() {
-    // Aim: what is disabled comes back by its URL alone, what is deleted never does.
+fn every_command_in_every_endpoint_state_matches_the_table() {
+    // Checks: a disabled endpoint is enabled only by its URL, a deleted one never.
     check(ENDPOINTS, &ENDPOINT, endpoints(), endpoint_commands());
     assert_chart(&ENDPOINT, endpoints(), &endpoint_events());
     let deleted = endpoints().pop();
@@ -254,14 +254,14 @@ fn every_command_in_every_state_of_an_endpoint_does_what_the_table_says() {
 }
 
 #[test]
-fn every_command_in_every_state_of_a_delivery_does_what_the_table_says() {
-    // Aim: it is opened once, every try ends its effect, a round that is over moves nothing, and whatever ended may be asked
-    // for again.
+fn every_command_in_every_delivery_state_matches_the_table() {
+    // Checks: it is opened once, every attempt ends its job, a past round changes nothing, and any ended delivery can
+    // be redelivered.
     check(DELIVERIES, &DELIVERY, deliveries(), delivery_commands());
     assert_chart(&DELIVERY, deliveries(), &delivery_events());
 }
 
-/// What a decision makes of an endpoint.
+/// The endpoint after a decision.
 fn after(
     endpoint: Option<WebhookEndpoint>,
     command: webhook::Command,
@@ -276,9 +276,9 @@ fn signing(endpoint: &WebhookEndpoint, now: Timestamp) -> Vec<u128> {
 }
 
 #[test]
-fn case_62_a_replaced_secret_signs_for_a_day_and_is_then_forgotten() {
-    // Aim: the new one first, those before it for 24 hours each from when it was replaced, none longer than it had; the rows
-    // of those that are over go with the next registration, and all with the endpoint.
+fn case_62_replaced_secret_signs_for_a_day_and_is_deleted() {
+    // Checks: the new secret first, each older one for 24 hours from its replacement and no longer. Expired rows are
+    // deleted by the next registration, all rows with the endpoint.
     let (first, _) = after(None, register(1), NOW);
     let (second, _) = after(Some(first), register(2), NOW);
     let noon = NOW.plus_ms(12 * HOUR_MS);
@@ -304,8 +304,8 @@ fn case_62_a_replaced_secret_signs_for_a_day_and_is_then_forgotten() {
 }
 
 #[test]
-fn secrets_are_bounded_however_often_a_url_is_registered() {
-    // Aim: the oldest ends early, with its row.
+fn number_of_secrets_is_bounded_over_registrations() {
+    // Checks: the oldest secret ends early, with its row.
     let mut endpoint = after(None, register(0), NOW).0;
     for n in 1..40 {
         endpoint = after(Some(endpoint), register(n), NOW).0;
@@ -315,16 +315,17 @@ fn secrets_are_bounded_however_often_a_url_is_registered() {
 }
 
 #[test]
-fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
-    // Aim: told once after a day, disabled after five, never without having been told; one success begins anew.
+fn failing_endpoint_is_warned_about_and_then_disabled() {
+    // Checks: the owner is warned once after a day, the endpoint disabled after five, never without a warning; one
+    // success starts anew.
     let (endpoint, _) = after(None, register(1), NOW);
     let (failing, first) = after(Some(endpoint), failed(false), NOW);
     assert_eq!(event_names(&first), "Failing");
     let at_hour = |hour: u64| NOW.plus_ms(hour * HOUR_MS);
     let (_, quiet) = after(Some(failing.clone()), failed(false), Timestamp(at_hour(24).0 - 1));
     assert!(quiet.events().is_empty());
-    let (warned, told) = after(Some(failing.clone()), failed(false), at_hour(24));
-    assert_eq!(event_names(&told), "OwnerWarned");
+    let (warned, decision) = after(Some(failing.clone()), failed(false), at_hour(24));
+    assert_eq!(event_names(&decision), "OwnerWarned");
     let (_, again) = after(Some(warned.clone()), failed(false), at_hour(119));
     assert!(again.events().is_empty());
     let (disabled, over) = after(Some(warned.clone()), failed(false), at_hour(120));
@@ -352,18 +353,18 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
 }
 
 #[test]
-fn a_late_success_of_an_earlier_round_counts() {
-    // Aim: the receiver has it; what the later round has left to do ends without a word.
+fn late_success_of_an_earlier_round_counts() {
+    // Checks: the receiver has the message; the rest of the later round ends without an event.
     let pending: WebhookDelivery = fold(None, &DELIVERY, &delivery_events()[..2]);
     assert_eq!(pending.redelivery_count, 2);
-    let told = WebhookDelivery::decide(
+    let decision = WebhookDelivery::decide(
         Some(&pending),
         &DELIVERY,
         record_attempt(1, 200, AttemptResult::Delivered),
         &at(NOW),
     )
     .unwrap();
-    let delivered = fold(Some(pending), &DELIVERY, told.events());
+    let delivered = fold(Some(pending), &DELIVERY, decision.events());
     assert_eq!((delivered.status(), delivered.attempt_count), ("delivered", 1));
     let rest = WebhookDelivery::decide(
         Some(&delivered),
@@ -376,8 +377,8 @@ fn a_late_success_of_an_earlier_round_counts() {
 }
 
 #[test]
-fn a_deliverys_row_stays_within_its_bounds() {
-    // Aim: however often it is asked for again, the last ten tries are kept, and the number of all.
+fn delivery_row_size_is_bounded() {
+    // Checks: for any number of redeliveries, the last ten attempts and the total count are kept.
     let mut delivery: WebhookDelivery = fold(None, &DELIVERY, &delivery_events()[..1]);
     for _ in 0..50 {
         delivery = fold(
@@ -403,8 +404,8 @@ fn a_deliverys_row_stays_within_its_bounds() {
 }
 
 #[test]
-fn types_are_wanted_by_name_or_by_resource() {
-    // Aim: the rule of the stream's filters.
+fn filter_matches_types_by_name_or_resource() {
+    // Checks: the same rule as the stream's filters.
     let types = |list: &[&str]| list.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
     assert!(matches_filter(&[], "card.ready") && matches_filter(&types(&["card.*"]), "card.ready"));
     assert!(matches_filter(&types(&["a.b", "card.ready"]), "card.ready"));

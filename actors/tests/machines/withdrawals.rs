@@ -1,4 +1,4 @@
-//! The withdrawal's machine, every command in every state, and the account's part in it.
+//! Withdrawal state machine: every command in every state, and the account's part in it.
 
 use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
 use purser_actors::id::{Network, OutgoingTransferId};
@@ -49,8 +49,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
 }
 
 #[test]
-fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: three commands in five states; an end refuses everything, and each end tells the account once how.
+fn case_31_every_command_in_every_state_matches_the_table() {
+    // Checks: three commands in five states; a final state rejects everything, and each end notifies the account once
+    // with its result.
     let states: Vec<_> = std::iter::once(None)
         .chain(withdrawals().into_iter().map(Some))
         .collect();
@@ -67,7 +68,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
                 Ok(decision) => {
                     assert_eq!(event_names(&decision), *expected, "{name} in {met}");
-                    let told = match decision.jobs() {
+                    let outcome = match decision.jobs() {
                         [] => None,
                         [effect] => match effect.job {
                             Job::SettleHold { amount, paid, .. } => Some((amount.atomic(), paid)),
@@ -80,14 +81,14 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
                         "landed" | "adopt" => Some((5_000_000, Some(Network::Base))),
                         _ => Some((5_000_000, None)),
                     };
-                    assert_eq!(told, expected, "{name} in {met}");
+                    assert_eq!(outcome, expected, "{name} in {met}");
                 }
             }
         }
     }
 }
 
-/// An account with so much.
+/// An account with this balance.
 fn holding(atomic: u64) -> Account {
     let amount = Usdc::from_atomic(atomic);
     let cause = CreditCause::Payment(PAYMENT);
@@ -108,8 +109,9 @@ fn withdraw(account: &Account, atomic: u64) -> Result<Decision<Account>, No> {
 }
 
 #[test]
-fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
-    // Aim: all of it may go, one unit more may not, and once it is held nothing is left for a second.
+fn case_27_hold_is_limited_to_the_whole_balance() {
+    // Checks: the whole balance is accepted, one unit more is rejected, and with it on hold nothing is left for a
+    // second.
     let account = holding(7_000_000);
     let none = |available| Err(No::Insufficient { available });
     assert_eq!(
@@ -120,7 +122,7 @@ fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
     let decision = withdraw(&account, 7_000_000).unwrap();
     assert_eq!(
         (event_names(&decision), job_names(&decision)),
-        ("Held".to_owned(), vec!["withdraw"])
+        ("Held".to_owned(), vec!["send_withdrawal"])
     );
     assert_eq!(decision.new_entities().len(), 1);
     let held = fold(Some(account), &WALLET, decision.events());
@@ -128,18 +130,18 @@ fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
     assert_eq!(withdraw(&held, 1).map(drop), none(Usdc::ZERO));
     let frozen = fold(Some(held), &WALLET, &[Event::Frozen("call us".into())]);
     assert!(matches!(withdraw(&frozen, 1), Err(No::Frozen { .. })));
-    let nobody = Ask::Withdraw {
+    let unknown = Ask::Withdraw {
         id: WITHDRAWAL,
         to: WALLET,
         amount: Usdc::from_atomic(1),
     };
-    assert!(Account::decide(None, &WALLET, nobody, &at(NOW)).is_err());
+    assert!(Account::decide(None, &WALLET, unknown, &at(NOW)).is_err());
 }
 
 #[test]
-fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
-    // Aim: all that is available may be booked and not a unit more, nothing of what is held; the row lets it be booked once,
-    // and the operator is written down.
+fn attributed_withdrawal_debits_the_available_balance_once() {
+    // Checks: the whole available balance may be attributed, not a unit more and nothing on hold. The row permits one
+    // attribution, and the audit log has the operator.
     let account = holding(7_000_000);
     let held = fold(
         Some(account.clone()),
@@ -147,7 +149,7 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
         withdraw(&account, 3_000_000).unwrap().events(),
     );
     let book = |account: &Account, atomic| {
-        let departure = OutgoingTransfer {
+        let transfer = OutgoingTransfer {
             transaction: "left".into(),
             to: WALLET,
             amount: Usdc::from_atomic(atomic),
@@ -157,7 +159,7 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
         };
         let (act, evidence) = (operator(), "seen on the chain".into());
         let command = Ask::AttributeTransfer {
-            transfer: departure,
+            transfer,
             act,
             evidence,
         };
@@ -179,9 +181,9 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
 }
 
 #[test]
-fn a_hold_ends_paid_or_released_for_exactly_its_amount() {
-    // Aim: paid, balance and hold fall; released, only the hold; a hold that is not there ends nothing. A frozen account's
-    // holds end as any other's.
+fn hold_is_captured_or_released_for_exactly_its_amount() {
+    // Checks: paid, balance and hold decrease; released, only the hold. A missing hold ends nothing. The same for a
+    // frozen account.
     for frozen in [false, true] {
         let account = holding(7_000_000);
         let mut held = fold(
@@ -209,9 +211,9 @@ fn a_hold_ends_paid_or_released_for_exactly_its_amount() {
 }
 
 #[test]
-fn case_08_34_a_completed_withdrawal_keeps_by_what_the_chain_shows_it() {
-    // Aim: one that was signed here keeps the mark of what was signed, so that it is found in whatever transaction a reorganisation
-    // leaves it; one whose transfer an operator named has none. Rows of before, which had no mark, are read as they were written.
+fn case_08_34_completed_withdrawal_stores_its_transfer() {
+    // Checks: a withdrawal signed here keeps its fingerprint, so that it is found in any transaction after a reorg; an
+    // attributed one has none. Old rows without a fingerprint decode unchanged.
     let [pending, sent] = [0, 1].map(|n| withdrawals().swap_remove(n));
     let ended = |before: Withdrawal, name: &str| {
         let (_, command) = commands().into_iter().find(|(other, _)| *other == name).unwrap();

@@ -1,4 +1,4 @@
-//! The bank in the test's hands.
+//! A fake bank.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,34 +14,34 @@ use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
 use super::ports::{IssuerBehavior, error};
 
-/// Does what it is asked once under one key; without a mood at once.
+/// A bank that executes each key once, immediately unless a behavior is set.
 #[derive(Default)]
 pub(crate) struct FakeBank {
     behaviors: Mutex<VecDeque<IssuerBehavior>>,
     requests: Mutex<HashMap<JobId, String>>,
     transfers: Mutex<HashMap<JobId, BankTransferRequest>>,
     incoming: Mutex<Vec<IncomingTransfer>>,
-    /// The highest number from which somebody read on.
+    /// Highest number after which events were read.
     read_up_to: AtomicU64,
 }
 
 impl FakeBank {
-    /// The moods of the next calls that change something, in order.
-    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
-        self.behaviors.lock().extend(moods);
+    /// Sets the behaviors of the next changing calls, in order.
+    pub(crate) fn set_behaviors(&self, behaviors: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(behaviors);
     }
 
-    /// Tells of money that came in, as the next word.
+    /// Reports a deposit as the next event.
     pub(crate) fn add_deposit(&self, reference: &str, account: BankAccountId, cents: u64) {
         self.add_incoming(reference, account, cents, None);
     }
 
-    /// Whether everything that it told was heard.
+    /// Whether all its events were read.
     pub(crate) fn is_fully_read(&self) -> bool {
         self.read_up_to.load(Ordering::Relaxed) >= self.incoming.lock().len() as u64
     }
 
-    /// Tells that a transfer's money came back.
+    /// Reports that a transfer was returned.
     pub(crate) fn add_return(&self, transfer: BankTransferId, reference: &str, account: BankAccountId, cents: u64) {
         self.add_incoming(reference, account, cents, Some(transfer));
     }
@@ -54,19 +54,19 @@ impl FakeBank {
             reference: reference.into(),
             account,
             amount: Cents::new(cents),
-            sender: "Somebody".into(),
+            sender: "Example sender".into(),
             returned_transfer: returns,
         });
     }
 
-    /// What moved, in cents, to accounts less from them.
+    /// Net cents transferred to accounts.
     pub(crate) fn net_transferred_cents(&self) -> i64 {
         let moved = self.transfers.lock();
         let signed = |order: &BankTransferRequest| order.amount.get() as i64 * if order.to_account { 1 } else { -1 };
         moved.values().map(signed).sum()
     }
 
-    /// What is asked again under a key is the same.
+    /// The response to a repeated key is the same.
     fn respond<T>(
         &self,
         key: JobId,
@@ -161,17 +161,17 @@ impl Port for FakeBank {
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
         self.read_up_to.fetch_max(after, Ordering::Relaxed);
         Box::pin(async move {
-            let told = self.incoming.lock();
-            let mut told: Vec<_> = told
+            let incoming = self.incoming.lock();
+            let mut listed: Vec<_> = incoming
                 .iter()
                 .filter(|one| one.position > after)
                 .take(limit)
                 .cloned()
                 .collect();
-            // Twice, and the newest first: that is the bank's to do.
-            told.extend(told.clone());
-            told.reverse();
-            Ok(told)
+            // Twice and newest first, as a bank may do.
+            listed.extend(listed.clone());
+            listed.reverse();
+            Ok(listed)
         })
     }
 

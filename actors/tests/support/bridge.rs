@@ -1,5 +1,5 @@
-//! The bridge and the issuer's balances, scripted: what each call meets, and what is true of the two chains whatever the
-//! answers were. Both outlive a crash of the engine.
+//! Scripted bridge and card balances: the behavior of each call, and the true state of both chains. Both survive a
+//! crash of the engine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,42 +10,39 @@ use purser_actors::port::{
     ChainStatus, Decline, ErrorKind, Finality, MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
 };
 
-/// What a call meets; afterwards all is well.
+/// Behavior of a call; later calls succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallBehavior {
-    /// It happens and nobody hears of it.
+    /// Executed, but the response is lost.
     ResponseLost,
-    /// Nothing happens and nobody hears of it.
+    /// Not executed, and no response.
     NotExecuted,
-    /// Not now.
     Busy,
-    /// The actor dies before it.
+    /// The actor panics before the call.
     Panics,
-    /// A refusal that proves nothing.
+    /// A decline that proves nothing.
     Declined,
-    /// It never can happen: with proof.
+    /// Impossible, with proof.
     Never,
-    /// What was signed lapsed: it is to be signed or attested again.
+    /// The signature has expired: it must be signed or attested again.
     Expires,
-    /// Not seen yet (404), or too many questions (429).
+    /// Not seen yet (404), or rate-limited (429).
     NotYet,
-    /// Attested to somebody else.
+    /// Attested for another recipient.
     ToAnother,
-    /// Attested for another token.
     OfAnother,
-    /// Attested for less.
+    /// Attested for a smaller amount.
     Less,
-    /// Attested for all that was burned: the bridge takes no fee.
+    /// Attested for the whole burn: the bridge takes no fee.
     More,
-    /// More than was burned.
+    /// Attested for more than was burned.
     Impossible,
-    /// Attested at a length that no row takes.
+    /// Attested with a message too long for a row.
     Long,
-    /// A burn of less than is to arrive.
+    /// A burn too small for the amount.
     Short,
 }
 
-/// Which calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallSite {
     Sign,
@@ -63,26 +60,26 @@ struct BridgeState {
     burned: BTreeMap<String, SignedBurn>,
     impossible: BTreeSet<String>,
     expired: BTreeSet<[u8; 32]>,
-    /// How often each message was attested again.
+    /// Number of new attestations per message.
     reattested: BTreeMap<[u8; 32], u8>,
     minted: BTreeMap<[u8; 32], (String, Usdc)>,
     blocked: BTreeSet<[u8; 32]>,
-    /// What a message brings, where that is more than was ordered.
+    /// Minted amount per message, where it exceeds the order.
     minted_amounts: BTreeMap<String, Usdc>,
     to: BTreeMap<String, BridgeTransfer>,
-    /// The amounts that the issuer was asked about and counts.
+    /// Deposits that the issuer was queried for and credited.
     credited: Vec<CardDeposit>,
     never_credits: bool,
 }
 
-/// What the bridge keeps.
+/// Fee that the bridge keeps, in atomic USDC.
 pub(crate) const FEE: u64 = 123;
 
 #[derive(Default)]
 pub(crate) struct FakeBridge(Mutex<BridgeState>);
 
 impl FakeBridge {
-    /// A burn that another history has sent.
+    /// Adds a burn that another history has sent.
     pub(crate) fn has_burned(&self, transaction: &str, to: [u8; 20], arrives: u64) {
         let mut truth = self.0.lock();
         let (arrives, key) = (Usdc::from_atomic(arrives), 0);
@@ -127,12 +124,12 @@ fn nonce(burn: &str) -> [u8; 32] {
 }
 
 impl FakeBridge {
-    /// What the next calls meet, in order.
+    /// Sets the behaviors of the next calls, in order.
     pub(crate) fn set_behaviors(&self, at: CallSite, met: &[CallBehavior]) {
         self.0.lock().behaviors.entry(at).or_default().extend(met);
     }
 
-    /// The issuer counts nothing any more.
+    /// The issuer credits nothing from now on.
     pub(crate) fn never_credits(&self) {
         self.0.lock().never_credits = true;
     }
@@ -141,12 +138,12 @@ impl FakeBridge {
         self.0.lock().calls.get(&at).copied().unwrap_or(0)
     }
 
-    /// What each burn took out of the treasury.
+    /// Amounts that each burn took out of the treasury.
     pub(crate) fn burns(&self) -> Vec<u64> {
         self.0.lock().burned.values().map(|burn| burn.burned.atomic()).collect()
     }
 
-    /// What each mint brought.
+    /// Amounts that each mint delivered.
     pub(crate) fn mints(&self) -> Vec<u64> {
         self.0
             .lock()
@@ -156,12 +153,12 @@ impl FakeBridge {
             .collect()
     }
 
-    /// What the issuer counts.
+    /// Amounts that the issuer credited.
     pub(crate) fn credits(&self) -> Vec<CardDeposit> {
         self.0.lock().credited.clone()
     }
 
-    /// What was signed and has not landed never will.
+    /// Signed transfers that have not settled never will.
     pub(crate) fn expire_unsent(&self) {
         let mut truth = self.0.lock();
         let signed: Vec<_> = truth.to.keys().cloned().collect();
@@ -170,7 +167,7 @@ impl FakeBridge {
         truth.impossible.extend(unsent);
     }
 
-    /// Somebody else mints everything that is burned.
+    /// Another minter mints every burn.
     pub(crate) fn mint_by_others(&self) {
         let mut truth = self.0.lock();
         let burned: Vec<_> = truth.burned.keys().cloned().collect();
@@ -179,7 +176,7 @@ impl FakeBridge {
         }
     }
 
-    /// The next call's fate; busy ones and panics are answered here.
+    /// Behavior of the next call; busy ones and panics are answered here.
     fn next_behavior(&self, at: CallSite) -> Result<Option<CallBehavior>, PortError> {
         let met = {
             let mut truth = self.0.lock();
@@ -194,20 +191,20 @@ impl FakeBridge {
         }
     }
 
-    fn sign(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
+    fn sign(&self, bridge_transfer: &BridgeTransfer) -> Result<SignedBurn, PortError> {
         let met = self.next_behavior(CallSite::Sign)?;
         if met == Some(CallBehavior::Never) {
             return Err(error(ErrorKind::Permanent));
         }
         let fee = Usdc::from_atomic(FEE);
         let burned = match met {
-            Some(CallBehavior::Short) => crossing.delivered_amount.checked_sub(fee),
-            _ => crossing.delivered_amount.checked_add(fee),
+            Some(CallBehavior::Short) => bridge_transfer.delivered_amount.checked_sub(fee),
+            _ => bridge_transfer.delivered_amount.checked_add(fee),
         };
         let mut truth = self.0.lock();
         truth.signed += 1;
         let transaction = format!("burn{}", truth.signed);
-        truth.to.insert(transaction.clone(), *crossing);
+        truth.to.insert(transaction.clone(), *bridge_transfer);
         Ok(SignedBurn {
             bytes: transaction.clone().into_bytes(),
             event_key: nonce(&transaction),
@@ -317,7 +314,7 @@ impl FakeBridge {
 }
 
 impl BridgeState {
-    /// What the newest attestation of a message is made of.
+    /// Content of a message's newest attestation.
     fn attestation_round(&self, nonce: &[u8; 32]) -> u8 {
         self.reattested.get(nonce).copied().unwrap_or(0)
     }
@@ -337,8 +334,8 @@ impl BridgeState {
 type CallResult<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
 impl Port for FakeBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
-        Box::pin(async move { self.sign(crossing) })
+    fn sign_burn<'a>(&'a self, bridge_transfer: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
+        Box::pin(async move { self.sign(bridge_transfer) })
     }
 
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, SubmitResult> {

@@ -1,4 +1,4 @@
-//! A small entity of the tests' own: it counts, refuses, conflicts, and dies on order.
+//! A small test entity that counts, rejects, conflicts and panics on command.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,10 +49,10 @@ impl Stored for Added {
     const SCHEMA: u16 = 60_002;
 }
 
-/// Closed until the test opens it; says when somebody stands before it.
+/// A gate that is closed until the test opens it; reports when a task waits at it.
 #[derive(Debug, Default)]
 pub(crate) struct TestGate {
-    /// Somebody is here; it is open.
+    /// A task waits; the gate is open.
     state: Mutex<(bool, bool)>,
     condvar: Condvar,
 }
@@ -78,17 +78,16 @@ impl TestGate {
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Counts; the answer is the new total.
+    /// Adds; the reply is the new total.
     Add(u64),
-    /// Changes nothing; the answer is the total.
+    /// Changes nothing; the reply is the total.
     Show,
-    /// Refuses, once the gate is open.
+    /// Rejects, once the gate is open.
     Reject(Arc<TestGate>),
-    /// Dies.
     Die,
 }
 
-/// The total that was refused to go on from.
+/// The total at which the command was rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RejectedAt(pub(crate) u64);
 
@@ -153,7 +152,7 @@ impl JobStarter for NoJobs {
     }
 }
 
-/// A family of counters on a store.
+/// A registry of counters on a store.
 pub(crate) struct Counters {
     pub(crate) registry: EntityRegistry<Counter>,
     pub(crate) store: Arc<MemoryStore>,
@@ -187,7 +186,7 @@ impl Counters {
         }
     }
 
-    /// Whether the family's supervisor has outlived everything.
+    /// Whether the registry's supervisor has never died.
     pub(crate) fn is_healthy(&self) -> bool {
         self.healthy.load(Ordering::SeqCst) && self.root.get_status() == ActorStatus::Running
     }

@@ -1,4 +1,4 @@
-//! A catalog of gift cards in the test's hands.
+//! A fake gift card catalog.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ use purser_actors::product::{Country, Currency};
 
 use super::ports::{IssuerBehavior, error};
 
-/// Has everything at 4 % and makes one gift card under one key.
+/// Has every item at 4 % and issues one gift card per key.
 #[derive(Default)]
 pub(crate) struct FakeGiftCards {
     behaviors: Mutex<VecDeque<IssuerBehavior>>,
@@ -22,22 +22,22 @@ pub(crate) struct FakeGiftCards {
 }
 
 impl FakeGiftCards {
-    /// The moods of the next orders, in order.
-    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
-        self.behaviors.lock().extend(moods);
+    /// Sets the behaviors of the next orders, in order.
+    pub(crate) fn set_behaviors(&self, behaviors: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(behaviors);
     }
 
-    /// What the next looks at stock and price find, in order.
+    /// Sets the results of the next stock and price queries, in order.
     pub(crate) fn set_offers(&self, offers: impl IntoIterator<Item = Result<GiftCardOffer, PortError>>) {
         self.offers.lock().extend(offers);
     }
 
-    /// Gift cards made.
+    /// Number of issued gift cards.
     pub(crate) fn made(&self) -> usize {
         self.made.lock().len()
     }
 
-    /// All orders, repeated ones too.
+    /// All orders, repeated ones included.
     pub(crate) fn calls(&self) -> Vec<GiftCardRequest> {
         self.calls.lock().clone()
     }
@@ -68,8 +68,8 @@ impl GiftCardProvider for FakeGiftCards {
     fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.clone());
-            let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
-            match mood {
+            let behavior = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
+            match behavior {
                 IssuerBehavior::Ready => Ok(self.make(order)),
                 IssuerBehavior::NotYet => Ok(GiftCardOrderResult::Pending { retry_after_ms: 2 }),
                 IssuerBehavior::Declines => Ok(GiftCardOrderResult::Declined {

@@ -1,4 +1,4 @@
-//! An engine with its surroundings, and what a test asks of them.
+//! An engine with fake providers, and helpers of the tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use super::settings::fast;
 use super::store::MemoryStore;
 use super::{SeededEntropy, TestClock, quiet_expected_panics};
 
-/// What outlives a process.
+/// What survives a process.
 type Environment = (
     Arc<FakeChain>,
     Arc<FakeIssuer>,
@@ -74,19 +74,19 @@ impl Harness {
         Self::with(fast()).await
     }
 
-    /// Power cut, and a start on what is taken for a restored backup.
+    /// Cuts the power and starts on what counts as a restored backup.
     pub(crate) async fn restored(mut self, restored: RestoreWindow) -> Self {
         self.restored = Some(restored);
         self.crash().await
     }
 
-    /// From now on a start is that of a restored store, which has lost this time.
+    /// From now on each start is that of a restored store that lost this time range.
     pub(crate) const fn with_lost_history(mut self, lost: LostHistory) -> Self {
         self.lost_history = Some(lost);
         self
     }
 
-    /// Power cut, and a start with others' lists.
+    /// Cuts the power and starts with providers' lists.
     pub(crate) async fn reconciling(mut self, reconciling: ReconcilerDeps) -> Self {
         self.reconciling = Some(reconciling);
         self.crash().await
@@ -122,7 +122,7 @@ impl Harness {
             Option<ReconcilerDeps>,
         ),
     ) -> Self {
-        // A new process never has the old one's random numbers.
+        // A new process never has the random numbers of the old one.
         static STARTS: AtomicU64 = AtomicU64::new(0);
         quiet_expected_panics();
         let engine = Engine::start(EngineDeps {
@@ -172,13 +172,13 @@ impl Harness {
         }
     }
 
-    /// Power cut and new start: what is not durable is gone.
+    /// Cuts the power and restarts: only durable data stays.
     pub(crate) async fn crash(self) -> Self {
         let survivor = self.store.crash();
         self.on_store(survivor).await
     }
 
-    /// Everything outside stays as it came to be; the store is what it was when the backup was made.
+    /// Keeps the providers' state; the store is that of the backup.
     pub(crate) async fn back_to(self, backup: Arc<MemoryStore>) -> Self {
         drop(self.store.crash());
         self.on_store(backup).await
@@ -208,17 +208,17 @@ impl Harness {
         super::in_time("a paid call", self.engine.pay(request.clone())).await
     }
 
-    /// Pays, as a client does: again as long as the engine cannot say.
+    /// Pays as a client does: again while the outcome is unknown.
     pub(crate) async fn pay_until_known(&self, request: &PaymentRequest) -> PaymentResult {
         loop {
             match self.pay(request).await {
                 Err(ClaimError::OutcomeUnknown(_)) => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
-                told => return told.expect("nothing refuses this payment"),
+                result => return result.expect("nothing refuses this payment"),
             }
         }
     }
 
-    /// Every effect is done.
+    /// Waits until every job is done.
     pub(crate) async fn wait_until_idle(&self) {
         super::eventually("all effects are done", async || {
             self.engine.open_jobs(1).await.expect("readable").is_empty()
@@ -226,7 +226,6 @@ impl Harness {
         .await;
     }
 
-    /// All cards there are.
     pub(crate) fn cards(&self) -> Vec<(CardId, Card)> {
         let rows = self.store.rows(&table::entity(EntityKind::Card, &[]));
         rows.into_iter()
@@ -239,7 +238,7 @@ impl Harness {
             .collect()
     }
 
-    /// The balance of every place, each transaction proved to be zero in sum.
+    /// The balance of every ledger account; asserts that each transaction sums to zero.
     pub(crate) fn ledger_balances(&self) -> BTreeMap<LedgerAccount, i128> {
         let mut books = BTreeMap::new();
         for (_, row) in self.store.rows(&[table::LEDGER]) {
@@ -254,7 +253,7 @@ impl Harness {
         books
     }
 
-    /// All that happened, in order.
+    /// All events, in order.
     pub(crate) fn history(&self) -> Vec<EventRecord> {
         let events = self.store.all_events();
         events
@@ -263,14 +262,14 @@ impl Harness {
             .collect()
     }
 
-    /// How often subscribers were told this.
+    /// Number of announced events of this type.
     pub(crate) fn event_count(&self, kind: &str) -> usize {
         let history = self.history();
-        let told = history.iter().filter_map(|r| r.announcement.as_ref());
-        told.filter(|a| a.kind == kind).count()
+        let announced = history.iter().filter_map(|r| r.announcement.as_ref());
+        announced.filter(|a| a.kind == kind).count()
     }
 
-    /// One payment, one product, whatever happened: on the chain, at the issuer, in the books and in the store.
+    /// Asserts one payment and one product: on the chain, at the issuer, in the ledger and in the store.
     pub(crate) fn assert_one_card(&self, request: &PaymentRequest) {
         let price = i128::from(request.authorization.value().atomic());
         assert_eq!(self.chain.transfers(), 1, "money moved once");
@@ -346,7 +345,7 @@ pub(crate) fn intl_card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
     }
 }
 
-/// A session that nobody else opens.
+/// A session with a unique id.
 pub(crate) fn session() -> SessionSeed {
     static SESSIONS: AtomicU64 = AtomicU64::new(1);
     SessionSeed {
@@ -356,7 +355,7 @@ pub(crate) fn session() -> SessionSeed {
     }
 }
 
-/// The card that a call came to.
+/// The card that a call bought.
 pub(crate) fn bought_card(paid: &PaymentResult) -> CardId {
     match &paid.outcome {
         Outcome::Fulfilled {

@@ -1,4 +1,4 @@
-//! What the pretended chain shows of wallets: who can be sent anything, what the treasury holds, what left a wallet.
+//! What the fake chain shows of wallets: which can receive transfers, the treasury's balance, and outgoing transfers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -28,22 +28,22 @@ impl Default for FakeHoldings {
 }
 
 impl FakeHoldings {
-    /// Something left a wallet that this engine did not send.
-    pub(crate) fn send(&self, from: Wallet, departure: OutgoingTransfer) {
-        self.sent.lock().push((from, departure));
+    /// Adds an outgoing transfer that this engine did not send.
+    pub(crate) fn send(&self, from: Wallet, transfer: OutgoingTransfer) {
+        self.sent.lock().push((from, transfer));
     }
 
-    /// How often it was asked what a wallet sent.
+    /// Number of queries for a wallet's outgoing transfers.
     pub(crate) fn sent_by_calls(&self) -> u64 {
         self.sent_by_calls.load(Ordering::SeqCst)
     }
 
-    /// No address has an account from now on, or each has.
+    /// Sets whether addresses have accounts.
     pub(crate) fn close_accounts(&self, closed: bool) {
         self.closed.store(closed, Ordering::SeqCst);
     }
 
-    /// What the treasury holds from now on, on either chain.
+    /// Sets the treasury's balance on both chains.
     pub(crate) fn treasury(&self, holds: Usdc) {
         self.treasury.store(holds.atomic(), Ordering::SeqCst);
     }
@@ -68,8 +68,8 @@ impl FakeHoldings {
             return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "sent by"))));
         }
         let sent = self.sent.lock().clone().into_iter();
-        let sent = sent.filter(|(payer, departure)| payer == from && departure.at >= since);
-        let sent = sent.map(|(_, departure)| departure).collect();
+        let sent = sent.filter(|(payer, transfer)| payer == from && transfer.at >= since);
+        let sent = sent.map(|(_, transfer)| transfer).collect();
         Box::pin(std::future::ready(Ok(sent)))
     }
 }

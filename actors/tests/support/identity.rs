@@ -1,5 +1,4 @@
-//! The outside's part in what only a person brings about, scripted: an identity check and the issuer's accounts. Both
-//! outlive a crash of the engine.
+//! Scripted identity provider and issuer accounts. Both survive a crash of the engine.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,16 +9,14 @@ use purser_actors::port::{
     PortError, StartedCheck, Verdict,
 };
 
-/// What happens to a call.
+/// Behavior of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallBehavior {
-    /// It is answered.
     Works,
-    /// Nothing happens, and nobody answers.
+    /// Not executed, and no response.
     Busy,
-    /// It happens, and the answer is lost.
+    /// Executed, but the response is lost.
     ResponseLost,
-    /// Refused for good.
     Declined,
     /// The process panics.
     Panics,
@@ -33,7 +30,6 @@ fn error(kind: ErrorKind) -> PortError {
     }
 }
 
-/// Both providers.
 #[derive(Default)]
 pub(crate) struct FakeIdentityProviders {
     behaviors: Mutex<VecDeque<CallBehavior>>,
@@ -43,22 +39,22 @@ pub(crate) struct FakeIdentityProviders {
 }
 
 impl FakeIdentityProviders {
-    /// The next calls, in order. Without one a call works.
+    /// Sets the behaviors of the next calls, in order. Without one a call works.
     pub(crate) fn set_behaviors(&self, turns: &[CallBehavior]) {
         self.behaviors.lock().extend(turns);
     }
 
-    /// From now on the provider says this of a check.
+    /// Sets the provider's verdict on a check.
     pub(crate) fn decide(&self, reference: &str, verdict: Verdict) {
         self.verdicts.lock().insert(reference.to_owned(), verdict);
     }
 
-    /// Checks that were ever begun.
+    /// Number of started checks.
     pub(crate) fn checks(&self) -> usize {
         self.checks.lock().len()
     }
 
-    /// Wallets with an account, as often as they have one.
+    /// Wallets with an account, once per account.
     pub(crate) fn opened(&self) -> Vec<Wallet> {
         self.opened.lock().clone()
     }
@@ -68,7 +64,7 @@ impl FakeIdentityProviders {
     }
 }
 
-/// The deposit address of a wallet's account here.
+/// The deposit address of a wallet's account.
 pub(crate) fn address_of(wallet: &Wallet) -> [u8; 20] {
     let mut address = [0; 20];
     address[..16].copy_from_slice(&wallet.digest().to_be_bytes());

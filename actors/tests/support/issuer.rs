@@ -1,5 +1,5 @@
-//! The issuer of prepaid cards, scripted: a list of moods, and what is true of its cards whatever the answers were. It outlives a
-//! crash of the engine.
+//! Scripted issuer of prepaid cards: a list of behaviors, and its own true record of the cards. It survives a crash of
+//! the engine.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,17 +14,17 @@ use purser_actors::port::{
 
 use super::ports::error;
 
-/// What the issuer does with a call. Without one it makes the card.
+/// Behavior of the issuer's next call. Without one it issues the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IssuerBehavior {
     Ready,
     NotYet,
     Declines,
-    /// The card is made and the answer never comes.
+    /// The card is issued, but the response is lost.
     ResponseLost,
     Busy,
     Panics,
-    /// It will never work and somebody must look.
+    /// Fails permanently: an operator must decide.
     Broken,
 }
 
@@ -34,17 +34,17 @@ pub(crate) struct FakeIssuer {
     behaviors: Mutex<VecDeque<IssuerBehavior>>,
     cards: Mutex<HashMap<JobId, IssuedCard>>,
     calls: Mutex<Vec<JobId>>,
-    /// How each stands, by the issuer's name of it, with our name.
+    /// Snapshots by the issuer's reference, with our card id.
     snapshots: Mutex<HashMap<String, (CardId, CardSnapshot)>>,
     applied_actions: Mutex<HashSet<JobId>>,
     events: Mutex<Vec<(CardId, CardSnapshot)>>,
 }
 
 impl FakeIssuer {
-    /// What changes of a card, which is told too.
+    /// Changes a card and reports it.
     fn changed(&self, issuer_ref: &str, change: impl FnOnce(&mut CardSnapshot)) -> CardSnapshot {
-        let mut stands = self.snapshots.lock();
-        let (card, standing) = stands.get_mut(issuer_ref).expect("a card that was made");
+        let mut snapshots = self.snapshots.lock();
+        let (card, standing) = snapshots.get_mut(issuer_ref).expect("a card that was made");
         let before = standing.clone();
         change(standing);
         if *standing != before {
@@ -54,7 +54,7 @@ impl FakeIssuer {
         standing.clone()
     }
 
-    /// A merchant charges a card, which is taken or refused.
+    /// A merchant charges a card; the transaction is accepted or declined.
     pub(crate) fn charge(&self, card: CardId, cents: u64) {
         let name = self.name_of(card);
         self.changed(&name, |standing| {
@@ -82,24 +82,24 @@ impl FakeIssuer {
         });
     }
 
-    /// Of what was left on a card that has ended, so much in total is given back.
+    /// Sets the total released from the remainder of an ended card.
     pub(crate) fn set_released(&self, card: CardId, cents: u64) {
         let name = self.name_of(card);
         self.changed(&name, |standing| standing.released = Cents::new(cents));
     }
 
     fn name_of(&self, card: CardId) -> String {
-        let stands = self.snapshots.lock();
-        let found = stands.iter().find(|(_, (known, _))| *known == card);
+        let snapshots = self.snapshots.lock();
+        let found = snapshots.iter().find(|(_, (known, _))| *known == card);
         found.map(|(name, _)| name.clone()).expect("a card that was made")
     }
 
-    /// The moods of the next calls, in order.
-    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
-        self.behaviors.lock().extend(moods);
+    /// Sets the behaviors of the next calls, in order.
+    pub(crate) fn set_behaviors(&self, behaviors: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(behaviors);
     }
 
-    /// From now on a busy issuer complains at this length.
+    /// Sets the length of a busy issuer's error text, in bytes.
     pub(crate) fn set_error_bytes(&self, bytes: u64) {
         self.error_bytes.store(bytes, Ordering::SeqCst);
     }
@@ -111,7 +111,7 @@ impl FakeIssuer {
         busy
     }
 
-    /// Cards made.
+    /// Number of issued cards.
     pub(crate) fn cards(&self) -> usize {
         self.cards.lock().len()
     }
@@ -137,14 +137,16 @@ impl FakeIssuer {
             activity: CardActivity::loaded(order.amount),
             released: Cents::ZERO,
         };
-        let mut stands = self.snapshots.lock();
-        stands.entry(card.issuer_ref.clone()).or_insert((order.card, standing));
+        let mut snapshots = self.snapshots.lock();
+        snapshots
+            .entry(card.issuer_ref.clone())
+            .or_insert((order.card, standing));
         card.clone()
     }
 }
 
 impl CardIssuer for FakeIssuer {
-    /// How it stands by its wishes; once it was asked after, something was bought with it.
+    /// Snapshot after its actions; after the first query, it has one transaction.
     fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
             match self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
@@ -169,7 +171,7 @@ impl CardIssuer for FakeIssuer {
             let silent = match self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
                 IssuerBehavior::Busy => return Err(self.busy()),
                 IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-                mood => mood == IssuerBehavior::ResponseLost,
+                behavior => behavior == IssuerBehavior::ResponseLost,
             };
             let is_new = self.applied_actions.lock().insert(order.key);
             let standing = self.changed(&order.issuer_ref, |standing| {
@@ -195,22 +197,22 @@ impl CardIssuer for FakeIssuer {
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         let words = self.events.lock();
-        let told = words.iter().enumerate().map(|(n, word)| (n as u64 + 1, word));
-        let told = told.filter(|(number, _)| *number > after).take(limit);
-        let told = told.map(|(number, (card, standing))| CardEvent {
+        let events = words.iter().enumerate().map(|(n, word)| (n as u64 + 1, word));
+        let events = events.filter(|(number, _)| *number > after).take(limit);
+        let events = events.map(|(number, (card, standing))| CardEvent {
             position: number,
             card: *card,
             snapshot: standing.clone(),
         });
-        let told = told.collect();
-        Box::pin(async move { Ok(told) })
+        let events = events.collect();
+        Box::pin(async move { Ok(events) })
     }
 
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.key);
-            let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
-            match mood {
+            let behavior = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
+            match behavior {
                 IssuerBehavior::Ready => Ok(IssueResult::Ready(self.make(order))),
                 IssuerBehavior::NotYet => Ok(IssueResult::Pending { retry_after_ms: 2 }),
                 IssuerBehavior::Declines => Ok(IssueResult::Declined {

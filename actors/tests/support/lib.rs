@@ -1,4 +1,4 @@
-//! What the engine stands on in tests: time, ids, the outside and the store, all in the test's hands.
+//! Dependencies of the engine in tests: clock, ids, fake providers and store, all controlled by the test.
 
 pub(crate) mod bank;
 pub(crate) mod bridge;
@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 /// Panics with this text are part of a test and are not printed.
 pub(crate) const EXPECTED_PANIC: &str = "a panic that the test ordered";
 
-/// Keeps ordered panics out of the output; every other panic prints as always.
+/// Suppresses the output of expected panics; others print as usual.
 pub(crate) fn quiet_expected_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -41,13 +41,13 @@ pub(crate) fn quiet_expected_panics() {
     });
 }
 
-/// Starts at a fixed moment, goes on with the machine's monotonic clock, and can be set forward.
+/// Starts at a fixed time, advances with the machine's monotonic clock, and can be set forward.
 pub(crate) struct TestClock {
     started: Instant,
     offset_ms: AtomicU64,
 }
 
-/// 2026-11-20T12:00:00Z: noon, so that no test crosses midnight by itself.
+/// 2026-11-20T12:00:00Z: noon, so that no test crosses midnight on its own.
 pub(crate) const NOON_MS: u64 = 1_795_176_000_000;
 
 impl TestClock {
@@ -70,7 +70,7 @@ impl Clock for TestClock {
     }
 }
 
-/// The same numbers in the same order for the same seed.
+/// Deterministic random numbers of a seed.
 pub(crate) struct SeededEntropy {
     seed: u64,
     taken: AtomicU64,
@@ -93,7 +93,7 @@ impl Entropy for SeededEntropy {
     }
 }
 
-/// Polls until it holds; the deadline is only there so that a broken engine fails instead of hanging.
+/// Polls until the condition holds; the deadline lets a broken engine fail instead of hang.
 pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !holds().await {
@@ -102,7 +102,7 @@ pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
     }
 }
 
-/// So many at once, each in a task of its own; what they came to, in their order.
+/// Runs `n` futures concurrently, each in its own task, and returns their results in order.
 pub(crate) async fn together<F: Future<Output: Send> + Send + 'static>(n: u8, one: impl Fn(u8) -> F) -> Vec<F::Output> {
     let tasks: Vec<_> = (0..n).map(|n| tokio::spawn(one(n))).collect();
     let mut ends = Vec::with_capacity(tasks.len());

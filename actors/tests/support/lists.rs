@@ -1,4 +1,4 @@
-//! Others' lists, in the test's hands.
+//! Fake reconciliation lists of providers and chains.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,12 +15,12 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSour
 
 use super::EXPECTED_PANIC;
 
-/// What goes wrong with a reading.
+/// Fault of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadFault {
-    /// Nobody answers.
+    /// Does not answer.
     NoResponse,
-    /// The reader dies.
+    /// The reader panics.
     Panic,
 }
 
@@ -29,17 +29,17 @@ struct ListedItem {
     entries: BTreeMap<(ReconciliationSource, EntryKey), ProviderEntry>,
     movements: BTreeMap<String, ChainMovement>,
     fault: Option<ReadFault>,
-    /// What the chains list is not final.
+    /// Whether listed chain transfers are not final.
     unconfirmed: bool,
-    /// How often it was asked whether it is.
+    /// Number of finality queries.
     finality_calls: u64,
-    /// Whose list takes a question and never answers.
+    /// Source whose list accepts queries and never answers.
     hanging: Option<ReconciliationSource>,
-    /// Questions that it has taken.
+    /// Number of queries that were never answered.
     unanswered: u64,
 }
 
-/// What a provider has of something.
+/// A provider's list entry.
 pub(crate) fn entry(name: impl ToString, standing: EntryStatus, money: EntryAmount) -> ProviderEntry {
     ProviderEntry {
         name: EntryKey::new(name.to_string()).unwrap(),
@@ -52,7 +52,7 @@ pub(crate) fn entry(name: impl ToString, standing: EntryStatus, money: EntryAmou
     }
 }
 
-/// So many dollars.
+/// An amount in whole US dollars.
 pub(crate) fn dollars(cents: u64) -> EntryAmount {
     EntryAmount::Cents(Cents::new(cents), Currency::USD)
 }
@@ -60,12 +60,12 @@ pub(crate) fn dollars(cents: u64) -> EntryAmount {
 /// One of the lists.
 struct FakeList(Arc<FakeLists>, ReconciliationSource);
 
-/// Every provider's list, and one of both chains.
+/// The list of every provider, and one of both chains.
 #[derive(Default)]
 pub(crate) struct FakeLists(Mutex<ListedItem>);
 
 impl FakeLists {
-    /// Walked through quickly, without any time of grace.
+    /// Short reconciliation intervals without a grace period.
     pub(crate) fn reconciling(self: &Arc<Self>) -> ReconcilerDeps {
         let list = |source| -> Arc<dyn ProviderList> { Arc::new(FakeList(self.clone(), source)) };
         let providers = ReconciliationSource::ALL
@@ -86,7 +86,7 @@ impl FakeLists {
         }
     }
 
-    /// An order of a card.
+    /// Adds a card order.
     pub(crate) fn add_order(&self, key: u128, standing: EntryStatus, cents: u64) {
         self.put(ReconciliationSource::Cards, entry(JobId(key), standing, dollars(cents)));
     }
@@ -95,13 +95,13 @@ impl FakeLists {
         self.take(ReconciliationSource::Cards, JobId(key));
     }
 
-    /// On any list.
+    /// Adds an entry to any list.
     pub(crate) fn put(&self, source: ReconciliationSource, entry: ProviderEntry) {
         let named = (source, entry.name.clone());
         self.0.lock().unwrap().entries.insert(named, entry);
     }
 
-    /// Money that the bank gives back.
+    /// Adds a return by the bank.
     pub(crate) fn put_returned(&self, of: BankTransferId, entry: ProviderEntry) {
         let returns = Some(of);
         self.put(
@@ -126,12 +126,12 @@ impl FakeLists {
         self.0.lock().unwrap().movements.remove(transaction);
     }
 
-    /// What the chains list is only seen, or is final again.
+    /// Sets whether listed chain transfers are final.
     pub(crate) fn set_unconfirmed(&self, seen: bool) {
         self.0.lock().unwrap().unconfirmed = seen;
     }
 
-    /// How often it was asked whether a transfer is final.
+    /// Number of finality queries.
     pub(crate) fn finality_calls(&self) -> u64 {
         self.0.lock().unwrap().finality_calls
     }
@@ -140,17 +140,17 @@ impl FakeLists {
         self.0.lock().unwrap().fault = trouble;
     }
 
-    /// This list takes questions from now on and answers none; or all answer.
+    /// Sets the list that accepts queries and never answers; `None` makes all answer.
     pub(crate) fn set_hanging(&self, source: Option<ReconciliationSource>) {
         self.0.lock().unwrap().hanging = source;
     }
 
-    /// Questions that were never answered.
+    /// Number of queries that were never answered.
     pub(crate) fn unanswered(&self) -> u64 {
         self.0.lock().unwrap().unanswered
     }
 
-    /// Where a list hangs, this is where its answer stays.
+    /// Waits forever if this list hangs.
     async fn wait_if_hanging(&self, source: ReconciliationSource) {
         let hangs = {
             let mut written = self.0.lock().unwrap();
@@ -170,7 +170,7 @@ impl FakeLists {
             Some(ReadFault::NoResponse) => Err(PortError {
                 kind: ErrorKind::Temporary,
                 operation: "list",
-                message: "nobody answers".into(),
+                message: "no answer".into(),
             }),
             None => Ok(look(&self.0.lock().unwrap())),
         }

@@ -1,4 +1,4 @@
-//! Payout rails in the test's hands.
+//! Fake payout rails.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,7 +11,7 @@ use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
 use super::ports::{IssuerBehavior, error};
 
-/// Pays once under one key, and tells what the test wants told.
+/// Payout rails that pay once under one key and report what the test sets.
 #[derive(Default)]
 pub(crate) struct FakePayouts {
     behaviors: Mutex<VecDeque<IssuerBehavior>>,
@@ -45,12 +45,12 @@ pub(crate) fn returned_status() -> PayoutRailStatus {
 }
 
 impl FakePayouts {
-    /// The moods of the next orders, in order; without one they stay in process.
-    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
-        self.behaviors.lock().extend(moods);
+    /// Sets the behaviors of the next orders, in order; without one, orders stay in process.
+    pub(crate) fn set_behaviors(&self, behaviors: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(behaviors);
     }
 
-    /// Tells of a payout what nobody asked for.
+    /// Reports an event without a query.
     pub(crate) fn add_event(&self, payout: PayoutId, sequence: u64, state: PayoutRailStatus) {
         let mut words = self.events.lock();
         let number = words.len() as u64 + 1;
@@ -64,12 +64,12 @@ impl FakePayouts {
         });
     }
 
-    /// What the next recalls come to.
+    /// Sets the results of the next recalls.
     pub(crate) fn recalls(&self, recalls: impl IntoIterator<Item = Result<RecallResult, PortError>>) {
         self.recalls.lock().extend(recalls);
     }
 
-    /// An order that this engine did not send, as a restored backup finds it.
+    /// Adds an order that this engine did not send, as after a restore.
     pub(crate) fn add_known_order(&self, key: JobId, sequence: u64, state: PayoutRailStatus) {
         self.known.lock().insert(
             key,
@@ -80,22 +80,21 @@ impl FakePayouts {
         );
     }
 
-    /// What the next questions after an order come to, instead of an answer.
+    /// Sets the errors of the next order queries.
     pub(crate) fn set_find_errors(&self, kinds: &[ErrorKind]) {
         self.find_errors.lock().extend(kinds);
     }
 
-    /// Payouts made.
+    /// Number of executed payouts.
     pub(crate) fn paid(&self) -> usize {
         self.paid.lock().len()
     }
 
-    /// All orders, repeated ones too.
+    /// All orders, repeated ones included.
     pub(crate) fn calls(&self) -> Vec<PayoutRequest> {
         self.calls.lock().clone()
     }
 
-    /// What was asked back.
     pub(crate) fn recalled(&self) -> Vec<PayoutId> {
         self.recalled.lock().clone()
     }
@@ -105,14 +104,14 @@ impl PayoutRails for FakePayouts {
     fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.clone());
-            let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::NotYet);
+            let behavior = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::NotYet);
             let report = |sequence, state| {
                 Ok(PayoutStatusUpdate {
                     sequence,
                     status: state,
                 })
             };
-            match mood {
+            match behavior {
                 IssuerBehavior::Ready => {
                     self.paid.lock().insert(order.key, order.payout);
                     report(2, complete())

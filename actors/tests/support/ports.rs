@@ -1,5 +1,5 @@
-//! The outside, scripted: a chain on which each payment has a fate, and an issuer with a list of moods. Both outlive a
-//! crash of the engine, as the real ones do.
+//! Scripted providers: a chain with a behavior per payment, and an issuer with a list of behaviors. Both survive a
+//! crash of the engine, as real ones do.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,22 +19,21 @@ pub(crate) use super::issuer::{FakeIssuer, IssuerBehavior};
 
 type Key = [u8; 32];
 
-/// What the chain does with a payment. Without one it settles.
+/// Behavior of the chain for a payment. Without one it settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PaymentBehavior {
-    /// It lands and the answer comes.
+    /// Settles and responds.
     Settles,
-    /// It lands and the answer is lost.
+    /// Settles, but the response is lost.
     ResponseLost,
-    /// It does not land now and the answer is lost.
+    /// Does not settle now, and the response is lost.
     NotExecuted,
-    /// It is refused.
     Declined,
-    /// So many tries to prepare it fail before one does not.
+    /// This number of preparations fails before one succeeds.
     Unreachable(u32),
-    /// So many submissions panic before one settles.
+    /// This number of submissions panics before one settles.
     Panics(u32),
-    /// It lands when the test opens the gate, and not before.
+    /// Settles only when the test opens the gate.
     Waits,
 }
 
@@ -48,15 +47,15 @@ pub(crate) struct FakeChain {
     outgoing: Mutex<Vec<OutgoingTransfer>>,
     unresponsive: AtomicBool,
     listings: AtomicU64,
-    /// What wallets hold and sent.
+    /// Wallet balances and outgoing transfers.
     pub(crate) holdings: FakeHoldings,
     gate: Semaphore,
     empty: Mutex<Vec<Wallet>>,
     empty_at_precheck: Mutex<Vec<Wallet>>,
     prechecks: AtomicU64,
-    /// What has landed may still be taken back.
+    /// A settled payment may still be reversed.
     unconfirmed: AtomicBool,
-    /// The same of what has left the treasury.
+    /// The same for outgoing treasury transfers.
     outgoing_unconfirmed: AtomicBool,
 }
 
@@ -90,12 +89,12 @@ impl FakeChain {
         }
     }
 
-    /// What is on chain is only seen, or is final again.
+    /// Sets whether transfers on chain are final.
     pub(crate) fn set_unconfirmed(&self, seen: bool) {
         self.unconfirmed.store(seen, Ordering::SeqCst);
     }
 
-    /// The same of transfers out of the treasury alone.
+    /// The same for outgoing treasury transfers only.
     pub(crate) fn set_outgoing_unconfirmed(&self, seen: bool) {
         self.outgoing_unconfirmed.store(seen, Ordering::SeqCst);
     }
@@ -108,11 +107,11 @@ impl FakeChain {
         }
     }
 
-    pub(crate) fn set_behavior(&self, authorization: &Authorization, fate: PaymentBehavior) {
-        self.behaviors.lock().insert(authorization.claim_key(), fate);
+    pub(crate) fn set_behavior(&self, authorization: &Authorization, behavior: PaymentBehavior) {
+        self.behaviors.lock().insert(authorization.claim_key(), behavior);
     }
 
-    /// The transfer reaches the chain, through whomever.
+    /// The transfer settles, submitted by any party.
     pub(crate) fn settle(&self, authorization: &Authorization) -> String {
         let key = authorization.claim_key();
         let mut landed = self.settled.lock();
@@ -122,38 +121,38 @@ impl FakeChain {
             .clone()
     }
 
-    /// The transfer reaches the chain beside others, in this transaction.
+    /// The transfer settles with others in this transaction.
     pub(crate) fn settle_in(&self, authorization: &Authorization, transaction: &str) {
         let landed = transaction.to_owned();
         self.settled.lock().insert(authorization.claim_key(), landed);
     }
 
-    /// A reorganisation takes the transfer back; it may land again.
+    /// A reorg drops the transfer; it may settle again.
     pub(crate) fn reorg(&self, authorization: &Authorization) {
         self.settled.lock().remove(&authorization.claim_key());
     }
 
-    /// Something left the treasury that this engine did not send.
-    pub(crate) fn add_outgoing(&self, departure: OutgoingTransfer) {
-        self.outgoing.lock().push(departure);
+    /// Adds an outgoing treasury transfer that this engine did not send.
+    pub(crate) fn add_outgoing(&self, transfer: OutgoingTransfer) {
+        self.outgoing.lock().push(transfer);
     }
 
-    /// What left is not listed, or is again.
+    /// Sets whether the list of outgoing transfers is unavailable.
     pub(crate) fn set_unresponsive(&self, silent: bool) {
         self.unresponsive.store(silent, Ordering::SeqCst);
     }
 
-    /// How often it was asked what left.
+    /// Number of queries for outgoing transfers.
     pub(crate) fn listings(&self) -> u64 {
         self.listings.load(Ordering::SeqCst)
     }
 
-    /// From now on what this wallet signs is declined before it is sent.
+    /// From now on, payments signed by this wallet are declined before they are sent.
     pub(crate) fn drain(&self, wallet: Wallet) {
         self.empty.lock().push(wallet);
     }
 
-    /// Checks before a claim decline payments of this wallet from now on.
+    /// Prechecks decline payments of this wallet from now on.
     pub(crate) fn set_empty_at_precheck(&self, wallet: Wallet) {
         self.empty_at_precheck.lock().push(wallet);
     }
@@ -169,7 +168,7 @@ impl FakeChain {
         self.prechecks.load(Ordering::SeqCst)
     }
 
-    /// The transfer's validity is over.
+    /// The transfer's validity has ended.
     pub(crate) fn expire(&self, authorization: &Authorization) {
         self.impossible.lock().push(authorization.claim_key());
     }
@@ -179,12 +178,12 @@ impl FakeChain {
         self.gate.add_permits(10_000);
     }
 
-    /// Whether this very transfer is on chain.
+    /// Whether this exact transfer is on chain.
     pub(crate) fn has(&self, authorization: &Authorization) -> bool {
         self.settled.lock().contains_key(&authorization.claim_key())
     }
 
-    /// Transfers on chain: each moved money exactly once.
+    /// Transfers on chain; each moved money exactly once.
     pub(crate) fn transfers(&self) -> usize {
         self.settled.lock().len()
     }
@@ -197,18 +196,18 @@ impl FakeChain {
         self.lookups.load(Ordering::SeqCst)
     }
 
-    /// Submissions that have ever come to the gate.
+    /// Number of submissions that ever reached the gate.
     pub(crate) fn at_gate(&self) -> u64 {
         self.waiting.load(Ordering::SeqCst)
     }
 
     fn behavior_of(&self, key: &Key) -> PaymentBehavior {
-        let mut fates = self.behaviors.lock();
-        let Some(fate) = fates.get_mut(key) else {
+        let mut behaviors = self.behaviors.lock();
+        let Some(behavior) = behaviors.get_mut(key) else {
             return PaymentBehavior::Settles;
         };
-        let now = *fate;
-        if let PaymentBehavior::Panics(left) = fate {
+        let now = *behavior;
+        if let PaymentBehavior::Panics(left) = behavior {
             *left = left.saturating_sub(1);
         }
         now
@@ -222,10 +221,10 @@ fn empty() -> Decline {
     }
 }
 
-/// The wallet that the service pays out of.
+/// The treasury wallet of payouts.
 pub(crate) const TREASURY: [u8; 20] = [9; 20];
 
-/// A transfer out of the treasury, as this chain signs it: the same key is always the same transfer.
+/// A treasury transfer as this chain signs it: the same key always gives the same transfer.
 pub(crate) fn outgoing(key: u128, to: Wallet, amount: Usdc) -> Authorization {
     let mut nonce = [0; 32];
     nonce[..16].copy_from_slice(&key.to_be_bytes());
@@ -364,17 +363,18 @@ impl Settlement for FakeChain {
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         self.listings.fetch_add(1, Ordering::SeqCst);
         if self.unresponsive.load(Ordering::SeqCst) {
-            return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "departures"))));
+            return Box::pin(std::future::ready(Err(error(
+                ErrorKind::Temporary,
+                "outgoing transfers",
+            ))));
         }
         let left = self.outgoing.lock().clone().into_iter();
-        let left = left
-            .filter(|departure| (since..=until).contains(&departure.at))
-            .collect();
+        let left = left.filter(|transfer| (since..=until).contains(&transfer.at)).collect();
         Box::pin(std::future::ready(Ok(left)))
     }
 }
 
-/// Destroys what it is told to, and remembers what that was.
+/// Destroys the requested records and remembers them.
 #[derive(Default)]
 pub(crate) struct RecordingShredder(Mutex<Vec<Vec<u8>>>);
 

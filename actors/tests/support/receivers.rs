@@ -1,4 +1,4 @@
-//! Receivers of events, scripted: each URL answers what it is told to, in order, and 200 when nothing is left.
+//! Scripted webhook receivers: each URL gives its scripted responses in order, then 200.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,29 +7,27 @@ use purser_actors::id::EventId;
 use purser_actors::port::{BoxFuture, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender};
 use tokio::sync::Semaphore;
 
-/// What a receiver does with one posting.
+/// Behavior of a receiver for one request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
-    /// It answers this status.
+    /// Responds with this status.
     Status(u16),
-    /// 429, and it wants to be left alone for so many milliseconds.
+    /// 429 with a retry delay in milliseconds.
     Later(u64),
-    /// It cannot be reached.
     Unreachable,
-    /// It never answers.
     Hangs,
-    /// It has it, and whoever posts it dies before it is written down.
+    /// The receiver gets it, and the sender crashes before it is recorded.
     Panics,
 }
 
-/// A posting that arrived.
+/// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedPost {
     pub(crate) url: String,
     pub(crate) event: EventId,
     pub(crate) at: Timestamp,
     pub(crate) body: String,
-    /// The records of the secrets that signed.
+    /// Records of the secrets that signed it.
     pub(crate) signed_by: Vec<u128>,
 }
 
@@ -52,23 +50,23 @@ impl Default for FakeReceivers {
 }
 
 impl FakeReceivers {
-    /// What a URL answers next, one after the other.
+    /// Sets a URL's next responses, in order.
     pub(crate) fn replies(&self, url: &str, replies: &[Reply]) {
         self.replies.lock().entry(url.into()).or_default().extend(replies);
     }
 
-    /// What a URL answers when nothing else is left.
+    /// Sets a URL's response after the scripted ones.
     pub(crate) fn always(&self, url: &str, reply: Reply) {
         self.always.lock().insert(url.into(), reply);
     }
 
-    /// Everything that arrived at a URL, dead ones apart.
+    /// Everything that a URL received, unreachable responses excluded.
     pub(crate) fn at(&self, url: &str) -> Vec<ReceivedPost> {
         let arrived = self.arrived.lock();
         arrived.iter().filter(|one| one.url == url).cloned().collect()
     }
 
-    /// How often a URL was posted to.
+    /// Number of requests to a URL.
     pub(crate) fn count(&self, url: &str) -> usize {
         self.arrived.lock().iter().filter(|one| one.url == url).count()
     }

@@ -1,5 +1,5 @@
-//! The issuer's card program, scripted: what each call meets, and what is true of balances and cards whatever the answers
-//! were. It outlives a crash of the engine.
+//! Scripted card program of the issuer: the behavior of each call, and the true balances and cards. It survives a crash
+//! of the engine.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,11 +29,11 @@ struct IssuerState {
     balances: BTreeMap<[u8; 20], u64>,
     cards: BTreeMap<CardId, Card>,
     applied_actions: BTreeMap<JobId, CardId>,
-    /// What is set aside, and whether it ended as paid.
+    /// Holds, and whether each ended as paid.
     holds: BTreeMap<JobId, (HoldRequest, Option<bool>)>,
     declined: BTreeMap<JobId, Option<String>>,
     events: Vec<CardEvent>,
-    /// The next so many questions after a reservation get no answer.
+    /// The next queries after a hold, this many, get no response.
     unanswered_hold_queries: u32,
 }
 
@@ -48,7 +48,7 @@ fn error(kind: ErrorKind) -> PortError {
     }
 }
 
-/// What happens after a call was carried out.
+/// Applies the behavior after a call was executed.
 fn after(turn: CallBehavior) -> Result<(), PortError> {
     match turn {
         CallBehavior::ResponseLost => Err(error(ErrorKind::Unknown)),
@@ -146,7 +146,7 @@ impl IssuerState {
 }
 
 impl FakeReloadableCards {
-    /// The next calls, in order. Without one a call works.
+    /// Sets the behaviors of the next calls, in order. Without one a call works.
     pub(crate) fn set_behaviors(&self, turns: &[CallBehavior]) {
         self.0.lock().behaviors.extend(turns);
     }
@@ -156,7 +156,7 @@ impl FakeReloadableCards {
         *self.0.lock().balances.entry(account).or_default() += cents;
     }
 
-    /// What is left of it.
+    /// Cents left on an account.
     pub(crate) fn left(&self, account: &[u8; 20]) -> u64 {
         self.0.lock().balances.get(account).copied().unwrap_or(0)
     }
@@ -167,22 +167,22 @@ impl FakeReloadableCards {
         truth.cards.values().map(|c| c.snapshot.activity.available.get()).sum()
     }
 
-    /// The next so many questions after a reservation get no answer.
+    /// The next queries after a hold, this many, get no response.
     pub(crate) fn set_unanswered_hold_queries(&self, times: u32) {
         self.0.lock().unanswered_hold_queries = times;
     }
 
-    /// Forgets what was set aside, as no issuer should.
+    /// Forgets every hold, as no real issuer should.
     pub(crate) fn clear_holds(&self) {
         self.0.lock().holds.clear();
     }
 
-    /// How each reservation ended.
+    /// Results of all holds.
     pub(crate) fn hold_results(&self) -> Vec<Option<bool>> {
         self.0.lock().holds.values().map(|(_, ended)| *ended).collect()
     }
 
-    /// A merchant charges a card; whether the issuer took it.
+    /// A merchant charges a card; returns whether the issuer accepted it.
     pub(crate) fn charge(&self, id: CardId, cents: u64) -> bool {
         let mut truth = self.0.lock();
         let card = truth.cards[&id].clone();

@@ -1,4 +1,4 @@
-//! Keys of managed wallets, and the servers that are paid with them. What the test's chain shows is the truth of the money.
+//! Keys of agent wallets, and the servers that they pay. The fake chain has the true transfers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,22 +15,21 @@ use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 
 use super::ports::{FakeChain, error};
 
-/// What a server does with a paid call.
+/// Behavior of a server for a paid call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SellerBehavior {
-    /// Takes the payment and answers.
+    /// Accepts the payment and responds.
     Success,
-    /// Takes the payment, and its answer is lost.
+    /// Accepts the payment, but its response is lost.
     ResponseLost,
-    /// Takes the payment, and answers with an error.
+    /// Accepts the payment and responds with an error.
     ErrorResponse,
-    /// Answers 402 and takes nothing.
+    /// Responds 402 and accepts nothing.
     Declined,
-    /// Cannot be reached.
     Unreachable,
 }
 
-/// Every payment that was signed is another one: who signs twice for a spend could pay twice.
+/// Every signed payment is different, so signing twice for one wallet payment could pay twice.
 pub(crate) struct FakeSellers {
     chain: Arc<FakeChain>,
     signed: Mutex<Vec<Authorization>>,
@@ -48,17 +47,17 @@ impl FakeSellers {
         }
     }
 
-    /// What becomes of the next calls; of later ones what becomes of the last.
+    /// Sets the behaviors of the next calls; the last one applies to all later calls.
     pub(crate) fn set_behaviors(&self, served: &[SellerBehavior]) {
         *self.behaviors.lock() = served.iter().copied().collect();
     }
 
-    /// Paid calls that reached a server.
+    /// Number of paid calls that reached a server.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Every payment that was ever signed.
+    /// Every signed payment.
     pub(crate) fn signed(&self) -> Vec<Authorization> {
         self.signed.lock().clone()
     }
@@ -122,14 +121,14 @@ impl PaidHttpClient for FakeSellers {
     ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>> {
         assert_eq!(call.sealed, b"call");
         let place = payment.try_into().map(usize::from_be_bytes);
-        let authorization = self.signed.lock()[place.expect("a payment of ours")].clone();
+        let authorization = self.signed.lock()[place.expect("a known payment")].clone();
         let mut served = self.behaviors.lock();
         let now = match served.len() {
             0 => SellerBehavior::Success,
             1 => served[0],
             _ => served.pop_front().unwrap_or(SellerBehavior::Success),
         };
-        let told = |http_status, failure| {
+        let response = |http_status, failure| {
             let answer = ServerResponse {
                 http_status,
                 content_type: Some("application/json".into()),
@@ -147,10 +146,10 @@ impl PaidHttpClient for FakeSellers {
             self.chain.settle(&authorization);
         }
         let answer = match now {
-            SellerBehavior::Success => told(200, None),
+            SellerBehavior::Success => response(200, None),
             SellerBehavior::ResponseLost => Err(error(ErrorKind::Unknown, "paid call")),
-            SellerBehavior::ErrorResponse => told(500, Some(CallFailure::HttpError)),
-            SellerBehavior::Declined => told(402, Some(CallFailure::Unsettled)),
+            SellerBehavior::ErrorResponse => response(500, Some(CallFailure::HttpError)),
+            SellerBehavior::Declined => response(402, Some(CallFailure::Unsettled)),
             SellerBehavior::Unreachable => Err(error(ErrorKind::Temporary, "paid call")),
         };
         Box::pin(std::future::ready(answer))

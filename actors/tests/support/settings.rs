@@ -1,4 +1,4 @@
-//! How the engine of a test is set.
+//! Engine settings of the tests.
 
 use purser_actors::approval::ApprovalLimits;
 use purser_actors::breaker::BreakerSettings;
@@ -11,7 +11,7 @@ use purser_actors::payout::RailTerms;
 use purser_actors::product::{DailyCap, DailyCaps, PriceRange, ProductLine};
 use rust_decimal::Decimal;
 
-/// Quick pauses, and time-outs so long that a busy machine never meets them.
+/// Short delays, and timeouts that even a busy machine does not reach.
 pub(crate) const fn fast() -> EngineSettings {
     EngineSettings {
         limits: registry::ActivationLimits {
@@ -67,7 +67,7 @@ pub(crate) const fn fast() -> EngineSettings {
     }
 }
 
-/// A minute to come back, a quarter kept of a dollar, two minutes to wait.
+/// A return window of one minute, a return fee of a quarter dollar, and a form lifetime of two minutes.
 const fn payouts() -> PayoutSettings {
     let terms = RailTerms {
         returns_ms: 60_000,
@@ -83,7 +83,7 @@ const fn payouts() -> PayoutSettings {
     }
 }
 
-/// A cap on prepaid cards alone.
+/// A daily cap on prepaid cards only.
 pub(crate) const fn cards_a_day(count: u32, sum: u64) -> DailyCaps {
     let sum = Cents::new(sum);
     DailyCaps::NONE.with(ProductLine::UsaCard, DailyCap { count, sum })

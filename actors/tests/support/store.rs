@@ -13,7 +13,7 @@ use purser_storage::{
     RowKey, Seq, Span, Store, StoreError, StoredEvent, Write,
 };
 
-/// Cursors are no sequences.
+/// Cursors are not sequence numbers.
 const FIRST_CURSOR: u64 = 1_000_000;
 
 pub(crate) struct MemoryStore(Arc<Shared>);
@@ -35,21 +35,21 @@ struct Durable {
 struct State {
     durable: Durable,
     queue: VecDeque<(Batch, CommitCallback)>,
-    /// Batches that may still be committed, barriers not counted; `None` is any number.
+    /// Number of batches that may still be committed, without barriers; `None` is unlimited.
     allowance: Option<u64>,
-    /// Whether the answer to the last allowed batch is lost.
+    /// Whether the response to the last allowed batch is lost.
     response_lost: bool,
-    /// Batches until one is refused for no fault of its own, that one included.
+    /// Number of batches until one is rejected without its own fault, including that one.
     reject_in: Option<u64>,
     sinks: Vec<Arc<dyn EventSink>>,
     lag_bytes: u64,
     committed: u64,
-    /// The row that the disk does not give out.
+    /// Row that can't be read.
     unreadable_row: Option<RowKey>,
     dead: bool,
 }
 
-/// What a batch came to, told outside the lock.
+/// Notifications of a batch, sent outside the lock.
 struct PendingNotification {
     done: Option<CommitCallback>,
     outcome: Result<Committed, CommitError>,
@@ -74,12 +74,12 @@ impl MemoryStore {
         self.0.state.lock()
     }
 
-    /// A backup: everything durable, in a store of its own.
+    /// A backup: all durable data, in its own store.
     pub(crate) fn backup(&self) -> Arc<Self> {
         Self::of(self.state().durable.clone())
     }
 
-    /// What a power cut leaves: everything durable, nothing else. This store is dead from now on.
+    /// The store after a power cut: all durable data and nothing else. This store is dead from now on.
     pub(crate) fn crash(&self) -> Arc<Self> {
         let mut state = self.state();
         state.dead = true;
@@ -91,12 +91,12 @@ impl MemoryStore {
         Self::of(durable)
     }
 
-    /// From now on nothing is committed.
+    /// Commits nothing from now on.
     pub(crate) fn hold(&self) {
         self.state().allowance = Some(0);
     }
 
-    /// After so many more batches, nothing more is committed; the last of them is answered or not.
+    /// Commits this many more batches and then none; the last of them is answered or not.
     pub(crate) fn hold_after(&self, batches: u64, last_is_answered: bool) {
         let mut state = self.state();
         (state.allowance, state.response_lost) = (Some(batches), !last_is_answered);
@@ -107,23 +107,23 @@ impl MemoryStore {
         self.0.condvar.notify_all();
     }
 
-    /// Refuses the batch that many batches from now (1 is the next) and breaks its lane.
+    /// Rejects the n-th next batch (1 is the next) and breaks its write session.
     pub(crate) fn reject_nth(&self, nth: u64) {
         self.state().reject_in = Some(nth);
     }
 
-    /// Batches waiting, barriers included.
+    /// Number of queued batches, barriers included.
     pub(crate) fn queued(&self) -> usize {
         self.state().queue.len()
     }
 
-    /// Whether something waits that is not allowed.
+    /// Whether a queued batch may not be committed.
     pub(crate) fn is_starving(&self) -> bool {
         let state = self.state();
         state.allowance == Some(0) && state.queue.iter().any(|(batch, _)| !is_barrier(batch))
     }
 
-    /// Batches committed so far, barriers not counted.
+    /// Number of committed batches, without barriers.
     pub(crate) fn committed(&self) -> u64 {
         self.state().committed
     }
@@ -132,7 +132,7 @@ impl MemoryStore {
         self.state().lag_bytes = bytes;
     }
 
-    /// Writes behind everybody's back, as bad hardware would.
+    /// Overwrites a row without a batch, as broken hardware would.
     pub(crate) fn overwrite(&self, key: RowKey, value: &[u8]) {
         let row = Row {
             revision: 1,
@@ -141,7 +141,7 @@ impl MemoryStore {
         self.state().durable.rows.insert(key, row);
     }
 
-    /// This row cannot be read, or with `None` every one can.
+    /// Makes this row unreadable, or with `None` all rows readable.
     pub(crate) fn set_unreadable(&self, key: Option<RowKey>) {
         self.state().unreadable_row = key;
     }
@@ -175,28 +175,28 @@ impl Shared {
     fn run(&self) {
         loop {
             let mut state = self.state.lock();
-            let told = loop {
+            let applied = loop {
                 if state.dead {
                     return;
                 }
                 match state.step() {
-                    Some(told) => break told,
+                    Some(applied) => break applied,
                     None => self.condvar.wait(&mut state),
                 }
             };
             drop(state);
-            if !told.events.is_empty() {
-                told.sinks.iter().for_each(|sink| sink.publish(&told.events));
+            if !applied.events.is_empty() {
+                applied.sinks.iter().for_each(|sink| sink.publish(&applied.events));
             }
-            if let Some(done) = told.done {
-                done(told.outcome);
+            if let Some(done) = applied.done {
+                done(applied.outcome);
             }
         }
     }
 }
 
 impl State {
-    /// The next batch, if it may be committed.
+    /// Takes the next batch, if it may be committed.
     fn step(&mut self) -> Option<PendingNotification> {
         let barrier = is_barrier(&self.queue.front()?.0);
         if !barrier && self.allowance == Some(0) {
@@ -291,7 +291,7 @@ impl Store for MemoryStore {
     fn commit(&self, batch: Batch, done: CommitCallback) {
         let mut state = self.state();
         if state.dead {
-            // The process that asks is dead as well: nobody is told anything.
+            // The calling process is dead as well: it gets no answer.
             return;
         }
         state.queue.push_back((batch, done));

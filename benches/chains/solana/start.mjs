@@ -253,5 +253,5 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000
 setInterval(block, Number(process.argv[2]))
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
-// It ends with whoever started it.
+// It ends with the process that started it.
 process.stdin.resume().on('end', () => process.exit(0))

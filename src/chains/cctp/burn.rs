@@ -29,7 +29,6 @@ pub struct FeeRate(u64);
 impl FeeRate {
     const WHOLE: u64 = 100_000_000;
 
-    /// No fee.
     pub const ZERO: Self = Self(0);
 
     /// Parses basis points with up to four decimals in the format of Iris (`1`, `1.3`). `None` for another format, or

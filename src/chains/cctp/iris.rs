@@ -28,7 +28,7 @@ const SIGNATURE_BYTES: usize = 65;
 /// Why Iris gave no result. None of these is evidence about the burn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IrisError {
-    /// HTTP 429.
+    /// Response with status 429.
     #[error("iris: rate limited, retry after {} s", retry_after.as_secs())]
     RateLimited {
         /// Time until the next request may succeed.
@@ -60,7 +60,6 @@ impl IrisError {
 pub enum AttestationStatus {
     /// Waits for finality or an allowance, or has a status that is unknown here.
     Pending,
-    /// Attested.
     Complete,
     /// The attestation expired before it was used.
     Expired,

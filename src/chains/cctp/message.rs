@@ -37,7 +37,7 @@ pub struct BurnMessage {
     pub burn_token: [u8; 32],
     /// Recipient of the mint; an EVM address is left-padded with zeros.
     pub mint_recipient: [u8; 32],
-    /// Burnt amount.
+    /// Burned amount in atomic units.
     pub amount: u64,
     /// Owner of the burnt tokens.
     pub message_sender: [u8; 32],

@@ -30,7 +30,6 @@ pub struct Header {
 /// A block and the rows read from its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<R> {
-    /// See [`Header`].
     pub header: Header,
     /// Rows in the order of the logs.
     pub rows: Vec<R>,

@@ -40,7 +40,6 @@ mod abi {
 pub struct BatchCall {
     /// Address of the contract.
     pub target: Address,
-    /// Calldata.
     pub data: Bytes,
 }
 

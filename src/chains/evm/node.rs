@@ -28,15 +28,11 @@ pub use replies::send_reply;
 /// Why a call has no typed result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NodeError {
-    /// See [`RpcError`].
     #[error(transparent)]
     Rpc(#[from] RpcError),
     /// The result is not what the method returns.
     #[error("malformed result of {method}")]
-    Malformed {
-        /// JSON-RPC method.
-        method: &'static str,
-    },
+    Malformed { method: &'static str },
 }
 
 /// Why `eth_call` or `eth_estimateGas` has no result.
@@ -62,7 +58,6 @@ pub enum BlockTag {
     Number(u64),
     /// Newest state, including the node's transaction pool.
     Pending,
-    /// Newest block.
     Latest,
     /// The chain's own level `safe`.
     Safe,
@@ -77,7 +72,6 @@ pub struct CallRequest {
     pub from: Address,
     /// Address of the contract.
     pub to: Address,
-    /// Calldata.
     pub data: Bytes,
     /// Gas limit of the call.
     pub gas: u64,
@@ -104,7 +98,6 @@ pub struct BlockLogs {
 /// The result of an included transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Transaction hash.
     pub transaction: B256,
     /// Height of the block that contains it.
     pub block_number: u64,
@@ -125,7 +118,6 @@ pub struct Receipt {
 pub struct SendAnswer {
     /// Host of the endpoint.
     pub host: String,
-    /// Interpreted response.
     pub reply: SendReply,
     /// Error text, for the operator.
     pub error: Option<String>,

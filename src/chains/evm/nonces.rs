@@ -55,7 +55,6 @@ impl NonceSettings {
 /// One signed transaction of a nonce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Transaction hash.
     pub hash: B256,
     /// The signed transaction.
     pub bytes: Vec<u8>,

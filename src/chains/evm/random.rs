@@ -1,6 +1,6 @@
 //! Seeded random numbers for tests.
 
-/// SplitMix64.
+/// The generator SplitMix64.
 pub(crate) struct Random(u64);
 
 impl Random {

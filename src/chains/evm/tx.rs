@@ -34,7 +34,6 @@ pub struct Transaction {
     pub to: Address,
     /// Value in wei.
     pub value: U256,
-    /// Calldata.
     pub data: Bytes,
 }
 

@@ -27,7 +27,6 @@ pub const MAX_SCAN_SIGNATURES: usize = 1_000_000;
 /// A signature in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Transaction id.
     pub id: Signature,
     /// Slot of the transaction's block.
     pub slot: u64,
@@ -40,7 +39,6 @@ pub struct Entry {
 /// A transaction that the follower knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Transaction id.
     pub id: Signature,
     /// Slot of the transaction's block.
     pub slot: u64,

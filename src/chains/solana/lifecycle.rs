@@ -23,7 +23,6 @@ pub const BLOCKHASH_BLOCKS: u64 = 150;
 /// A transaction before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// Transaction id.
     pub id: Signature,
     /// Last block height at which it can execute. If the client chose the blockhash: the block height at which a node
     /// reported it valid, plus [`BLOCKHASH_BLOCKS`].

@@ -78,7 +78,6 @@ impl TransferChecked {
         })
     }
 
-    /// The instruction.
     pub fn instruction(&self) -> Instruction {
         Instruction {
             program: TOKEN,

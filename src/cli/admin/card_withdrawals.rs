@@ -1,4 +1,4 @@
-//! `purser admin card-withdrawals`: paying out what holders take from their balances at the card issuer.
+//! `purser admin card-withdrawals`: payouts of withdrawals from card balances.
 
 use serde_json::json;
 
@@ -6,52 +6,52 @@ use super::AdminClient;
 use crate::cli::CliError;
 use crate::cli::http_client::HttpResponse;
 
-/// What is done with withdrawals from card balances.
+/// Commands for withdrawals from card balances.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum CardWithdrawalCommand {
-    /// Withdrawals that are still open, the oldest first
+    /// List open withdrawals, oldest first
     List,
-    /// Take a withdrawal
+    /// Claim a withdrawal
     Claim {
-        /// The withdrawal
+        /// Withdrawal to claim
         withdrawal_id: String,
     },
-    /// Put a withdrawal back: it is not paid
+    /// Release a claimed withdrawal without paying it
     Release {
-        /// The withdrawal
+        /// Withdrawal to release
         withdrawal_id: String,
-        /// The number that `claim` gave
+        /// Lease number from `claim`
         #[arg(long)]
         lease: u64,
     },
-    /// Say that it is paid
+    /// Record that a withdrawal was paid
     Fulfil {
-        /// The withdrawal
+        /// Withdrawal that was paid
         withdrawal_id: String,
-        /// The number that `claim` gave
+        /// Lease number from `claim`
         #[arg(long)]
         lease: u64,
-        /// The transaction that paid it
+        /// Hash of the transaction that paid it
         #[arg(long)]
         tx_hash: String,
     },
-    /// Refuse a withdrawal; the issuer puts it back on the balance
+    /// Reject a withdrawal; the issuer releases the hold on the balance
     Reject {
-        /// The withdrawal
+        /// Withdrawal to reject
         withdrawal_id: String,
-        /// What its holder is told
+        /// Message for the account owner
         #[arg(long)]
         reason: String,
-        /// The number that `claim` gave, if it is claimed
+        /// Lease number from `claim`, if the withdrawal is claimed
         #[arg(long)]
         lease: Option<u64>,
     },
 }
 
-/// Asks the service.
-pub(super) async fn run(desk: &AdminClient, act: CardWithdrawalCommand) -> Result<HttpResponse, CliError> {
+/// Calls the service.
+pub(super) async fn run(client: &AdminClient, act: CardWithdrawalCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        CardWithdrawalCommand::List => return desk.get("/admin/card-withdrawals").await,
+        CardWithdrawalCommand::List => return client.get("/admin/card-withdrawals").await,
         CardWithdrawalCommand::Claim { withdrawal_id } => ("claim", json!({"withdrawal_id": withdrawal_id})),
         CardWithdrawalCommand::Release { withdrawal_id, lease } => {
             ("release", json!({"withdrawal_id": withdrawal_id, "lease": lease}))
@@ -73,5 +73,5 @@ pub(super) async fn run(desk: &AdminClient, act: CardWithdrawalCommand) -> Resul
             ("reject", body)
         }
     };
-    desk.post(&format!("/admin/card-withdrawals/{path}"), body).await
+    client.post(&format!("/admin/card-withdrawals/{path}"), body).await
 }

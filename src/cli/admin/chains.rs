@@ -1,4 +1,4 @@
-//! The chains, on the command line.
+//! `purser admin chains`: decisions about chains.
 
 use serde_json::json;
 
@@ -6,21 +6,21 @@ use super::super::CliError;
 use super::super::http_client::HttpResponse;
 use super::AdminClient;
 
-/// What is done about chains.
+/// Commands for chains.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum ChainCommand {
-    /// Take the chain that two endpoints show where it has replaced blocks that were final: those are read again
+    /// Accept a chain whose final blocks were replaced, as two endpoints show it, and read those blocks again
     Accept {
-        /// As /readyz names it: base
+        /// Network as /readyz names it: base
         network: String,
-        /// How you know that it is the chain, for the audit log
+        /// Evidence for the audit log
         #[arg(long, value_name = "TEXT")]
         evidence: String,
     },
 }
 
-pub(super) async fn run(desk: &AdminClient, act: ChainCommand) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(client: &AdminClient, act: ChainCommand) -> Result<HttpResponse, CliError> {
     let ChainCommand::Accept { network, evidence } = act;
     let body = json!({"network": network, "evidence": evidence});
-    desk.post("/admin/chains/accept", body).await
+    client.post("/admin/chains/accept", body).await
 }

@@ -1,4 +1,4 @@
-//! The operator's API as a command asks it: where it is, and by whose token.
+//! Client of the operator API: finds the address and the token.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::cli::CliError;
 use crate::cli::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
 use crate::service::DataDir;
 
-/// The operator's API, and who asks it.
+/// The operator API with its token.
 pub(super) struct AdminClient {
     remote: HttpClient,
     url: Url,
     token: Zeroizing<String>,
-    /// Where it was found.
+    /// Source of the token.
     token_of: String,
 }
 
@@ -47,7 +47,7 @@ impl AdminClient {
         })
     }
 
-    /// The answer, or the refusal in the server's words; of a token that is not good, with where it was found.
+    /// Prints the response, or returns the server's error. For an invalid token the error names the token's source.
     pub(super) fn check(&self, answer: &HttpResponse) -> Result<(), CliError> {
         describe_error(answer).map_err(|error| match error {
             CliError::Rejected { status: 401, what } => CliError::Rejected {
@@ -65,7 +65,7 @@ impl AdminClient {
             .await
     }
 
-    /// Who that is; nobody is a failure, unless there is more to look at.
+    /// Prints the matching customers. No match is an error, unless more pages follow.
     pub(super) async fn search_customers(
         &self,
         quoted: &str,
@@ -92,7 +92,7 @@ impl AdminClient {
             }
             false => "",
         };
-        Err(CliError::NotFound(format!("nobody is found by {quoted}{of_call}")))
+        Err(CliError::NotFound(format!("no customer matches {quoted}{of_call}")))
     }
 
     pub(super) async fn page(&self, path: &str, after: Option<String>) -> Result<HttpResponse, CliError> {
@@ -105,7 +105,7 @@ impl AdminClient {
     }
 }
 
-/// A token, and the name of its file.
+/// Reads a token; also returns the name of its file.
 fn read(path: &Path) -> Result<(Zeroizing<String>, String), CliError> {
     let file = path.display().to_string();
     match std::fs::read_to_string(path) {

@@ -1,4 +1,4 @@
-//! Transfers to the treasury that no payment claims, on the command line.
+//! `purser admin incoming`: transfers to the treasury that no payment claims.
 
 use serde_json::json;
 
@@ -6,53 +6,53 @@ use super::super::CliError;
 use super::super::http_client::HttpResponse;
 use super::AdminClient;
 
-/// What is done about transfers that no payment claims.
+/// Commands for transfers that no payment claims.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum IncomingTransferCommand {
-    /// Those that wait for a decision or are being looked into, the oldest first
+    /// List transfers that need a decision or are being processed, oldest first
     List {
-        /// `next_after` of the page before
+        /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
     },
-    /// Credit whoever sent it, or a named account
+    /// Credit the sender of a transfer, or a named account
     Credit {
-        /// As the list names it
+        /// Deposit id from `list`
         deposit_id: String,
-        /// This account instead of the sender's
+        /// Account to credit instead of the sender's
         #[arg(long, value_name = "ADDRESS")]
         account: Option<String>,
-        /// Its holder is to have both: the money and the payout that it had paid for
+        /// Credit the account although it keeps the payout that the transfer paid for
         #[arg(long)]
         holder_keeps_product: bool,
-        /// How you know, for the audit log
+        /// Evidence for the audit log
         #[arg(long, value_name = "TEXT")]
         evidence: String,
     },
-    /// It is the treasury's own: whoever runs the service has put it there
+    /// Record a transfer as operator funds that you sent to the treasury
     OperatorFunds {
-        /// As the list names it
+        /// Deposit id from `list`
         deposit_id: String,
-        /// How you know, for the audit log
+        /// Evidence for the audit log
         #[arg(long, value_name = "TEXT")]
         evidence: String,
     },
-    /// Send it back to whoever sent it
+    /// Return a transfer to its sender
     Return {
-        /// As the list names it
+        /// Deposit id from `list`
         deposit_id: String,
-        /// Its sender is to have both: the money and the payout that it had paid for
+        /// Return the transfer although its sender keeps the payout that it paid for
         #[arg(long)]
         holder_keeps_product: bool,
-        /// Why, for the audit log
+        /// Evidence for the audit log
         #[arg(long, value_name = "TEXT")]
         evidence: String,
     },
 }
 
-pub(super) async fn run(desk: &AdminClient, act: IncomingTransferCommand) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(client: &AdminClient, act: IncomingTransferCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        IncomingTransferCommand::List { after } => return desk.page("/admin/incoming-transfers", after).await,
+        IncomingTransferCommand::List { after } => return client.page("/admin/incoming-transfers", after).await,
         IncomingTransferCommand::Credit {
             deposit_id,
             account,
@@ -80,5 +80,5 @@ pub(super) async fn run(desk: &AdminClient, act: IncomingTransferCommand) -> Res
             ("/admin/incoming-transfers/return", body)
         }
     };
-    desk.post(path, body).await
+    client.post(path, body).await
 }

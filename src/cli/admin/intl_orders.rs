@@ -7,76 +7,76 @@ use crate::cli::CliError;
 use crate::cli::http_client::HttpResponse;
 use crate::cli::terminal::HiddenInput;
 
-/// What is done with international orders.
+/// Commands for international orders.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum IntlOrderCommand {
-    /// Orders that are still open, overdue ones first, then the oldest
+    /// List open orders, overdue ones first, then oldest first
     List,
-    /// Take an order
+    /// Claim an order
     Claim {
-        /// The order
+        /// Order to claim
         card_id: String,
     },
     /// Release a claimed order
     Release {
-        /// The order
+        /// Order to release
         card_id: String,
-        /// The number that `claim` gave
+        /// Lease number from `claim`
         #[arg(long)]
         lease: u64,
     },
-    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, a line each; at a terminal nothing that is
-    /// typed shows
+    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, one per line; a terminal does not
+    /// echo them
     Fulfil {
-        /// The order
+        /// Order to fulfil
         card_id: String,
-        /// The number that `claim` gave
+        /// Lease number from `claim`
         #[arg(long)]
         lease: u64,
-        /// Where the card's bills go, as its maker says; the country as two letters
+        /// Billing address from the card issuer; the country as two letters
         #[arg(long, num_args = 5, required = true, value_names = ["LINE1", "CITY", "STATE", "POSTAL_CODE", "COUNTRY"])]
         billing_address: Vec<String>,
     },
-    /// Refuse an order; the whole charge is credited
+    /// Reject an order and credit the full charge
     Reject {
-        /// The order
+        /// Order to reject
         card_id: String,
-        /// What its holder is told
+        /// Message for the account owner
         #[arg(long)]
         reason: String,
-        /// The number that `claim` gave, if the order is claimed
+        /// Lease number from `claim`, if the order is claimed
         #[arg(long)]
         lease: Option<u64>,
     },
-    /// What holders want of cards that are made, the oldest wish first
-    Wishes,
-    /// Say what became of a card at whoever made it
+    /// List card actions that account owners requested, oldest first
+    Actions,
+    /// Report the status of a card at its issuer
     Report {
-        /// The card
+        /// Card to report
         card_id: String,
-        /// Where it stands
+        /// Status of the card
         #[arg(value_parser = ["ready", "paused", "closed"])]
         status: String,
-        /// Dollars left on it
+        /// Remaining dollars on the card
         #[arg(long)]
         available: Option<String>,
-        /// Dollars of what was left that its maker gave back, all so far: the rest of them is credited to the holder
+        /// Total dollars that the issuer has returned from a closed card; the rest is credited to the account
         #[arg(long)]
         released: Option<String>,
-        /// What it was charged, newest first, as JSON: a list of objects with `transaction_id`, `merchant`, `usd_amount`, `status`
-        /// and `at_ms`
+        /// Transactions, newest first, as a JSON list of objects with `transaction_id`, `merchant`, `usd_amount`,
+        /// `status` and `at_ms`
         #[arg(long)]
         transactions: Option<String>,
-        /// Nothing more will come of what the holder asked for
+        /// Close the request: its action will not be carried out any further
         #[arg(long)]
         ends_request: bool,
     },
 }
 
-/// Asks the service.
-pub(super) async fn run(desk: &AdminClient, act: IntlOrderCommand) -> Result<HttpResponse, CliError> {
+/// Calls the service.
+pub(super) async fn run(client: &AdminClient, act: IntlOrderCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        IntlOrderCommand::List => return desk.get("/admin/intl-orders").await,
+        IntlOrderCommand::List => return client.get("/admin/intl-orders").await,
         IntlOrderCommand::Claim { card_id } => ("claim", json!({"card_id": card_id})),
         IntlOrderCommand::Release { card_id, lease } => ("release", json!({"card_id": card_id, "lease": lease})),
         IntlOrderCommand::Fulfil {
@@ -96,7 +96,7 @@ pub(super) async fn run(desk: &AdminClient, act: IntlOrderCommand) -> Result<Htt
             let body = json!({"card_id": card_id, "reason": reason, "lease": lease});
             ("reject", body)
         }
-        IntlOrderCommand::Wishes => return desk.get("/admin/intl-cards").await,
+        IntlOrderCommand::Actions => return client.get("/admin/intl-cards").await,
         IntlOrderCommand::Report {
             card_id,
             status,
@@ -115,13 +115,14 @@ pub(super) async fn run(desk: &AdminClient, act: IntlOrderCommand) -> Result<Htt
                 let wrong = |_| CliError::Usage("the transactions are no JSON".to_owned());
                 body["transactions"] = serde_json::from_str(&text).map_err(wrong)?;
             }
-            return desk.post("/admin/intl-cards/report", body).await;
+            return client.post("/admin/intl-cards/report", body).await;
         }
     };
-    desk.post(&format!("/admin/intl-orders/{path}"), body).await
+    client.post(&format!("/admin/intl-orders/{path}"), body).await
 }
 
-/// Never from the command line, which every process of the machine can read, nor shown as it is typed.
+/// Reads the card from standard input, not from arguments, which every process of the machine can read. A terminal does
+/// not echo it.
 fn card(card_id: &str, lease: u64) -> Result<Value, CliError> {
     let typing = HiddenInput::hidden()?;
     let number = typing.line("card number")?;

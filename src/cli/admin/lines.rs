@@ -1,4 +1,4 @@
-//! Lines of products, on the command line.
+//! `purser admin lines`: product lines.
 
 use serde_json::json;
 
@@ -6,39 +6,39 @@ use super::super::CliError;
 use super::super::http_client::HttpResponse;
 use super::AdminClient;
 
-/// What is done about lines of products.
+/// Commands for product lines.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum ProductLineCommand {
-    /// How each stands: open, failing (its provider is down), or closed by an operator
+    /// List product lines: open, failing (provider down) or closed by an operator
     List,
-    /// Sell nothing of a line until somebody opens it; what was sold is delivered
+    /// Stop sales of a line until it is opened; sold products are still delivered
     Close {
-        /// As `list` names it, for example usa_prepaid_card
+        /// Line from `list`, for example usa_prepaid_card
         line: String,
-        /// Why, for the audit log
+        /// Reason for the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Sell a line again, whatever its provider does
+    /// Resume sales of a line, whatever the state of its provider
     Open {
-        /// As `list` names it
+        /// Line from `list`
         line: String,
-        /// Why, for the audit log
+        /// Reason for the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
 }
 
-pub(super) async fn run(desk: &AdminClient, act: ProductLineCommand) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(client: &AdminClient, act: ProductLineCommand) -> Result<HttpResponse, CliError> {
     match act {
-        ProductLineCommand::List => desk.get("/admin/lines").await,
+        ProductLineCommand::List => client.get("/admin/lines").await,
         ProductLineCommand::Close { line, reason } => {
             let body = json!({"line": line, "reason": reason});
-            desk.post("/admin/lines/close", body).await
+            client.post("/admin/lines/close", body).await
         }
         ProductLineCommand::Open { line, reason } => {
             let body = json!({"line": line, "reason": reason});
-            desk.post("/admin/lines/open", body).await
+            client.post("/admin/lines/open", body).await
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Refunds, on the command line.
+//! `purser admin refunds`: requests and approvals of refunds.
 
 use serde_json::{Value, json};
 
@@ -6,73 +6,75 @@ use super::super::http_client::HttpResponse;
 use super::super::{CliError, terminal};
 use super::AdminClient;
 
-/// What is done about refunds.
+/// Commands for refunds.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum RefundCommand {
-    /// Those that wait for a second operator, the oldest first; with --all every one, in the order of their ids
+    /// List refunds that need a second operator, oldest first; with --all every refund, by id
     List {
-        /// However they stand
+        /// List refunds in every status
         #[arg(long)]
         all: bool,
-        /// `next_after` of the page before
+        /// `next_after` of the previous page
         #[arg(long)]
         after: Option<String>,
     },
-    /// The refund of a payment, however it stands
+    /// Show the refund of a payment, in any status
     Show {
-        /// The payment
+        /// Payment whose refund is shown
         payment_id: String,
     },
-    /// Ask for one; up to the limit of the settings it takes effect at once
+    /// Request a refund; up to the limit in the settings it takes effect at once
     Request {
-        /// The payment
+        /// Payment to refund
         payment_id: String,
         /// US dollars, at most what was charged
         #[arg(long, value_name = "USD", allow_negative_numbers = true)]
         amount: String,
-        /// Why, for the audit log
+        /// Reason for the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// The holder gets the money and may keep what it bought too. Without it no more is given than they can no longer use
+        /// Refund although the account owner keeps the product; otherwise the refund is limited to the unusable part
         #[arg(long)]
         holder_keeps_product: bool,
     },
-    /// Approve one that somebody else asked for
+    /// Approve another operator's request
     Approve {
-        /// The refund
+        /// Refund to approve
         refund_id: String,
-        /// The amount that you approve
+        /// Amount that you approve
         #[arg(long, value_name = "USD", allow_negative_numbers = true)]
         amount: String,
     },
-    /// Reject one, or take your own back
+    /// Reject a refund, or withdraw your own request
     Reject {
-        /// The refund
+        /// Refund to reject
         refund_id: String,
-        /// Why, for the audit log
+        /// Reason for the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
 }
 
-/// What came of a request, in words.
+/// Describes the result of a request.
 fn outcome_message(refund: &Value) -> &'static str {
     match refund["status"].as_str() {
         Some("requested") => "nothing is given yet: another operator has to approve it (refunds approve)",
-        _ if refund["decided_by"] == refund["requested_by"] => "the money is given, at once: it needed nobody else",
+        _ if refund["decided_by"] == refund["requested_by"] => {
+            "the money is credited at once: no second operator was needed"
+        }
         _ => "the money is given: another operator has approved it",
     }
 }
 
-pub(super) async fn run(desk: &AdminClient, act: RefundCommand) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(client: &AdminClient, act: RefundCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        RefundCommand::List { all: false, after } => return desk.page("/admin/refunds", after).await,
+        RefundCommand::List { all: false, after } => return client.page("/admin/refunds", after).await,
         RefundCommand::List { all: true, after } => {
             let after = after.map_or_else(String::new, |after| format!("&after={after}"));
-            return desk.get(&format!("/admin/refunds?all=true{after}")).await;
+            return client.get(&format!("/admin/refunds?all=true{after}")).await;
         }
         RefundCommand::Show { payment_id } => {
-            return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await;
+            return client.get(&format!("/admin/refunds?payment_id={payment_id}")).await;
         }
         RefundCommand::Request {
             payment_id,
@@ -83,7 +85,7 @@ pub(super) async fn run(desk: &AdminClient, act: RefundCommand) -> Result<HttpRe
             let body = json!({
                 "payment_id": payment_id, "amount": amount, "reason": reason, "holder_keeps_product": holder_keeps_product,
             });
-            let answer = desk.post("/admin/refunds", body).await?;
+            let answer = client.post("/admin/refunds", body).await?;
             if answer.is_success() {
                 terminal::progress(outcome_message(&answer.body));
             }
@@ -98,7 +100,7 @@ pub(super) async fn run(desk: &AdminClient, act: RefundCommand) -> Result<HttpRe
             ("/admin/refunds/reject", body)
         }
     };
-    desk.post(path, body).await
+    client.post(path, body).await
 }
 
 #[cfg(test)]
@@ -106,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asks_for_a_refund_is_told_whether_the_money_is_given() {
-        // Aim: one that waits has given nothing; one that was small enough has given at once, and says so.
+    fn refund_output_reports_whether_the_money_was_credited() {
+        // Checks: the message tells a pending refund from one that was credited at once.
         for (status, decided_by, words) in [
             ("requested", Value::Null, "nothing is given yet"),
             ("approved", json!("ana"), "at once"),

@@ -1,5 +1,5 @@
-//! `purser admin sandbox`: the simulated world, steered at the service's own address. A service that is no sandbox has none of
-//! these routes.
+//! `purser admin sandbox`: sandbox controls, at the service's own address. Outside the sandbox these routes do not
+//! exist.
 
 use serde_json::{Value, json};
 
@@ -8,125 +8,125 @@ use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
 use crate::service::DataDir;
 
-/// What is to happen in the simulated world.
+/// Commands of the sandbox.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum SandboxCommand {
-    /// What it looks like
+    /// Show the state of the sandbox
     #[command(flatten)]
     Query(SandboxQuery),
     /// Advance the sandbox clock, for example `30d` or `2h 30m`
     AdvanceClock {
-        /// By how much
+        /// Duration, added to the current time
         duration: humantime::Duration,
     },
     /// Inject a fault into a provider; `clear` removes it
     Fault(FaultArgs),
     /// Emit a payout event: in_process, complete, failed, cancelled or returned
     PayoutEvent {
-        /// The payout
+        /// Payout to report on
         payout_id: String,
-        /// The new status
+        /// New status of the payout
         status: String,
-        /// Its number among the events of the payout; the next if absent
+        /// Sequence among the payout's events; default: the next
         #[arg(long)]
         sequence: Option<u64>,
     },
     /// Return a completed bank transfer
     BankReturn {
-        /// The off-ramp
+        /// The off-ramp account
         account_id: String,
-        /// The complete transfer
+        /// Completed transfer to return
         transfer_id: String,
-        /// How much comes back, in dollars
+        /// Returned amount in dollars
         #[arg(allow_negative_numbers = true)]
         amount: String,
     },
     /// Deposit into an onramp account
     BankDeposit {
-        /// The on-ramp
+        /// The on-ramp account
         account_id: String,
-        /// How much, in dollars
+        /// Amount in dollars
         #[arg(allow_negative_numbers = true)]
         amount: String,
-        /// Who pays
+        /// Sender of the deposit
         #[arg(long)]
         sender: Option<String>,
     },
     /// Decide an identity check
     Identity {
-        /// Whose: an exact address
+        /// Exact wallet address of the account
         wallet: String,
-        /// What comes of it
+        /// Result: passed or failed
         #[arg(value_parser = ["passed", "failed"])]
         result: String,
-        /// If it failed: the provider's word
+        /// If failed: the provider's reason
         #[arg(long)]
         reason: Option<String>,
     },
     /// Link a wallet to the card issuer
     Link {
-        /// The exact address
+        /// Exact wallet address
         wallet: String,
-        /// Unlink it
+        /// Unlink the wallet instead
         #[arg(long)]
         off: bool,
     },
     /// Simulate a card purchase
     Charge {
-        /// The card
+        /// Card to charge
         card_id: String,
-        /// In the merchant's own words
+        /// Merchant name as the merchant spells it
         merchant: String,
-        /// In dollars
+        /// Amount in dollars
         #[arg(allow_negative_numbers = true)]
         amount: String,
-        /// Set the amount aside; `charge-outcome` says what comes of it
+        /// Only place a hold; `charge-outcome` settles or refunds it
         #[arg(long)]
         pending: bool,
     },
-    /// Settle a charge that is pending, or give it back
+    /// Settle or refund a pending charge
     ChargeOutcome {
-        /// The card
+        /// Card that was charged
         card_id: String,
-        /// What `charge` said of it
+        /// Transaction id from `charge`
         transaction_id: String,
-        /// What comes of it
+        /// New status of the charge
         #[arg(value_parser = ["settled", "refunded"])]
         status: String,
     },
     /// Delay top-up credits
     HoldCredits {
-        /// Let them come
+        /// Resume top-up credits
         #[arg(long)]
         off: bool,
     },
     /// Set an exchange rate (USD per unit)
     ExchangeRate {
-        /// Three letters
+        /// Currency code, three letters
         currency: String,
-        /// Decimal text
+        /// Rate as decimal text
         #[arg(allow_negative_numbers = true)]
         usd_per_unit: String,
     },
     /// Fund a wallet with test USDC
     Faucet {
-        /// The exact address
+        /// Exact wallet address
         wallet: String,
-        /// In dollars
+        /// Amount in dollars
         #[arg(allow_negative_numbers = true)]
         amount: String,
-        /// Out of this wallet, by a plain transfer
+        /// Send from this wallet, by a plain transfer
         #[arg(long, value_name = "ADDRESS")]
         from: Option<String>,
     },
 }
 
-/// What is looked at.
+/// Queries of the sandbox.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum SandboxQuery {
     /// Show chains, payouts or catalogs
     State {
-        /// chains, payouts or catalogs
+        /// Area: chains, payouts or catalogs
         #[arg(default_value = "chains", value_parser = ["chains", "payouts", "catalogs"])]
         area: String,
     },
@@ -136,58 +136,58 @@ pub enum SandboxQuery {
     Clock,
     /// Show a wallet's balance
     Balance {
-        /// The exact address
+        /// Exact wallet address
         wallet: String,
     },
     /// List chain transfers
     Transfers {
-        /// base or solana
+        /// Network: base or solana
         #[arg(default_value = "base")]
         network: String,
-        /// The position behind which the page begins
+        /// Position to start after
         #[arg(long, default_value_t = 0)]
         after: u64,
     },
 }
 
-/// Who misbehaves, and how.
+/// Arguments of a fault.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FaultArgs {
-    /// Who
+    /// Provider that fails
     #[arg(value_parser = [
         "chain", "issuer", "reloadable-cards", "payouts", "bank", "bridge", "identity", "issuer-accounts", "gift-cards",
         "merchants",
     ])]
     pub provider: String,
-    /// How; `clear` makes them well again
+    /// Fault to inject; `clear` removes it
     pub fault: String,
-    /// How often; 0 until cleared. Once if absent
+    /// Number of times; 0 until cleared. Default: once
     #[arg(long)]
     pub times: Option<u32>,
     /// Delay in milliseconds
     #[arg(long)]
     pub delay_ms: Option<u64>,
-    /// Of a chain: which
+    /// Chain: its network
     #[arg(long)]
     pub network: Option<String>,
-    /// Of a chain: only for payments of this address
+    /// Chain: only for payments of this wallet address
     #[arg(long)]
     pub wallet: Option<String>,
-    /// Of a chain that declines: its word
+    /// Chain that declines: the reason
     #[arg(long)]
     pub reason: Option<String>,
     /// Operation that fails. Bank: review, open, transfer, incoming or balance. Bridge: burn, attestation or mint
     #[arg(long)]
     pub operation: Option<String>,
-    /// Of gift cards: which
+    /// Gift cards: the product
     #[arg(long, value_name = "ID")]
     pub product_id: Option<String>,
-    /// Of gift cards, with `stock`: how many there are
+    /// Gift cards, with `stock`: number in stock
     #[arg(long)]
     pub stock: Option<u32>,
 }
 
-/// Asks the service.
+/// Calls the service.
 pub(super) async fn run(
     config: &Config,
     tls: &TlsArgs,
@@ -214,15 +214,15 @@ pub(super) async fn run(
             }
             remote.get(&url, &[]).await
         }
-        steered => {
-            let (path, body) = request_body(steered);
+        act => {
+            let (path, body) = request_body(act);
             remote.post(&at(&url, path)?, &without_nulls(body)).await
         }
     }
 }
 
 impl SandboxQuery {
-    /// The route, and its parameters.
+    /// The route and its parameters.
     fn route_and_query(&self) -> (&'static str, Vec<(&'static str, String)>) {
         let pairs = match self {
             Self::State { .. } | Self::MagicValues | Self::Clock => Vec::new(),
@@ -242,10 +242,10 @@ impl SandboxQuery {
     }
 }
 
-/// The route, and its body.
+/// The route and its body.
 fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
     match act {
-        // Shown, not steered.
+        // Queries have no body.
         SandboxCommand::Query(look) => (look.route_and_query().0, Value::Null),
         SandboxCommand::AdvanceClock { duration: by } => ("/sandbox/time", json!({"advance_seconds": by.as_secs()})),
         SandboxCommand::Fault(fault) => fault.route_and_body(),
@@ -330,7 +330,7 @@ impl FaultArgs {
     }
 }
 
-/// Without the members that were not given: a route knows its own, and refuses others.
+/// Drops absent members: each route knows its own and rejects others.
 fn without_nulls(body: Value) -> Value {
     let Value::Object(members) = body else { return body };
     Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect())

@@ -1,4 +1,4 @@
-//! Operators' tokens, on the command line.
+//! `purser admin tokens`: operator tokens.
 
 use serde_json::json;
 
@@ -8,29 +8,29 @@ use super::AdminClient;
 use crate::http::operator::{hash_of, new_token};
 use crate::system::SystemEntropy;
 
-/// What is done with tokens.
+/// Commands for operator tokens.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum TokenCommand {
-    /// Make a token; it is shown once
+    /// Create a token and print it once
     Create {
-        /// Whose
+        /// Name of the operator
         name: String,
-        /// administrator, operator, support or read-only
+        /// Role: administrator, operator, support or read-only
         #[arg(long)]
         role: String,
     },
-    /// End a token
+    /// Revoke an operator's token
     Revoke {
-        /// Whose
+        /// Name of the operator
         name: String,
     },
-    /// Whose tokens there are
+    /// List operator tokens
     List,
-    /// Print a new token with its line for `[operator] tokens` of the settings; no service is asked
+    /// Print a new token with its line for `[operator] tokens` in the settings, without calling a service
     Generate {
-        /// Whose
+        /// Name of the operator
         name: String,
-        /// administrator, operator, support or read-only
+        /// Role: administrator, operator, support or read-only
         #[arg(long)]
         role: String,
     },
@@ -52,11 +52,11 @@ pub(super) fn generate_token(name: &str, role: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What needs the service; a token is generated without it.
-pub(super) async fn run(desk: &AdminClient, act: TokenCommand) -> Result<HttpResponse, CliError> {
+/// Runs the commands that need the service; `generate` does not.
+pub(super) async fn run(client: &AdminClient, act: TokenCommand) -> Result<HttpResponse, CliError> {
     match act {
-        TokenCommand::Create { name, role } => desk.post("/admin/tokens", json!({"name": name, "role": role})).await,
-        TokenCommand::Revoke { name } => desk.post("/admin/tokens/revoke", json!({"name": name})).await,
-        TokenCommand::List | TokenCommand::Generate { .. } => desk.get("/admin/tokens").await,
+        TokenCommand::Create { name, role } => client.post("/admin/tokens", json!({"name": name, "role": role})).await,
+        TokenCommand::Revoke { name } => client.post("/admin/tokens/revoke", json!({"name": name})).await,
+        TokenCommand::List | TokenCommand::Generate { .. } => client.get("/admin/tokens").await,
     }
 }

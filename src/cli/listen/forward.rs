@@ -1,4 +1,4 @@
-//! `purser listen --forward-to URL`: each event is posted to a URL of the developer's, signed as webhooks are.
+//! `purser listen --forward-to URL`: posts each event to the developer's URL, signed like a webhook.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::cli::{CliError, TlsArgs, terminal};
 use crate::identity::secret::SecretText;
 use crate::webhooks::{SigningSecret, headers};
 
-/// As long as a webhook may take.
+/// The timeout of webhooks.
 const FORWARD_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Posts events.
+/// Posts events to a URL.
 pub(super) struct Forwarder {
     target: Url,
     secret: SigningSecret,
     client: reqwest::Client,
 }
 
-/// The frame of an event, with the event as it was written.
+/// The frame of an event, with the event's exact bytes.
 #[derive(Deserialize)]
 struct EventFrame<'a> {
     #[serde(borrow)]
@@ -37,10 +37,10 @@ struct Event {
 }
 
 impl Forwarder {
-    /// To this URL. Without a secret a new one is made, and said.
+    /// A forwarder to this URL. Without a secret a new one is generated and printed.
     ///
     /// # Errors
-    /// For what is no URL or no secret.
+    /// When the URL or the secret is invalid.
     pub(super) fn new(
         target: &str,
         tls: &TlsArgs,
@@ -62,7 +62,7 @@ impl Forwarder {
         Ok(Self { target, secret, client })
     }
 
-    /// Posts the event of a frame, byte for byte, and says what came of it. An event that is not taken is not posted again.
+    /// Posts the event of a frame, byte for byte, and prints the result. A failed event is not posted again.
     pub(super) async fn forward(&self, frame: &str, clock: &dyn Clock) {
         let Ok(EventFrame { event }) = serde_json::from_str(frame) else {
             return;

@@ -1,4 +1,4 @@
-//! Which event comes next.
+//! The stream cursor of `purser listen`.
 
 #![allow(clippy::unwrap_used)]
 use super::*;
@@ -9,7 +9,7 @@ fn event(seq: u64) -> String {
 
 #[test]
 fn case_64_a_reconnect_resumes_after_the_last_event() {
-    // Aim: the cursor follows what was printed, never goes back, and is what the next subscription begins after.
+    // Checks: the cursor follows the printed events, never moves back, and is the start of the next subscription.
     let mut cursor = StreamCursor {
         after: None,
         types: vec!["card.ready".to_owned()],
@@ -39,8 +39,9 @@ fn case_64_a_reconnect_resumes_after_the_last_event() {
 }
 
 #[test]
-fn a_ping_tells_where_to_resume() {
-    // Aim: whoever has heard no event yet resumes where it began, not where it comes back; a ping never leads back.
+fn ping_contains_the_resume_position() {
+    // Checks: without any event the client resumes where it started, not where it reconnects; a ping never moves the
+    // cursor back.
     let mut cursor = StreamCursor {
         after: None,
         types: Vec::new(),
@@ -60,8 +61,8 @@ fn a_ping_tells_where_to_resume() {
 
 #[test]
 fn a_cursor_that_is_too_old_moves_to_what_is_kept() {
-    // Aim: after 4010 the next subscription begins at the oldest event kept, also when a restored service counts
-    // from elsewhere; a server that says the same again is not asked without pause.
+    // Checks: after 4010 the next subscription starts at the oldest stored event, also when a restored service uses
+    // other numbers. A server that repeats 4010 is not queried without a pause.
     let mut cursor = StreamCursor {
         after: Some(38),
         types: Vec::new(),

@@ -1,15 +1,15 @@
-//! How a purchase stands when `purser pay` ends.
+//! Outcome of a purchase when `purser pay` ends.
 
 use serde_json::Value;
 
-/// How a purchase stands when the command ends.
+/// Outcome of a purchase when the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PurchaseOutcome {
-    /// The card can be used.
+    /// The card is ready.
     Ready,
-    /// It is bought and not ready, as far as this command has looked.
+    /// Paid, but not ready as far as the command has seen.
     Pending,
-    /// Paid, and on the account's balance instead.
+    /// Paid, and credited to the account's balance instead.
     Failed,
 }
 
@@ -59,9 +59,8 @@ mod tests {
     use crate::cli::CliError;
 
     #[test]
-    fn the_last_line_says_how_it_stands() {
-        // Aim: a card that failed and a payment that was only credited are failures of the command, whatever came before;
-        // a card that is ready, or not yet, is none.
+    fn last_line_reports_the_outcome() {
+        // Checks: a failed card and a credited payment are failures of the command; a ready or pending card is none.
         let bought = |card: Value| json!({"status": "pending", "card_id": "card_1", "card_data": card});
         for (body, end, words) in [
             (

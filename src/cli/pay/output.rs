@@ -1,4 +1,4 @@
-//! What `purser pay` prints of a purchase.
+//! Output of `purser pay`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli::terminal;
 
-/// Adds what the card has become to the result of buying it, which says how it stood then.
+/// Merges the card's current status into the result of the purchase, which has the status at that time.
 pub(super) fn current_status(bought: &mut Value, card: Value) {
     let Some(fields) = bought.as_object_mut() else {
         return;
@@ -19,7 +19,7 @@ pub(super) fn current_status(bought: &mut Value, card: Value) {
     fields.insert("card_data".to_owned(), card);
 }
 
-/// The last four digits of the number, and no CVV, unless asked for.
+/// Shows the last four digits of the number and no CVV, unless `show` is set.
 pub(super) fn masked(mut card: Value, show: bool) -> Value {
     if show {
         return card;
@@ -48,8 +48,8 @@ pub(super) fn masked(mut card: Value, show: bool) -> Value {
     card
 }
 
-/// The lines for a person: `name: value`, each value once, without those that are empty. The product's own members lose the name of
-/// the object that they are in, unless two differ. `--json` prints everything as the server gave it.
+/// Lines for a person: `name: value`, each value once, without empty ones. Members of the product lose the prefix of
+/// their object's name, unless two values differ. `--json` prints everything as received.
 pub(super) fn lines(body: &Value) -> Vec<String> {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let mut lines = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn lines(body: &Value) -> Vec<String> {
         }
         let inside = path.split_once('.').filter(|(object, _)| body[object].is_object());
         let name = inside.map_or(path.as_str(), |(_, name)| name).to_owned();
-        // `state` says again what `status` says.
+        // `state` repeats `status`.
         let same = |name: &str| seen.get(name) == Some(&value);
         if same(&name) || (name == "state" && same("status")) {
             continue;
@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn each_value_is_printed_once() {
-        // Aim: what the answer and the card say alike is one line, what is null is none, and what differs keeps its full name.
+        // Checks: equal values of the response and the card are one line, null is no line, and different values keep
+        // their full names.
         let card = json!({"card_id": "card_1", "status": "ready", "state": "ready", "usd_amount": 5, "failure_reason": null,
             "card_details": {"last4": "7899"}});
         let body = json!({"card_id": "card_1", "status": "ready", "payment_id": "pay_1", "card_data": card,
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_card_is_masked_unless_shown() {
-        // Aim: without --show no CVV and no more than four digits of the number are printed, whatever their form.
+        // Checks: without --show neither the CVV nor more than four digits of the number are printed, in any form.
         let details = json!({"card_number": "4000 0012 3456 7899", "cvv": "123", "exp_year": 2030});
         let card = json!({"status": "ready", "card_details": details});
         assert_eq!(masked(card.clone(), true), card);

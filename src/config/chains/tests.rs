@@ -69,7 +69,7 @@ fn a_secret_is_not_printed() {
 }
 
 #[test]
-fn what_is_wrong_with_the_chains_is_said_at_once() {
+fn all_chain_problems_are_reported_at_once() {
     // Checks: each of these is rejected under its own name, and all of them in one start.
     let slips = [
         (
@@ -109,11 +109,11 @@ fn finality_rises_and_covers_everything() {
     let with = |steps: &str| {
         load(&config_without_products().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")))
     };
-    for good in [
+    for valid in [
         "[{ depth = \"confirmed\" }]",
         "[{ up_to_usd = \"5\", depth = \"64\" }, { depth = \"finalized\" }]",
     ] {
-        assert!(with(good).is_ok(), "{good}");
+        assert!(with(valid).is_ok(), "{valid}");
     }
     for wrong in [
         "[]",
@@ -136,13 +136,13 @@ fn a_facilitator_takes_the_place_of_keys_that_pay() {
             config_without_products().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
         load(&text)
     };
-    for good in [
+    for valid in [
         "{ url = \"https://x402.example\" }",
         "{ url = \"http://127.0.0.1:4021\", timeout_ms = 1 }",
         "{ url = \"https://x402.example\", auth = \"header\", secret = \"env:F\" }",
         "{ url = \"https://x402.example\", auth = \"cdp\", secret = \"file:/f\", key_id = \"id\" }",
     ] {
-        assert!(with(good).is_ok(), "{good}");
+        assert!(with(valid).is_ok(), "{valid}");
     }
     for (wrong, setting) in [
         ("{ url = \"http://x402.example\" }", "url"),

@@ -1,9 +1,9 @@
-//! Where a paid call goes, from what the agent wrote.
+//! Resolves the target of a paid call from the agent's request.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::AgentWalletState;
 use crate::agent_wallet::CallTarget;
 
@@ -11,17 +11,19 @@ use crate::agent_wallet::CallTarget;
 const MAX_TARGET_LEN: usize = 2_048;
 
 impl AgentWalletState {
-    /// `route` or `url`, with `params` as its query. A URL of our own origin is a route.
+    /// Resolves `route` or `url`, with `params` as its query. A URL of our own origin is a route.
     ///
     /// # Errors
-    /// 400 for neither, both, or one that is none; whether a URL may be called is judged when it is.
+    /// 400 if neither or both are given, or if the target is malformed. The address filter checks the URL when it is
+    /// called.
     pub(super) fn target(
         &self,
         route: Option<&str>,
         url: Option<&str>,
         params: Option<&RawValue>,
     ) -> Result<CallTarget, ApiError> {
-        let invalid = |name: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", name, error);
+        let invalid =
+            |name: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, name, error);
         let query = params.map(query).transpose()?.unwrap_or_default();
         let own = url.and_then(|url| url.strip_prefix(&self.public_url));
         let own = own.filter(|rest| rest.starts_with(['/', '?']));
@@ -29,7 +31,7 @@ impl AgentWalletState {
             (Some(_), Some(_), _) => return Err(invalid("url", "Give `route` or `url`, not both.")),
             (None, None, _) => {
                 let error = "`route` of this service or `url` says what to call.";
-                return Err(ApiError::parameter("parameter_missing", "url", error));
+                return Err(ApiError::parameter(ErrorCode::ParameterMissing, "url", error));
             }
             (Some(route), None, _) | (None, Some(_), Some(route)) => CallTarget::Route(joined(route, &query)),
             (None, Some(url), None) => CallTarget::Url(joined(url, &query)),
@@ -59,10 +61,10 @@ fn joined(target: &str, query: &str) -> String {
     format!("{target}{mark}{query}")
 }
 
-/// An object of texts, numbers and flags as a query, in its order; null is left out.
+/// Encodes an object of texts, numbers and flags as a query, in order. Null members are left out.
 fn query(params: &RawValue) -> Result<String, ApiError> {
     let error = "`params` must be an object of texts, numbers and flags.";
-    let invalid = || ApiError::parameter("parameter_invalid", "params", error);
+    let invalid = || ApiError::parameter(ErrorCode::ParameterInvalid, "params", error);
     let members: Vec<(String, Box<RawValue>)> = serde_json::from_str::<QueryMembers>(params.get())
         .map_err(|_| invalid())?
         .0;
@@ -71,7 +73,7 @@ fn query(params: &RawValue) -> Result<String, ApiError> {
         let value = match serde_json::from_str(raw.get()).map_err(|_| invalid())? {
             Value::Null => continue,
             Value::String(text) => text,
-            // By its own digits.
+            // The exact digits of the caller.
             Value::Number(_) | Value::Bool(_) => raw.get().to_owned(),
             Value::Array(_) | Value::Object(_) => return Err(invalid()),
         };
@@ -80,7 +82,7 @@ fn query(params: &RawValue) -> Result<String, ApiError> {
     Ok(pairs.join("&"))
 }
 
-/// Percent-encoded but for what RFC 3986 calls unreserved.
+/// Percent-encodes all characters except the unreserved ones of RFC 3986.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -93,7 +95,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// The members of an object in their order, with the digits of numbers.
+/// Members of an object in order. Numbers keep their digits.
 struct QueryMembers(Vec<(String, Box<RawValue>)>);
 
 impl<'de> serde::Deserialize<'de> for QueryMembers {
@@ -127,9 +129,9 @@ mod tests {
         query(serde_json::from_str(params).unwrap())
     }
 
-    // Aim: parameters become a query with their own digits and order, and nothing in them becomes another parameter.
+    // Checks: parameters become a query with exact digits, in order, and no value can inject another parameter.
     #[test]
-    fn parameters_become_a_query() {
+    fn parameters_are_encoded_as_a_query() {
         let params = r#"{"amount": 5.10, "name": "a&b=c d/é", "flag": true, "none": null}"#;
         assert_eq!(
             query_text(params).unwrap(),
@@ -137,7 +139,7 @@ mod tests {
         );
         assert_eq!(query_text("{}").unwrap(), "");
         for bad in [r#"{"a": []}"#, r#"{"a": {}}"#, "[]", "5"] {
-            assert_eq!(query_text(bad).unwrap_err().code, "parameter_invalid", "{bad}");
+            assert_eq!(query_text(bad).unwrap_err().code, ErrorCode::ParameterInvalid, "{bad}");
         }
         assert_eq!(joined("/x?a=1#f", "b=2"), "/x?a=1&b=2");
         assert_eq!(joined("https://shop.example.com/", ""), "https://shop.example.com/");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, header};
 use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::id::WalletPaymentId;
 use purser_actors::kernel::idempotency::IdempotencySlot;
@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable::require_spend_rights;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
 use super::super::schemas;
 use super::payments::{PaymentRunner, response_body};
@@ -29,36 +29,36 @@ use crate::agent_wallet::{CallTarget, PaidHttpRequest};
 use crate::outbound::client::{OutboundError, OutboundResponse};
 use crate::wallet::PaymentRequired;
 
-/// What `agentX402Pay` takes.
+/// Request of `agentX402Pay`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PayRequest {
-    /// A paid route of this service, as `/get-card`; this or `url`.
+    /// Paid route of this service, for example `/get-card`. Give this or `url`.
     route: Option<String>,
-    /// Anybody's URL, http or https, at a public address.
+    /// HTTP or HTTPS URL at a public address.
     url: Option<String>,
-    /// The query: an object of texts, numbers and flags.
+    /// Query parameters: an object of texts, numbers and flags.
     #[schema(value_type = Option<Object>)]
     params: Option<Box<RawValue>>,
     /// `GET` (default), `POST`, `PUT`, `PATCH` or `DELETE`.
     method: Option<String>,
-    /// JSON, of every method but `GET`.
+    /// JSON body, for every method except `GET`.
     #[schema(value_type = Option<Object>)]
     body: Option<Box<RawValue>>,
-    /// The agent's own words, at most 200 characters.
+    /// Note of the agent, at most 200 characters.
     note: Option<String>,
-    /// Pay no more than this.
+    /// Maximum price of the call in USDC.
     #[schema(value_type = Option<schemas::ExactDecimal>)]
     max_amount_usdc: Option<Box<RawValue>>,
-    /// Pay only in this token: the address of a contract or a mint.
+    /// Required token: the address of its contract or mint.
     expected_asset: Option<String>,
-    /// Pay only on this network: `base`, `solana`, or as CAIP-2 has them.
+    /// Required network: `base`, `solana` or a CAIP-2 name.
     expected_network: Option<String>,
-    /// Pay only to this address.
+    /// Required recipient address.
     expected_pay_to: Option<String>,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct PayParams {
     target: CallTarget,
@@ -71,22 +71,23 @@ struct PayParams {
     pay_to: Option<String>,
 }
 
-/// Call something and pay for it
+/// Call a paid URL and pay for it
 ///
-/// By x402 v2, from the managed wallet, within the caps that a person has set and the pins of this call, which only ever
-/// tighten them. What asks for no payment costs nothing. What is signed is kept before it is sent, and a crash in between
-/// sends the same again: one call is paid at most once.
+/// Pays by x402 v2 from the managed wallet. The caps set by the account owner and the pins of this call both apply. A
+/// pin can only tighten the caps. A call that asks for no payment is free. The signed payment is stored before it is
+/// sent, and a crash sends the same one again: a call is paid at most once.
 ///
-/// The wallet's addresses are addresses of its owner's account: what a `route` of this service sells is the owner's, under the
-/// owner's caps, identity and links, and is read with the owner's token. The answer holds no tokens and no codes. A refusal
-/// shows the server's status (`sellerStatus`) and the beginning of its body (`sellerBody`), of our own routes the code
-/// (`reason`), the sentence and the hint; what our own route refuses is available again at once. What another server answers under names of tokens and
-/// codes (`auth`, `access_token`, `api_key` …) is shown to this call alone, and is null wherever it can be read later.
-#[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(PayRequest),
+/// The wallet's addresses belong to the owner's account. A purchase from a `route` of this service belongs to the
+/// owner, under the owner's caps, identity and links. It is read with the owner's token. The response contains no
+/// tokens and no codes. An error shows the server's status (`sellerStatus`) and the beginning of its body
+/// (`sellerBody`). An error of our own route shows its code (`reason`), message and hint, and its amount is available
+/// again at once. Members of other servers' responses with names of tokens and codes (`auth`, `access_token`, `api_key`
+/// …) are shown to this call only. Later reads show null.
+#[utoipa::path(post, path = "/agentX402Pay", operation_id = "agentX402Pay", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `walletPayment`, `response`.", body = schemas::AgentPaymentResult),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 404, description = "No wallet."),
         (status = 409, description = "`unsettled`: the payment was signed and did not settle. More than is available."),
         (status = 422, description = "The key was used for something else."),
@@ -94,63 +95,68 @@ struct PayParams {
         (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error, with what was said."),
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_x402_pay(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<PayRequest>(body).await?;
-    let understood = room.parse_pay_request(&call.data)?;
+    let call = state.callables.read::<PayRequest>(body).await?;
+    let understood = state.parse_pay_request(&call.data)?;
     let pins = pins(&call.data)?;
-    room.callables.admit(&claims, &call).await?;
+    state.callables.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
-    let (spender, again) = (room.payment_runner(claims.wallet), room.payment_runner(claims.wallet));
-    // What is said to others is sealed wherever it is kept.
-    let print = keyed_fingerprint(&room.vault, &understood)?;
-    let (running, caller) = (room.clone(), claims.clone());
+    let (runner, again) = (state.payment_runner(claims.wallet), state.payment_runner(claims.wallet));
+    // The request may contain secrets for the server, so its fingerprint is keyed and they are stored sealed.
+    let print = keyed_fingerprint(&state.vault, &understood)?;
+    let (running, caller) = (state.clone(), claims.clone());
     key.run_following(
-        &room.callables.engine,
+        &state.callables.engine,
         &claims,
         "/agentX402Pay",
         &print,
-        move |place| async move { running.pay(&caller, understood, pins, spender, place).await },
+        move |place| async move { running.pay(&caller, understood, pins, runner, place).await },
         move |key| async move { again.follow(key).await },
     )
     .await
 }
 
-fn pins(wanted: &PayRequest) -> Result<PaymentPins, ApiError> {
-    let max_amount = wanted.max_amount_usdc.as_ref();
-    let (on, to) = (wanted.expected_network.as_deref(), wanted.expected_pay_to.as_deref());
+fn pins(request: &PayRequest) -> Result<PaymentPins, ApiError> {
+    let max_amount = request.max_amount_usdc.as_ref();
+    let (on, to) = (request.expected_network.as_deref(), request.expected_pay_to.as_deref());
     Ok(PaymentPins {
         max_amount: max_amount.map(|raw| amount("maxAmountUsdc", raw.get())).transpose()?,
-        asset: wanted.expected_asset.clone(),
+        asset: request.expected_asset.clone(),
         network: on.map(|text| network("expectedNetwork", text)).transpose()?,
         pay_to: to.map(|text| address("expectedPayTo", text)).transpose()?,
     })
 }
 
 impl AgentWalletState {
-    fn parse_pay_request(&self, wanted: &PayRequest) -> Result<PayParams, ApiError> {
-        let invalid = |name: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", name, error);
-        let target = self.target(wanted.route.as_deref(), wanted.url.as_deref(), wanted.params.as_deref())?;
-        let method = wanted.method.as_deref().unwrap_or("GET");
+    fn parse_pay_request(&self, request: &PayRequest) -> Result<PayParams, ApiError> {
+        let invalid =
+            |name: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, name, error);
+        let target = self.target(
+            request.route.as_deref(),
+            request.url.as_deref(),
+            request.params.as_deref(),
+        )?;
+        let method = request.method.as_deref().unwrap_or("GET");
         if !["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method) {
             return Err(invalid(
                 "method",
                 "`method` must be one of: GET, POST, PUT, PATCH, DELETE.",
             ));
         }
-        let body = wanted.body.as_ref().map(|body| body.get().to_owned());
+        let body = request.body.as_ref().map(|body| body.get().to_owned());
         if body.is_some() && method == Method::GET {
             return Err(invalid("body", "A GET has no body."));
         }
-        let pins = pins(wanted)?;
+        let pins = pins(request)?;
         Ok(PayParams {
             target,
             method: method.to_owned(),
             body,
-            note: note(wanted.note.as_deref())?,
+            note: note(request.note.as_deref())?,
             max_amount: pins.max_amount.map(Usdc::atomic),
             asset: pins.asset,
             network: pins.network.map(purser_actors::id::Network::name),
@@ -158,13 +164,13 @@ impl AgentWalletState {
         })
     }
 
-    /// Asks what it costs, decides whether that is to be paid, and pays.
+    /// Requests the price, decides whether to pay, and pays.
     async fn pay(
         self: Arc<Self>,
         claims: &AuthClaims,
         asked: PayParams,
         pins: PaymentPins,
-        spender: PaymentRunner,
+        runner: PaymentRunner,
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
         self.count(claims.wallet)?;
@@ -201,11 +207,11 @@ impl AgentWalletState {
             note: asked.note,
             method: PaymentMethod::PaidCall { host },
         };
-        spender.start_payment(id, (order, sealed), holds, place).await
+        runner.start_payment(id, (order, sealed), holds, place).await
     }
 
-    /// The offers that may be taken. What another server sells for us it would be told: our own terms are taken of our own
-    /// routes alone, under whatever name the service was called.
+    /// Offers that may be accepted. Another server could resell our own offers and learn the result. Our own terms are
+    /// accepted only from our own routes, under every name of the service.
     fn select_offers(
         &self,
         own: bool,
@@ -229,7 +235,7 @@ impl AgentWalletState {
         })
     }
 
-    /// The first offer that the wallet can pay, or else the first, with what the wallet holds there.
+    /// The first offer that the wallet can pay, or else the first offer, with the wallet's balance on its network.
     async fn select_affordable(
         &self,
         wallet: &AgentWallet,
@@ -249,7 +255,7 @@ impl AgentWalletState {
     }
 }
 
-/// The server's terms: the value of its header, and what it says.
+/// The server's terms: the header value and the parsed terms.
 fn payment_terms(answered: &OutboundResponse) -> Result<(String, PaymentRequired), ApiError> {
     let value = answered.headers.get("payment-required").map(HeaderValue::as_bytes);
     let read = value.and_then(|value| {
@@ -259,11 +265,11 @@ fn payment_terms(answered: &OutboundResponse) -> Result<(String, PaymentRequired
     read.ok_or_else(|| policy_filtered("The server asks for a payment, and its terms are not x402 v2."))
 }
 
-/// An answer that asks for no payment.
+/// Response of a server that asked for no payment.
 fn not_paid(answered: &OutboundResponse, own: bool) -> Result<RecordedReply, ApiError> {
     if !(200..300).contains(&answered.status) {
         let error = format!("The server answered {} and asks for no payment.", answered.status);
-        let error = ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed.");
+        let error = ApiError::new(ErrorCode::HttpError, error).hint("Nothing was signed.");
         return Err(seller_error::with_seller_response(
             error,
             own,
@@ -279,7 +285,7 @@ fn not_paid(answered: &OutboundResponse, own: bool) -> Result<RecordedReply, Api
     )
 }
 
-/// No answer to the first call. The filter's refusal is a policy; nothing was signed either way.
+/// The first call failed. A block by the address filter is `policy_filtered`. Nothing was signed in either case.
 fn not_sent(error: &OutboundError) -> ApiError {
     match error {
         OutboundError::Blocked(why) => {
@@ -287,7 +293,7 @@ fn not_sent(error: &OutboundError) -> ApiError {
         }
         error => {
             let error = format!("The server gave no answer that can be used: {error}.");
-            ApiError::new(StatusCode::BAD_GATEWAY, "fetch_failed", error).hint("Nothing was signed.")
+            ApiError::new(ErrorCode::FetchFailed, error).hint("Nothing was signed.")
         }
     }
 }

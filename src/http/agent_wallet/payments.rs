@@ -1,6 +1,5 @@
-//! From an order to the answer: reserved under the idempotency key, followed until its fate is known, and shown.
+//! Runs a wallet payment: reserved under the idempotency key, followed until its outcome is known, and rendered.
 
-use http::StatusCode;
 use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{Wallet, WalletPaymentId};
@@ -13,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::super::callable::{reply_verbatim, to_camel_case};
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
 use super::super::outgoing_holds::with_hold_reason;
 use super::{AgentWalletState, payment_error, seller_error};
@@ -21,7 +20,7 @@ use crate::agent_wallet::open_response;
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::vault::Vault;
 
-/// What `Key::once_following` needs to spend, and to answer again for a spend that was made.
+/// Starts a wallet payment, and answers again for one that was started under the same idempotency key.
 pub(super) struct PaymentRunner {
     pub(super) owner: Wallet,
     pub(super) engine: Engine,
@@ -43,7 +42,7 @@ impl AgentWalletState {
 }
 
 impl PaymentRunner {
-    /// Reserves, and waits for what becomes of it.
+    /// Reserves the payment and waits for its outcome.
     pub(super) async fn start_payment(
         &self,
         id: WalletPaymentId,
@@ -63,7 +62,7 @@ impl PaymentRunner {
         }
     }
 
-    /// What a key stands for whose spend was reserved.
+    /// Answers for the payment that was reserved under the key.
     pub(super) async fn follow(&self, key: Vec<u8>) -> Result<RecordedReply, ApiError> {
         let id = key
             .try_into()
@@ -72,7 +71,7 @@ impl PaymentRunner {
         self.await_response(WalletPaymentId(id), false).await
     }
 
-    /// `first`: for the call that made the spend, which alone is shown what was not stored.
+    /// `first` is true for the call that made the payment. Only that call sees what is not stored.
     async fn await_response(&self, id: WalletPaymentId, first: bool) -> Result<RecordedReply, ApiError> {
         let ended = tokio::time::timeout(self.response_timeout, self.engine.await_wallet_payment(id)).await;
         let spend = match ended.ok().flatten() {
@@ -91,28 +90,28 @@ impl PaymentRunner {
         } else {
             None
         };
-        let said = match fresh {
+        let stored = match fresh {
             Some(fresh) => Some(fresh.to_vec()),
             None => stored_response(&self.engine, &self.vault, id, &spend).await?,
         };
         if let Some(error) = failure(id, &spend) {
             let answer = spend.response().filter(|answer| answer.http_status > 0);
             let status = answer.map(|answer| answer.http_status);
-            return Err(match (status, said) {
-                (Some(status), said) => seller_error::with_seller_response(
+            return Err(match (status, stored) {
+                (Some(status), stored) => seller_error::with_seller_response(
                     error,
                     spend.order.method.is_own(),
                     status,
-                    &said.unwrap_or_default(),
+                    &stored.unwrap_or_default(),
                 ),
                 (None, _) => error,
             });
         }
-        Ok(reply_verbatim(&render(&self.engine, id, &spend, said).await?))
+        Ok(reply_verbatim(&render(&self.engine, id, &spend, stored).await?))
     }
 }
 
-/// A spend that has come to nothing good. The contract's words, and where to look.
+/// Maps a failed payment to an error with the contract's code and a pointer to the details.
 fn failure(id: WalletPaymentId, spend: &WalletPayment) -> Option<ApiError> {
     let seen = format!(
         "getAgentWallet with walletPaymentId {id} shows it. Another call pays again, the same Idempotency-Key does not."
@@ -121,35 +120,35 @@ fn failure(id: WalletPaymentId, spend: &WalletPayment) -> Option<ApiError> {
     let error = match (&spend.status, call) {
         (Status::Failed { reason }, _) => {
             let error = format!("Nothing was signed: {reason}.");
-            ApiError::new(StatusCode::CONFLICT, "wallet_payment_failed", error)
+            ApiError::new(ErrorCode::WalletPaymentFailed, error)
         }
         (Status::Unsettled { .. }, Some(CallFailure::HttpError)) if spend.order.method.is_own() => {
             let error = "The service refused the paid call. Nothing was spent.";
-            ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
+            ApiError::new(ErrorCode::HttpError, error)
         }
         (Status::Unsettled { reason, .. }, _) => {
             let error = format!("The payment is not on the chain and never will be ({reason}). Nothing was spent.");
-            ApiError::new(StatusCode::CONFLICT, "unsettled", error)
+            ApiError::new(ErrorCode::Unsettled, error)
         }
         (_, Some(CallFailure::Unsettled)) => {
             let error =
                 "The server did not take the signed payment. Its amount stays reserved until it cannot land any more.";
-            ApiError::new(StatusCode::CONFLICT, "unsettled", error)
+            ApiError::new(ErrorCode::Unsettled, error)
         }
         (_, Some(CallFailure::HttpError)) => {
             let error = "The server answered the paid call with an error.";
-            ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
+            ApiError::new(ErrorCode::HttpError, error)
         }
         (_, Some(CallFailure::FetchFailed)) => {
             let error = "The payment was sent and the server's answer did not come.";
-            ApiError::new(StatusCode::BAD_GATEWAY, "fetch_failed", error)
+            ApiError::new(ErrorCode::FetchFailed, error)
         }
         (_, None) => return None,
     };
     Some(error.hint(seen))
 }
 
-/// What the server said, as it is stored: `None` if it said nothing, and 30 days after the end.
+/// The server's response as stored. `None` if there was none, or more than 30 days after the end of the payment.
 pub(super) async fn stored_response(
     engine: &Engine,
     vault: &Vault,
@@ -168,15 +167,15 @@ pub(super) async fn stored_response(
     opened.map(Some).map_err(|_| ApiError::internal())
 }
 
-/// `status`, `walletPayment` and `response`, with members in camel case but for what the server wrote.
+/// Renders `status`, `walletPayment` and `response`. Members are in camel case, except those of the server's response.
 pub(super) async fn render(
     engine: &Engine,
     id: WalletPaymentId,
     spend: &WalletPayment,
-    said: Option<Vec<u8>>,
+    stored: Option<Vec<u8>>,
 ) -> Result<String, ApiError> {
     let status = if spend.is_open() { "pending" } else { spend.status() };
-    let response = match (spend.response().filter(|answer| answer.http_status > 0), said) {
+    let response = match (spend.response().filter(|answer| answer.http_status > 0), stored) {
         (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
         _ => "null".to_owned(),
     };
@@ -187,7 +186,7 @@ pub(super) async fn render(
     ))
 }
 
-/// An answer that cost nothing.
+/// Body for a response that was free.
 pub(super) fn response_body(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<RecordedReply, ApiError> {
     let response = response(status, content_type, body)?;
     Ok(reply_verbatim(&format!(
@@ -195,7 +194,7 @@ pub(super) fn response_body(status: u16, content_type: Option<&str>, body: &[u8]
     )))
 }
 
-/// JSON as it is, anything else as text.
+/// JSON verbatim, anything else as text.
 fn response(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<String, ApiError> {
     let json = |text: &str| to_raw_value(text).map(|raw| raw.get().to_owned());
     let text = String::from_utf8_lossy(body);

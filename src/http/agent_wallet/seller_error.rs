@@ -1,14 +1,15 @@
-//! Why a call came to nothing, as far as the server said so: its status and the beginning of its body; of our own routes the
-//! code, the sentence and the hint of the refusal.
+//! Errors of a paid call with the server's response: its status and the beginning of its body. For our own routes: the
+//! code, message and hint of the error.
 
 use serde_json::Value;
 
 use super::super::error::{ApiError, Seller};
 
-/// Bytes of a server's body that a refusal shows.
+/// Maximum bytes of a server's body in an error.
 const MAX_SELLER_BODY_BYTES: usize = 2_048;
 
-/// A refusal with what the server said. `own`: it was a route of this service, whose own refusal is told instead of its body.
+/// Adds the server's response to an error. With `own`, the call went to our own route, and the error shows that route's
+/// error instead of its body.
 pub(super) fn with_seller_response(error: ApiError, own: bool, status: u16, body: &[u8]) -> ApiError {
     let Some(ours) = own.then(|| parse_local_error(body)).flatten() else {
         let body = Some(readable(body));
@@ -26,7 +27,7 @@ pub(super) fn with_seller_response(error: ApiError, own: bool, status: u16, body
     }
 }
 
-/// The beginning of a body, of text alone: whatever moves a cursor or hides is a space.
+/// The beginning of a body as plain text. Characters that move a cursor or are invisible become spaces.
 fn readable(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let mut readable = String::new();
@@ -40,14 +41,14 @@ fn readable(body: &[u8]) -> String {
     readable.trim().to_owned()
 }
 
-/// What a refusal of ours says.
+/// Fields of an error of our own routes.
 struct LocalError {
     code: String,
     error: Option<String>,
     hint: Option<String>,
 }
 
-/// A refusal of ours, plain or of a callable function.
+/// Parses an error of our own routes, plain or of a callable function.
 fn parse_local_error(body: &[u8]) -> Option<LocalError> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let callable = body.get("error").filter(|error| error.is_object());
@@ -68,17 +69,16 @@ fn parse_local_error(body: &[u8]) -> Option<LocalError> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use http::StatusCode;
-
     use super::*;
+    use crate::http::error::ErrorCode;
 
     fn error() -> ApiError {
-        ApiError::new(StatusCode::BAD_GATEWAY, "http_error", "It answered with an error.").hint("Nothing was signed.")
+        ApiError::new(ErrorCode::HttpError, "It answered with an error.").hint("Nothing was signed.")
     }
 
-    // Aim: what the server said is shown, bounded and readable; our own code and hint only of our own routes.
+    // Checks: the server's response is shown bounded and readable; a code and hint appear only for our own routes.
     #[test]
-    fn a_refusal_shows_what_the_server_said() {
+    fn error_shows_bounded_server_response() {
         let plain = br#"{"error":"No.","code":"identity_verification_required","hint":"Verify."}"#;
         let callable = br#"{"error":{"code":"identity_verification_required","message":"No.","hint":"Verify."}}"#;
         for body in [&plain[..], &callable[..]] {

@@ -12,35 +12,35 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::require_spend_rights;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
 use super::super::outgoing_holds::transfer_error;
 use super::super::schemas;
 use super::address_book::record;
 use super::{AgentWalletState, SharedState, address, network, note};
 
-/// What `agentWalletTransfer` takes.
+/// Request of `agentWalletTransfer`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct TransferRequest {
     /// USDC, more than 0, at most 6 decimal places.
     #[schema(value_type = schemas::ExactDecimal)]
     amount_usdc: Box<RawValue>,
-    /// Who receives it, on either chain; this or `addressBookEntryId`.
+    /// Recipient address on either chain. Give this or `addressBookEntryId`.
     to_address: Option<String>,
-    /// Who receives it, as the address book keeps it.
+    /// Recipient, as an entry of the address book.
     address_book_entry_id: Option<String>,
-    /// `base` or `solana`; the address says which.
+    /// `base` or `solana`. By default derived from the address.
     network: Option<String>,
-    /// The agent's own words, at most 200 characters.
+    /// Note of the agent, at most 200 characters.
     note: Option<String>,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct TransferParams {
     amount: u64,
-    /// An address, or the name of an entry.
+    /// An address or the id of an entry.
     to: String,
     on: Option<String>,
     note: Option<String>,
@@ -48,29 +48,29 @@ struct TransferParams {
 
 /// Send USDC from the managed wallet
 ///
-/// Within the caps that a person has set. It is reserved at once and sent on the chain of the address; a transfer that can
-/// never land is not spent, and its amount is available again.
-#[utoipa::path(post, path = "/agentWalletTransfer", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
+/// Sends within the caps set by the account owner. The amount is reserved at once and sent on the chain of the address.
+/// If the transfer can never settle, its amount is available again.
+#[utoipa::path(post, path = "/agentWalletTransfer", operation_id = "agentWalletTransfer", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled` or `pending`), `walletPayment`; `response` is null.", body = schemas::AgentPaymentResult),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token born of a payment."),
+        (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token issued for a payment."),
         (status = 404, description = "No wallet, or no such address."),
         (status = 409, description = "More than is available, an owner on Solana without a token account, or it could not be spent."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_wallet_transfer(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<TransferRequest>(body).await?;
+    let call = state.callables.read::<TransferRequest>(body).await?;
     let amount = amount("amountUsdc", call.data.amount_usdc.get())?;
     let note = note(call.data.note.as_deref())?;
-    let asked = room.recipient(&call.data)?;
-    room.callables.admit(&claims, &call).await?;
+    let asked = state.recipient(&call.data)?;
+    state.callables.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
     let understood = TransferParams {
         amount: amount.atomic(),
@@ -81,12 +81,12 @@ pub(super) async fn agent_wallet_transfer(
         on: call.data.network.clone(),
         note: note.clone(),
     };
-    let id = WalletPaymentId(room.entropy.random());
+    let id = WalletPaymentId(state.entropy.random());
     let owner = claims.wallet;
-    let (spender, again) = (room.payment_runner(owner), room.payment_runner(owner));
-    let running = room.clone();
+    let (runner, again) = (state.payment_runner(owner), state.payment_runner(owner));
+    let running = state.clone();
     key.run_following(
-        &room.callables.engine,
+        &state.callables.engine,
         &claims,
         "/agentWalletTransfer",
         &understood,
@@ -104,7 +104,7 @@ pub(super) async fn agent_wallet_transfer(
             let from = wallet.addresses.on(to.network());
             if to == from {
                 let error = "The address is the wallet's own.";
-                return Err(ApiError::parameter("parameter_invalid", "toAddress", error));
+                return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "toAddress", error));
             }
             let asked = running.callables.engine.check_can_receive(&to).await;
             asked.map_err(|why| transfer_error(why, "toAddress"))?;
@@ -115,24 +115,24 @@ pub(super) async fn agent_wallet_transfer(
                 method: PaymentMethod::Transfer,
             };
             let holds = running.wallet_balance(&from).await?;
-            spender.start_payment(id, (order, Vec::new()), holds, place).await
+            runner.start_payment(id, (order, Vec::new()), holds, place).await
         },
         move |key| async move { again.follow(key).await },
     )
     .await
 }
 
-/// Who is to receive it, as it was asked.
+/// The recipient, as requested.
 enum TransferRecipient {
     Address(Wallet),
-    /// The name of an entry, whatever is kept under it.
+    /// The id of an entry. Its address is read when the transfer starts.
     Entry(String),
 }
 
 impl AgentWalletState {
-    fn recipient(&self, wanted: &TransferRequest) -> Result<TransferRecipient, ApiError> {
-        let named = wanted.network.as_deref();
-        match (&wanted.to_address, &wanted.address_book_entry_id) {
+    fn recipient(&self, request: &TransferRequest) -> Result<TransferRecipient, ApiError> {
+        let named = request.network.as_deref();
+        match (&request.to_address, &request.address_book_entry_id) {
             (Some(text), None) => {
                 let to = address("toAddress", text)?;
                 self.check_can_receive(&to, named, "toAddress")?;
@@ -143,19 +143,19 @@ impl AgentWalletState {
                 Ok(TransferRecipient::Entry(id.clone()))
             }
             (None, None) => Err(ApiError::parameter(
-                "parameter_missing",
+                ErrorCode::ParameterMissing,
                 "toAddress",
                 "`toAddress` or `addressBookEntryId` says who receives it.",
             )),
             (Some(_), Some(_)) => Err(ApiError::parameter(
-                "parameter_invalid",
+                ErrorCode::ParameterInvalid,
                 "toAddress",
                 "Give `toAddress` or `addressBookEntryId`, not both.",
             )),
         }
     }
 
-    /// Whether money can go there, on the network that was named.
+    /// Checks that the address can receive transfers on the named network.
     pub(super) fn check_can_receive(
         &self,
         to: &Wallet,
@@ -166,25 +166,25 @@ impl AgentWalletState {
             && network("network", named)? != to.network()
         {
             let error = "The address is on the other network.";
-            return Err(ApiError::parameter("parameter_invalid", "network", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "network", error));
         }
         if self.own_addresses.has(to) {
             let error = "The address is the service's own.";
-            return Err(ApiError::parameter("parameter_invalid", param, error)
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
                 .hint("To buy something, pay for its route with agentX402Pay."));
         }
         Ok(())
     }
 }
 
-/// A JSON number by its own text, or the same text as a string.
+/// Parses a JSON number by its digits, or the same text as a string.
 pub(super) fn amount(name: &'static str, json: &str) -> Result<Usdc, ApiError> {
     let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match Usdc::parse(inside.unwrap_or(json)) {
         Ok(amount) if amount > Usdc::ZERO => Ok(amount),
         _ => {
             let error = format!("`{name}` must be a plain decimal number above 0 with at most 6 places.");
-            Err(ApiError::parameter("amount_invalid", name, error))
+            Err(ApiError::parameter(ErrorCode::AmountInvalid, name, error))
         }
     }
 }

@@ -15,17 +15,17 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable::{self, reply, require_spend_rights, to_camel_case};
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
 use super::{AgentWalletState, EmptyRequest, SharedState, payment_error, payments};
 
-/// Make the managed wallet
+/// Create the managed wallet
 ///
-/// Once an account: a USDC address on Base and one on Solana, whose keys the service derives and signs with when this
-/// account's agents ask. Both are addresses of the account: what they pay for here is its own. Where there is a wallet it is
-/// answered.
-#[utoipa::path(post, path = "/createAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+/// An account has one: a USDC address on Base and one on Solana. The service derives their keys and signs with them for
+/// this account's agents. Both addresses belong to the account, and so do purchases they pay for here. Returns the
+/// existing wallet if there is one.
+#[utoipa::path(post, path = "/createAgentWallet", operation_id = "createAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`wallet`.", body = schemas::CreateAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
@@ -33,24 +33,24 @@ use super::{AgentWalletState, EmptyRequest, SharedState, payment_error, payments
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_agent_wallet(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<EmptyRequest>(body).await?;
-    room.callables.admit(&claims, &call).await?;
+    let call = state.callables.read::<EmptyRequest>(body).await?;
+    state.callables.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
-    let (engine, owner, limits) = (room.callables.engine.clone(), claims.wallet, room.limits);
-    let made = room.wallets.create(&owner).map_err(|_| ApiError::internal())?;
+    let (engine, owner, limits) = (state.callables.engine.clone(), claims.wallet, state.limits);
+    let made = state.wallets.create(&owner).map_err(|_| ApiError::internal())?;
     key.run(
-        &room.callables.engine,
+        &state.callables.engine,
         &claims,
         "/createAgentWallet",
         &(),
         move |place| async move {
             let memo = place.map(|place| {
-                recorder::<AgentWallet>(place, move |told: CommandResult<'_, AgentWallet>| match told {
+                recorder::<AgentWallet>(place, move |outcome: CommandResult<'_, AgentWallet>| match outcome {
                     Ok((_, Some(wallet))) => Ok(created(&owner, wallet)),
                     _ => Err(ApiError::internal()),
                 })
@@ -71,43 +71,43 @@ fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
     reply(&JsonObject::new().object("wallet", &wallet.view(owner)))
 }
 
-/// What `getAgentWallet` takes.
+/// Request of `getAgentWallet`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetWalletRequest {
-    /// One of its spends, to be shown with what was answered to its call.
+    /// Wallet payment to show with the response of its call.
     wallet_payment_id: Option<String>,
 }
 
-/// The managed wallet
+/// Read the managed wallet
 ///
-/// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way. A token
-/// issued for a payment reads no spend.
-#[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
+/// Its addresses and limits, its balances on chain, and the amounts reserved for pending payments. A token issued for a
+/// payment can't read wallet payments.
+#[utoipa::path(post, path = "/getAgentWallet", operation_id = "getAgentWallet", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
     responses((status = 200, description = "`wallet`, `balances`, `pendingPayments`; with `walletPaymentId` also `walletPayment`, `response`.", body = schemas::GetAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
 pub(super) async fn get_agent_wallet(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<GetWalletRequest>(body).await?;
-    room.callables.admit(&claims, &call).await?;
-    let wallet = room.load_owned(&claims.wallet).await?;
+    let call = state.callables.read::<GetWalletRequest>(body).await?;
+    state.callables.admit(&claims, &call).await?;
+    let wallet = state.load_owned(&claims.wallet).await?;
     let asked = match &call.data.wallet_payment_id {
         None => None,
         Some(text) => {
-            let own = room.load_owned_payment(&claims, text).await?;
-            // What was answered to a call may hold a code or a link, and no payment of this token's bought it.
+            let own = state.load_owned_payment(&claims, text).await?;
+            // The response may hold a code or a link that this token's payment did not buy.
             require_spend_rights(&claims)?;
             Some(own)
         }
     };
     let mut balances = JsonObject::new();
     for network in Network::ALL {
-        let held = room.wallet_balance(&wallet.addresses.on(network)).await?;
+        let held = state.wallet_balance(&wallet.addresses.on(network)).await?;
         let reserved = wallet.held(network);
         let shown = JsonObject::new()
             .number("balance", held.decimal())
@@ -121,39 +121,39 @@ pub(super) async fn get_agent_wallet(
             .text("network", open.network.name())
             .number("amount", open.amount.decimal())
     });
-    let told = JsonObject::new()
+    let response = JsonObject::new()
         .object("wallet", &wallet.view(&claims.wallet))
         .object("balances", &balances)
         .list("pending_payments", open);
-    let told = to_camel_case(&told.to_json());
+    let response = to_camel_case(&response.to_json());
     let Some((id, spend)) = asked else {
-        return Ok(callable::result_verbatim(&told));
+        return Ok(callable::result_verbatim(&response));
     };
-    let said = payments::stored_response(&room.callables.engine, &room.vault, id, &spend).await?;
-    let spend = payments::render(&room.callables.engine, id, &spend, said).await?;
-    // Two objects, one after the other.
-    let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
+    let stored = payments::stored_response(&state.callables.engine, &state.vault, id, &spend).await?;
+    let spend = payments::render(&state.callables.engine, id, &spend, stored).await?;
+    // Joins the two objects into one.
+    let both = format!("{},{}", &response[..response.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))
 }
 
-/// What it may spend
+/// Read the spend limit
 ///
-/// A person sets the caps on the account page; agents read them.
-#[utoipa::path(post, path = "/getAgentSpendLimit", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+/// The account owner sets the caps on the account page. Agents read them.
+#[utoipa::path(post, path = "/getAgentSpendLimit", operation_id = "getAgentSpendLimit", tag = "Agent wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = schemas::AgentSpendLimit),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
         (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
 pub(super) async fn get_agent_spend_limit(
-    State(room): SharedState,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<EmptyRequest>(body).await?;
-    room.callables.admit(&claims, &call).await?;
-    let wallet = room.load_owned(&claims.wallet).await?;
-    let now = room.clock.now();
-    let before = room.callables.engine.spent_before(&wallet).await;
+    let call = state.callables.read::<EmptyRequest>(body).await?;
+    state.callables.admit(&claims, &call).await?;
+    let wallet = state.load_owned(&claims.wallet).await?;
+    let now = state.clock.now();
+    let before = state.callables.engine.spent_before(&wallet).await;
     let before = before.ok_or_else(chain_unavailable)?;
     let used = wallet
         .used_on(now)
@@ -163,19 +163,19 @@ pub(super) async fn get_agent_spend_limit(
         Some(amount) => view.number(name, amount),
         None => view.optional_text(name, None::<&str>),
     };
-    let told = JsonObject::new().number("per_call_usd", wallet.caps.per_call.decimal());
-    let told = or_null(told, "per_day_usd", wallet.caps.per_day.map(|cap| cap.decimal()));
-    let told = told.number("used_today_usd", used.decimal());
-    let told = or_null(
-        told,
+    let limits = JsonObject::new().number("per_call_usd", wallet.caps.per_call.decimal());
+    let limits = or_null(limits, "per_day_usd", wallet.caps.per_day.map(|cap| cap.decimal()));
+    let limits = limits.number("used_today_usd", used.decimal());
+    let limits = or_null(
+        limits,
         "left_today_usd",
         wallet.remaining_on(now, before).map(|left| left.decimal()),
     );
-    Ok(callable::result(&told))
+    Ok(callable::result(&limits))
 }
 
 impl AgentWalletState {
-    /// What the chain shows that an address holds.
+    /// The balance of an address on its chain.
     ///
     /// # Errors
     /// 503 `chain_unavailable`.
@@ -184,24 +184,24 @@ impl AgentWalletState {
         held.map_err(|_| chain_unavailable())
     }
 
-    /// The spend of this name, if it is the caller's.
+    /// Loads the caller's wallet payment.
     async fn load_owned_payment(
         &self,
         claims: &AuthClaims,
         text: &str,
     ) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
-        let unknown = || ApiError::not_found("wallet_payment_not_found", "There is no such spend.");
+        let unknown = || ApiError::new(ErrorCode::WalletPaymentNotFound, "There is no such spend.");
         let id: WalletPaymentId = text.parse().map_err(|_| unknown())?;
         let found = self.callables.engine.wallet_payment(&id).await;
         let spend = found.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
         if spend.owner != claims.wallet {
             let error = "This spend belongs to another wallet.";
-            return Err(ApiError::forbidden("wallet_payment_access_denied", error));
+            return Err(ApiError::new(ErrorCode::WalletPaymentAccessDenied, error));
         }
         Ok((id, spend))
     }
 }
 
 fn chain_unavailable() -> ApiError {
-    ApiError::unavailable("chain_unavailable", "The chain cannot be read now.", 1)
+    ApiError::unavailable(ErrorCode::ChainUnavailable, "The chain cannot be read now.", 1)
 }

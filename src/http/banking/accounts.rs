@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::application;
 use purser_actors::engine::OperationError;
@@ -16,22 +15,22 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
 use super::fields::{limit, line};
 use super::{BankingState, SharedState};
 
-/// Accounts of one holder, at most.
+/// Maximum accounts per customer.
 const MAX_ACCOUNTS: usize = 10;
 
-/// What `createBankingAccount` takes.
+/// Request of `createBankingAccount`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateAccountRequest {
-    /// `onramp`: what is paid in becomes the balance. `offramp`: dollars from the balance are kept there.
+    /// `onramp`: deposits are credited to the balance. `offramp`: holds dollars transferred from the balance.
     r#type: AccountTypeParam,
-    /// What its holder calls it. 1 to 60 characters.
+    /// Label for the account, 1 to 60 characters.
     label: Option<String>,
 }
 
@@ -48,10 +47,11 @@ struct CreateAccountParams {
     label: Option<String>,
 }
 
-/// Open an account at the bank
+/// Open a bank account
 ///
-/// For an approved application. It is `pending` until the bank has opened it; then `listBankingAccounts` has its numbers.
-#[utoipa::path(post, path = "/createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
+/// Needs an approved application. The account is `pending` until the bank has opened it. Then `listBankingAccounts` has
+/// its numbers.
+#[utoipa::path(post, path = "/createBankingAccount", operation_id = "createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`account`, opening.", body = schemas::CreateBankAccountResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
@@ -76,28 +76,28 @@ pub(super) async fn create_banking_account(
         AccountTypeParam::Onramp => AccountType::OnRamp,
         AccountTypeParam::Offramp => AccountType::OffRamp,
     };
-    let wanted = CreateAccountParams {
+    let request = CreateAccountParams {
         r#type: call.data.r#type,
         label: label.clone(),
     };
     let id = BankAccountId(banking.entropy.random());
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingAccount";
     key.run(
         &banking.callables.engine,
         &claims,
         route,
-        &wanted,
+        &request,
         move |place| async move {
-            let customer = room.customer(&owner).await?;
-            let engine = &room.callables.engine;
+            let customer = state.customer(&owner).await?;
+            let engine = &state.callables.engine;
             let kept = engine.bank_accounts_of(&owner, None, MAX_ACCOUNTS).await;
             if kept.map_err(|_| ApiError::internal())?.0.len() >= MAX_ACCOUNTS {
                 let error = format!("A holder has at most {MAX_ACCOUNTS} accounts.");
-                return Err(ApiError::new(StatusCode::CONFLICT, "bank_account_limit_reached", error));
+                return Err(ApiError::new(ErrorCode::BankAccountLimitReached, error));
             }
             let memo = place.map(|place| {
-                recorder::<BankAccount>(place, move |told: CommandResult<'_, BankAccount>| match told {
+                recorder::<BankAccount>(place, move |outcome: CommandResult<'_, BankAccount>| match outcome {
                     Ok((_, Some(account))) => Ok(opening(id, account)),
                     _ => Err(ApiError::internal()),
                 })
@@ -118,21 +118,21 @@ fn opening(id: BankAccountId, account: &BankAccount) -> RecordedReply {
     callable::reply(&JsonObject::new().object("account", &account.view(&id)))
 }
 
-/// What `listBankingAccounts` takes.
+/// Request of `listBankingAccounts`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListAccountsRequest {
-    /// 1 to 100, 20 by default.
+    /// Page size, 1 to 100, 20 by default.
     limit: Option<u64>,
-    /// The last `accountId` of the page before.
+    /// Last `accountId` of the previous page.
     starting_after: Option<String>,
 }
 
-/// Accounts at the bank
+/// List the bank accounts
 ///
-/// Oldest first. Whoever pays in needs the numbers of an on-ramp and its `memo`. The balance of an off-ramp is what the bank
-/// says now, and null while it says nothing.
-#[utoipa::path(post, path = "/listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(ListAccountsRequest),
+/// Oldest first. A sender needs the numbers of an on-ramp and its `memo`. The balance of an off-ramp is the bank's
+/// current report, or null if the bank does not answer.
+#[utoipa::path(post, path = "/listBankingAccounts", operation_id = "listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(ListAccountsRequest),
     responses((status = 200, description = "`accounts`, `hasMore`.", body = schemas::ListBankAccountsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
@@ -166,7 +166,7 @@ pub(super) async fn list_banking_accounts(
 }
 
 impl BankingState {
-    /// The bank's name of somebody whose application it approved.
+    /// The bank's id of the customer, who needs an approved application.
     async fn customer(&self, owner: &Wallet) -> Result<String, ApiError> {
         let application = self.application(owner).await?;
         if let application::Status::Approved(customer) = application.status {
@@ -176,10 +176,10 @@ impl BankingState {
             "The application is {}; accounts are opened once it is approved.",
             application.status()
         );
-        Err(ApiError::new(StatusCode::CONFLICT, "application_not_approved", error))
+        Err(ApiError::new(ErrorCode::ApplicationNotApproved, error))
     }
 
-    /// An account with what only its holder is shown.
+    /// Renders an account with the fields that only its owner sees.
     async fn account(&self, id: BankAccountId, account: &BankAccount) -> JsonObject {
         let Status::Open(at) = &account.status else {
             return account.view(&id);
@@ -198,14 +198,14 @@ impl BankingState {
         }
     }
 
-    /// An account of the caller's.
+    /// Loads the caller's account.
     pub(super) async fn load_owned_account(
         &self,
         owner: &Wallet,
         text: &str,
         param: &'static str,
     ) -> Result<(BankAccountId, BankAccount), ApiError> {
-        let unknown = || ApiError::not_found("bank_account_not_found", "There is no such account.").param(param);
+        let unknown = || ApiError::new(ErrorCode::BankAccountNotFound, "There is no such account.").param(param);
         let id: BankAccountId = text.parse().map_err(|_| unknown())?;
         let read = self.callables.engine.bank_account(&id).await;
         let account = read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
@@ -213,6 +213,6 @@ impl BankingState {
             return Ok((id, account));
         }
         let error = "This account belongs to another wallet.";
-        Err(ApiError::forbidden("bank_account_access_denied", error).param(param))
+        Err(ApiError::new(ErrorCode::BankAccountAccessDenied, error).param(param))
     }
 }

@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::banking::application::{BankingApplication, Question, Rejection};
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
@@ -14,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::schemas;
 use super::fields::{date, line, phone, tax_number};
@@ -23,51 +22,53 @@ use super::{BankingState, SharedState};
 use crate::provider::banking::seal_tax_id;
 use crate::secret::Secret;
 
-/// What only the owner can bring, in person.
+/// The identity check, which only the owner can complete.
 const IDENTITY: &str = "identity";
 
-/// What `updateBankingApplicationDetails` takes: at least one of them.
+/// Request of `updateBankingApplicationDetails`: at least one answer.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct UpdateApplicationRequest {
-    /// `YYYY-MM-DD`; of a person, who is at least 18.
+    /// Date of birth of a person, who is at least 18 (`YYYY-MM-DD`).
     date_of_birth: Option<String>,
-    /// E.164: `+` and 8 to 15 digits.
+    /// Telephone number in E.164: `+` and 8 to 15 digits.
     phone: Option<String>,
     /// Street and number.
     address_line1: Option<String>,
-    /// Whatever else the address needs.
+    /// Second address line, for example an apartment.
     address_line2: Option<String>,
-    /// Town.
+    /// City of the address.
     city: Option<String>,
-    /// State or region; required in the U.S.
+    /// State or region. Required in the U.S.
     state: Option<String>,
-    /// As its country writes it.
+    /// Postal code, in the format of its country.
     postal_code: Option<String>,
-    /// Of a person.
+    /// Occupation of a person.
     occupation: Option<String>,
-    /// Where the money will come from.
+    /// Source of the funds.
     source_of_funds: Option<String>,
-    /// What a business does.
+    /// Kind of business, for example its industry.
     business_type: Option<String>,
-    /// When a business was formed: `YYYY-MM-DD`.
+    /// Formation date of a business (`YYYY-MM-DD`).
     formation_date: Option<String>,
-    /// In the U.S. 9 digits, elsewhere 4 to 20 letters and digits. Kept sealed; only its last four are shown.
+    /// Tax number: 9 digits in the U.S., 4 to 20 letters and digits in other countries. Stored encrypted. Only its last
+    /// four are shown.
     tax_id: Option<String>,
 }
 
-/// What was understood of them, the whole tax number included: kept as no more than a digest under the vault's key.
+/// Covered by the idempotency fingerprint, which is a digest keyed by the vault because it includes the whole tax
+/// number.
 #[derive(Serialize)]
 struct UpdateApplicationParams<'a> {
     answers: Vec<(&'static str, &'a str)>,
     tax: Option<&'a str>,
 }
 
-/// The application to bank
+/// Read the bank application
 ///
-/// Its answers and documents, and in `missing` what it lacks before it can be submitted. `identity` is among that until the
-/// account's owner has been verified in person (`GET /get-kyc-link`).
-#[utoipa::path(post, path = "/getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+/// Its answers and documents, and in `missing` what it needs before it can be submitted. `missing` includes `identity`
+/// until the account owner's identity is verified (`GET /get-kyc-link`).
+#[utoipa::path(post, path = "/getBankingApplication", operation_id = "getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`application`.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
@@ -83,10 +84,10 @@ pub(super) async fn get_banking_application(
     Ok(callable::result(&render(&claims.wallet, &application, verified)))
 }
 
-/// Answer the application
+/// Update the bank application
 ///
-/// Answers merge: those given replace earlier ones, the others stay.
-#[utoipa::path(post, path = "/updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(UpdateApplicationRequest),
+/// Answers merge: given ones replace earlier ones, and the others stay.
+#[utoipa::path(post, path = "/updateBankingApplicationDetails", operation_id = "updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(UpdateApplicationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application` after it.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member is unknown or malformed, or there is none."), (status = 401, description = "No good token."),
@@ -103,41 +104,41 @@ pub(super) async fn update_banking_application_details(
     let answers = banking.parse_answers(&call.data)?;
     if answers.is_empty() && call.data.tax_id.is_none() {
         let error = "Give at least one answer.";
-        return Err(ApiError::parameter("parameter_missing", "dateOfBirth", error));
+        return Err(ApiError::parameter(ErrorCode::ParameterMissing, "dateOfBirth", error));
     }
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
     banking.callables.admit(&claims, &call).await?;
-    let wanted = UpdateApplicationParams {
+    let request = UpdateApplicationParams {
         answers: answers.iter().map(|(q, answer)| (q.name(), answer.as_str())).collect(),
         tax: tax.as_ref().map(|(_, number)| number.expose_secret().as_str()),
     };
-    let wanted = keyed_fingerprint(&banking.vault, &wanted)?;
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let request = keyed_fingerprint(&banking.vault, &request)?;
+    let (running, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingApplicationDetails";
     key.run(
         &banking.callables.engine,
         &claims,
         route,
-        &wanted,
+        &request,
         move |place| async move {
-            let application = room.application(&owner).await?;
-            let sealed = tax.map(|tax| room.sealed_tax(&application, tax)).transpose()?;
-            let verified = room.is_verified(&owner).await?;
-            let engine = &room.callables.engine;
-            let memo = place.map(|place| recorder(place, move |told| changed(&owner, told, verified)));
-            let told = engine.update_banking_application(owner, answers, sealed, memo).await;
-            after(engine, &owner, told, verified).await
+            let application = running.application(&owner).await?;
+            let sealed = tax.map(|tax| running.sealed_tax(&application, tax)).transpose()?;
+            let verified = running.is_verified(&owner).await?;
+            let engine = &running.callables.engine;
+            let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
+            let outcome = engine.update_banking_application(owner, answers, sealed, memo).await;
+            after(engine, &owner, outcome, verified).await
         },
     )
     .await
 }
 
-/// Give the application to the bank
+/// Submit the bank application
 ///
-/// What it lacks is named in `missing` of a 409 `application_incomplete`. The bank decides in its own time: follow
-/// `getBankingApplication` or the events `banking_application.approved` and `banking_application.rejected`. A rejected one
-/// may be changed and submitted again.
-#[utoipa::path(post, path = "/submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+/// A 409 `application_incomplete` names absent items in `missing`. The bank decides later: follow
+/// `getBankingApplication` or the events `banking_application.approved` and `banking_application.rejected`. A rejected
+/// application can be changed and submitted again.
+#[utoipa::path(post, path = "/submitBankingApplication", operation_id = "submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application`, submitted.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
@@ -152,7 +153,7 @@ pub(super) async fn submit_banking_application(
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<EmptyRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let (running, owner) = (banking.clone(), claims.wallet);
     let route = "/submitBankingApplication";
     key.run(
         &banking.callables.engine,
@@ -160,41 +161,41 @@ pub(super) async fn submit_banking_application(
         route,
         &(),
         move |place| async move {
-            let application = room.application(&owner).await?;
-            let verified = room.is_verified(&owner).await?;
+            let application = running.application(&owner).await?;
+            let verified = running.is_verified(&owner).await?;
             if !verified && application.status() == "incomplete" {
                 return Err(incomplete(&application.missing(), false));
             }
-            let engine = &room.callables.engine;
-            let memo = place.map(|place| recorder(place, move |told| changed(&owner, told, verified)));
-            let told = engine.submit_banking_application(owner, memo).await;
-            after(engine, &owner, told, verified).await
+            let engine = &running.callables.engine;
+            let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
+            let outcome = engine.submit_banking_application(owner, memo).await;
+            after(engine, &owner, outcome, verified).await
         },
     )
     .await
 }
 
-/// The answer to a change, as it is remembered.
+/// The response to a change, as recorded under the idempotency key.
 fn changed(
     owner: &Wallet,
-    told: CommandResult<'_, BankingApplication>,
+    outcome: CommandResult<'_, BankingApplication>,
     verified: bool,
 ) -> Result<RecordedReply, ApiError> {
-    match told {
+    match outcome {
         Ok((_, Some(application))) => Ok(callable::reply(&render(owner, application, verified))),
         Ok((_, None)) => Err(ApiError::internal()),
         Err(why) => Err(map_error(why, verified)),
     }
 }
 
-/// The answer to a change, as it is sent.
+/// The response to a change, as sent.
 pub(super) async fn after(
     engine: &purser_actors::engine::Engine,
     owner: &Wallet,
-    told: Result<(), OperationError<Rejection>>,
+    outcome: Result<(), OperationError<Rejection>>,
     verified: bool,
 ) -> Result<RecordedReply, ApiError> {
-    match told {
+    match outcome {
         Ok(()) => {}
         Err(OperationError::Rejected(why)) => return Err(map_error(&why, verified)),
         Err(denied) => return Err(in_progress_response(&denied)),
@@ -207,33 +208,32 @@ pub(super) async fn after(
     Ok(callable::reply(&render(owner, &application, verified)))
 }
 
-/// The memo's side of [`after`], for other rooms of the application.
+/// As [`after`], but for the recorded response. Used by other handlers of the application.
 pub(super) fn record(
     owner: &Wallet,
-    told: CommandResult<'_, BankingApplication>,
+    outcome: CommandResult<'_, BankingApplication>,
     verified: bool,
 ) -> Result<RecordedReply, ApiError> {
-    changed(owner, told, verified)
+    changed(owner, outcome, verified)
 }
 
 fn map_error(why: &Rejection, verified: bool) -> ApiError {
     match why {
         Rejection::State(status) => {
             let error = format!("The application is {status}.");
-            ApiError::new(StatusCode::CONFLICT, "application_locked", error)
+            ApiError::new(ErrorCode::ApplicationLocked, error)
         }
         Rejection::Incomplete(missing) => incomplete(missing, verified),
         Rejection::TooManyDocuments => {
             let error = "No more documents are taken; one that shows the same replaces the earlier one.";
-            ApiError::new(StatusCode::CONFLICT, "document_limit_reached", error)
+            ApiError::new(ErrorCode::DocumentLimitReached, error)
         }
     }
 }
 
 fn incomplete(missing: &[&'static str], verified: bool) -> ApiError {
     let error = "The application lacks what `missing` names.";
-    let error =
-        ApiError::new(StatusCode::CONFLICT, "application_incomplete", error).missing(item_names(missing, verified));
+    let error = ApiError::new(ErrorCode::ApplicationIncomplete, error).missing(item_names(missing, verified));
     if verified {
         error.hint("Answers by updateBankingApplicationDetails, documents by uploadBankingDocument.")
     } else {
@@ -241,7 +241,7 @@ fn incomplete(missing: &[&'static str], verified: bool) -> ApiError {
     }
 }
 
-/// Answers by the members that give them, documents by their type.
+/// Names answers by their members and documents by their type.
 fn item_names(missing: &[&'static str], verified: bool) -> Vec<String> {
     let own = |name: &str| match Question::ALL.iter().any(|question| question.name() == name) || name == "tax_id" {
         true => callable::member(name),
@@ -251,7 +251,7 @@ fn item_names(missing: &[&'static str], verified: bool) -> Vec<String> {
     missing.iter().map(|name| own(name)).chain(identity).collect()
 }
 
-/// The whole application, for its owner.
+/// Renders the whole application, for its owner.
 fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> JsonObject {
     let given = application.answers.iter();
     let answers = given.fold(JsonObject::new(), |view, (question, answer)| {
@@ -284,7 +284,7 @@ impl BankingState {
         let read = self.callables.engine.banking_application(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(|| {
             let error = "There is no banking profile.";
-            ApiError::not_found("banking_profile_not_found", error).hint("createBankingProfile makes one.")
+            ApiError::new(ErrorCode::BankingProfileNotFound, error).hint("createBankingProfile makes one.")
         })
     }
 
@@ -294,7 +294,7 @@ impl BankingState {
         Ok(identity.is_some_and(|identity| identity.status() == "verified"))
     }
 
-    /// A tax number's last four, and the whole sealed under the application's id.
+    /// The last four characters of a tax number, and the whole number sealed under the application's id.
     fn sealed_tax(
         &self,
         application: &BankingApplication,
@@ -302,7 +302,7 @@ impl BankingState {
     ) -> Result<(String, Vec<u8>), ApiError> {
         if application.american && number.expose_secret().len() != 9 {
             let error = "`taxId` must have 9 digits.";
-            return Err(ApiError::parameter("parameter_invalid", "taxId", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "taxId", error));
         }
         let sealed = seal_tax_id(&self.vault, application.id, &number);
         Ok((last4, sealed.map_err(|_| ApiError::internal())?))
@@ -316,10 +316,10 @@ impl BankingState {
             Ok(())
         };
         let text = |name, given: &Option<String>, most| given.as_deref().map(|t| line(name, t, most)).transpose();
-        let born = data.date_of_birth.as_deref();
+        let birth_date = data.date_of_birth.as_deref();
         give(
             Question::DateOfBirth,
-            born.map(|t| date("dateOfBirth", t, 18, now)).transpose(),
+            birth_date.map(|t| date("dateOfBirth", t, 18, now)).transpose(),
         )?;
         give(Question::Phone, data.phone.as_deref().map(phone).transpose())?;
         give(Question::AddressLine1, text("addressLine1", &data.address_line1, 100))?;

@@ -1,4 +1,4 @@
-//! `updateBankingDestination`, and a bank destination as a call describes it.
+//! `updateBankingDestination`, and the request type of a bank destination.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::may_change;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::IdempotencyKey;
 use super::super::schemas;
 use super::SharedState;
@@ -19,23 +19,23 @@ use super::recipients::{destination_recorder, sent};
 use crate::bank_account_number;
 use crate::secret::Secret;
 
-/// An account that can be paid.
+/// A bank account to pay to.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct BankDestinationRequest {
     /// `fiat_us` (routing and account number) or `fiat_iban` (IBAN).
     r#type: DestinationTypeParam,
-    /// The bank. 1 to 100 characters.
+    /// Name of the bank, 1 to 100 characters.
     bank_name: String,
-    /// Nine digits with their checksum right.
+    /// Nine digits with a valid checksum.
     routing_number: Option<String>,
-    /// 4 to 17 digits. Kept sealed; only its last four are shown.
+    /// Account number, 4 to 17 digits. Stored encrypted. Only its last four are shown.
     account_number: Option<String>,
-    /// Without spaces, its checksum right. Kept sealed.
+    /// IBAN without spaces, with a valid checksum. Stored encrypted.
     iban: Option<String>,
-    /// The recipient's name if absent.
+    /// Name of the account holder. By default the recipient's name.
     account_holder_name: Option<String>,
-    /// What the caller calls it; the recipient's name if absent.
+    /// Label for the destination. By default the recipient's name.
     nickname: Option<String>,
 }
 
@@ -46,20 +46,20 @@ enum DestinationTypeParam {
     FiatIban,
 }
 
-/// What may be known of an account, and its number.
+/// The destination type, the details that may be shown, and the account number.
 pub(super) type ParsedAccount = (DestinationType, BankDetails, Secret<String>);
 
-/// An account, the checksums right. What it leaves out is the recipient's.
-pub(super) fn account(wanted: &BankDestinationRequest, recipient: &BankRecipient) -> Result<ParsedAccount, ApiError> {
+/// Parses an account and verifies its checksums. Absent names default to the recipient's.
+pub(super) fn account(request: &BankDestinationRequest, recipient: &BankRecipient) -> Result<ParsedAccount, ApiError> {
     let wrong = |param: &'static str, what: bank_account_number::AccountNumberError| {
-        ApiError::parameter("parameter_invalid", param, format!("`{param}`: {what}."))
+        ApiError::parameter(ErrorCode::ParameterInvalid, param, format!("`{param}`: {what}."))
     };
     let closed = |text: &Option<String>| text.clone().map(Secret::new);
     let numbers = (
-        wanted.r#type,
-        wanted.routing_number.as_deref(),
-        closed(&wanted.account_number),
-        closed(&wanted.iban),
+        request.r#type,
+        request.routing_number.as_deref(),
+        closed(&request.account_number),
+        closed(&request.iban),
     );
     let (scheme, routing_number, number) = match numbers {
         (DestinationTypeParam::FiatUs, Some(routing), Some(number), None) => {
@@ -73,7 +73,7 @@ pub(super) fn account(wanted: &BankDestinationRequest, recipient: &BankRecipient
         }
         _ => {
             let error = "`fiat_us` takes `routingNumber` and `accountNumber`, `fiat_iban` takes `iban`.";
-            return Err(ApiError::parameter("parameter_invalid", "type", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "type", error));
         }
     };
     let or_theirs = |name: &'static str, given: &Option<String>| {
@@ -82,9 +82,9 @@ pub(super) fn account(wanted: &BankDestinationRequest, recipient: &BankRecipient
     };
     let digits = number.expose_secret();
     let details = BankDetails {
-        name: or_theirs("nickname", &wanted.nickname)?,
-        bank_name: line("bankName", &wanted.bank_name, 100)?,
-        account_holder_name: or_theirs("accountHolderName", &wanted.account_holder_name)?,
+        name: or_theirs("nickname", &request.nickname)?,
+        bank_name: line("bankName", &request.bank_name, 100)?,
+        account_holder_name: or_theirs("accountHolderName", &request.account_holder_name)?,
         last4: digits
             .get(digits.len().saturating_sub(4)..)
             .unwrap_or_default()
@@ -94,13 +94,13 @@ pub(super) fn account(wanted: &BankDestinationRequest, recipient: &BankRecipient
     Ok((scheme, details, number))
 }
 
-/// What `updateBankingDestination` takes.
+/// Request of `updateBankingDestination`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RenameDestinationRequest {
-    /// From `listBankingRecipients`.
+    /// Id from `listBankingRecipients`.
     destination_id: String,
-    /// 1 to 100 characters.
+    /// New label, 1 to 100 characters.
     nickname: String,
 }
 
@@ -110,10 +110,10 @@ struct RenameDestinationParams {
     nickname: String,
 }
 
-/// Rename a destination
+/// Rename a bank destination
 ///
-/// Its numbers never change: another account is another destination.
-#[utoipa::path(post, path = "/updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(RenameDestinationRequest),
+/// The account numbers of a destination never change. Add another destination instead.
+#[utoipa::path(post, path = "/updateBankingDestination", operation_id = "updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(RenameDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination` after it.", body = schemas::BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
@@ -134,7 +134,7 @@ pub(super) async fn update_banking_destination(
         destination_id: call.data.destination_id.clone(),
         nickname: nickname.clone(),
     };
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingDestination";
     key.run(
         &banking.callables.engine,
@@ -142,11 +142,11 @@ pub(super) async fn update_banking_destination(
         route,
         &asked,
         move |place| async move {
-            let (id, _) = room.load_owned_destination(&owner, &call.data.destination_id).await?;
-            let engine = &room.callables.engine;
+            let (id, _) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
+            let engine = &state.callables.engine;
             let memo = place.map(|place| destination_recorder(place, id));
-            let told = engine.rename_destination(id, nickname, memo).await;
-            sent(engine, id, told).await
+            let result = engine.rename_destination(id, nickname, memo).await;
+            sent(engine, id, result).await
         },
     )
     .await

@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::StatusCode;
 use purser_actors::banking::application::{Document, DocumentType, MediaType};
 use purser_actors::engine::OperationError;
 use purser_actors::id::DocumentId;
@@ -14,24 +13,24 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, recorder};
 use super::super::schemas;
 use super::SharedState;
 use super::application::{after, record};
 
-/// A document, in bytes.
+/// In bytes, after decoding.
 const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;
-/// The largest body: a document in base64, and what stands around it.
+/// Largest request body: a document in base64 and the rest of the request.
 pub const MAX_UPLOAD_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;
 
-/// What `uploadBankingDocument` takes.
+/// Request of `uploadBankingDocument`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct UploadDocumentRequest {
     /// `proof_of_address`, `formation_document` or `other`.
     r#type: DocumentTypeParam,
-    /// PDF, PNG or JPEG in base64, at most 10 MB. Its first bytes say which, and no name does.
+    /// PDF, PNG or JPEG in base64, at most 10 MB. The type is detected from the first bytes.
     content: String,
 }
 
@@ -54,7 +53,7 @@ impl DocumentTypeParam {
     }
 }
 
-/// What an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Serialize)]
 struct UploadDocumentParams {
     document_type: &'static str,
@@ -63,8 +62,9 @@ struct UploadDocumentParams {
 
 /// Add a document to the application
 ///
-/// It is kept encrypted under a key of its own. One that shows the same replaces the earlier one, whose key is destroyed.
-#[utoipa::path(post, path = "/uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(UploadDocumentRequest),
+/// The document is encrypted with its own key. A second document of the same type replaces the earlier one, whose key
+/// is destroyed. Documents of type `other` are all kept.
+#[utoipa::path(post, path = "/uploadBankingDocument", operation_id = "uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(UploadDocumentRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application` with it.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
@@ -94,37 +94,41 @@ pub(super) async fn upload_banking_document(
         sha256,
         at: banking.clock.now(),
     };
-    let wanted = UploadDocumentParams {
+    let request = UploadDocumentParams {
         document_type: document_type.name(),
         sha256: hex::encode(sha256),
     };
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/uploadBankingDocument";
     key.run(
         &banking.callables.engine,
         &claims,
         route,
-        &wanted,
+        &request,
         move |place| async move {
-            let application = room.application(&owner).await?;
-            let verified = room.is_verified(&owner).await?;
+            let application = state.application(&owner).await?;
+            let verified = state.is_verified(&owner).await?;
             let same = |kept: &&Document| kept.document_type == document_type && document_type != DocumentType::Other;
             let replaced = application.documents.iter().find(same).map(|kept| kept.id);
-            let (engine, documents) = (&room.callables.engine, &room.documents);
-            // The bytes first: an application never names a document that is not there.
+            let (engine, documents) = (&state.callables.engine, &state.documents);
+            // Store the bytes first: an application never names a document that is not stored.
             let sealed = documents.persist(document.id, bytes).await.map_err(|error| {
                 tracing::error!(%error, "a document could not be kept");
-                ApiError::unavailable("service_unavailable", "The document could not be kept. Try again.", 5)
+                ApiError::unavailable(
+                    ErrorCode::ServiceUnavailable,
+                    "The document could not be kept. Try again.",
+                    5,
+                )
             })?;
-            let memo = place.map(|place| recorder(place, move |told| record(&owner, told, verified)));
-            let told = engine.add_banking_document(owner, document, sealed, memo).await;
-            match (&told, replaced) {
+            let memo = place.map(|place| recorder(place, move |result| record(&owner, result, verified)));
+            let result = engine.add_banking_document(owner, document, sealed, memo).await;
+            match (&result, replaced) {
                 (Ok(()), Some(old)) => documents.delete(old).await,
                 (Err(OperationError::Rejected(_)), _) => documents.delete(document.id).await,
-                // An application that may name it keeps it.
+                // If the application may name the document, its bytes stay.
                 (Ok(()), None) | (Err(_), _) => {}
             }
-            after(engine, &owner, told, verified).await
+            after(engine, &owner, result, verified).await
         },
     )
     .await
@@ -133,15 +137,15 @@ pub(super) async fn upload_banking_document(
 fn decoded(content: &str) -> Result<Vec<u8>, ApiError> {
     let bytes = STANDARD
         .decode(content)
-        .map_err(|_| ApiError::parameter("parameter_invalid", "content", "`content` is not base64."))?;
+        .map_err(|_| ApiError::parameter(ErrorCode::ParameterInvalid, "content", "`content` is not base64."))?;
     if bytes.len() > MAX_DOCUMENT_BYTES {
         let error = "A document has at most 10 MB.";
-        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", error).param("content"));
+        return Err(ApiError::new(ErrorCode::BodyTooLarge, error).param("content"));
     }
     Ok(bytes)
 }
 
-/// What a file is by its first bytes, whatever it is called.
+/// Detects the type of a file from its first bytes.
 fn detect_media_type(bytes: &[u8]) -> Result<MediaType, ApiError> {
     let media = match bytes {
         [b'%', b'P', b'D', b'F', b'-', ..] => Some(MediaType::Pdf),
@@ -151,7 +155,7 @@ fn detect_media_type(bytes: &[u8]) -> Result<MediaType, ApiError> {
     };
     media.ok_or_else(|| {
         let error = "The document is neither a PDF nor a PNG nor a JPEG by its first bytes.";
-        ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "document_type_not_supported", error).param("content")
+        ApiError::new(ErrorCode::DocumentTypeNotSupported, error).param("content")
     })
 }
 
@@ -160,9 +164,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: the first bytes say what a document is; a page, an archive, half a signature and nothing are none.
+    // Checks: the first bytes decide the type; HTML, archives, partial signatures and empty files are rejected.
     #[test]
-    fn documents_are_known_by_their_first_bytes() {
+    fn document_type_is_detected_from_first_bytes() {
         for (bytes, media) in [
             (&b"%PDF-1.7 x"[..], MediaType::Pdf),
             (b"\x89PNG\r\n\x1a\nIHDR", MediaType::Png),
@@ -173,7 +177,7 @@ mod tests {
         for bytes in [&b""[..], b"%PDF", b"<html>", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xd8"] {
             assert_eq!(
                 detect_media_type(bytes).unwrap_err().code,
-                "document_type_not_supported"
+                ErrorCode::DocumentTypeNotSupported
             );
         }
     }

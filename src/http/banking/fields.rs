@@ -1,29 +1,29 @@
-//! Members of `data`: names and addresses that people wrote.
+//! Parses members of `data`: names, addresses, dates and amounts.
 
 use purser_actors::money::{AmountError, Cents};
 use purser_actors::port::Timestamp;
 use serde_json::value::RawValue;
 
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::payouts::is_email;
 use super::super::readable::is_readable;
 use crate::identity::rfc3339;
 use crate::secret::Secret;
 
-/// A text of one line, without spaces around it.
+/// A single-line text, trimmed.
 ///
 /// # Errors
-/// 400 `parameter_invalid` for nothing, for more than so many characters, and for controls.
+/// 400 `parameter_invalid` if it is empty, has more than `most` characters or contains control characters.
 pub(super) fn line(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
     let text = text.trim();
     if !is_readable(text, most) {
         let error = format!("`{name}` must be readable text of 1 to {most} characters.");
-        return Err(ApiError::parameter("parameter_invalid", name, error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error));
     }
     Ok(text.to_owned())
 }
 
-/// An e-mail address by its form.
+/// An e-mail address, checked by its form only.
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
@@ -33,16 +33,16 @@ pub(super) fn email(name: &'static str, text: &str) -> Result<String, ApiError> 
         return Ok(text);
     }
     let error = format!("`{name}` is not an e-mail address.");
-    Err(ApiError::parameter("parameter_invalid", name, error))
+    Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error))
 }
 
-/// A day that is over, at least so many years ago.
+/// A date at least `years` years ago.
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
 pub(super) fn date(name: &'static str, text: &str, years: u16, now: Timestamp) -> Result<String, ApiError> {
     let today = rfc3339::format(now);
-    // The same day so many years later; days in this form are in the order of their text.
+    // The same date `years` later. Dates in this form sort as text.
     let later = |text: &str| {
         Some(format!(
             "{:04}{}",
@@ -57,10 +57,10 @@ pub(super) fn date(name: &'static str, text: &str, years: u16, now: Timestamp) -
         0 => format!("`{name}` must be a day in the past, as YYYY-MM-DD."),
         _ => format!("`{name}` must be a day at least {years} years ago, as YYYY-MM-DD."),
     };
-    Err(ApiError::parameter("parameter_invalid", name, error))
+    Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error))
 }
 
-/// A telephone number.
+/// A telephone number in E.164.
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
@@ -70,10 +70,10 @@ pub(super) fn phone(text: &str) -> Result<String, ApiError> {
         return Ok(text.to_owned());
     }
     let error = "`phone` must be a + and 8 to 15 digits.";
-    Err(ApiError::parameter("parameter_invalid", "phone", error))
+    Err(ApiError::parameter(ErrorCode::ParameterInvalid, "phone", error))
 }
 
-/// A tax number without its dashes and spaces: last four, and the whole.
+/// A tax number without dashes and spaces: its last four characters and the whole number.
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
@@ -86,10 +86,10 @@ pub(super) fn tax_number(text: &str) -> Result<(String, Secret<String>), ApiErro
         return Ok((last4, plain));
     }
     let error = "`taxId` must have 4 to 20 letters and digits.";
-    Err(ApiError::parameter("parameter_invalid", "taxId", error))
+    Err(ApiError::parameter(ErrorCode::ParameterInvalid, "taxId", error))
 }
 
-/// US dollars with at most two decimal places, more than nothing: a JSON number by its own text, or the same as text.
+/// US dollars, more than 0, at most two decimal places: a JSON number by its digits, or the same as text.
 ///
 /// # Errors
 /// 400 `amount_invalid` or `amount_out_of_range`.
@@ -99,17 +99,17 @@ pub(super) fn amount(json: &RawValue) -> Result<Cents, ApiError> {
     match Cents::parse(text.unwrap_or(json)) {
         Ok(Cents::ZERO) | Err(AmountError::OutOfRange) => {
             let error = "`amount` must be at least 0.01, and no more than fits.";
-            Err(ApiError::parameter("amount_out_of_range", "amount", error))
+            Err(ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error))
         }
         Ok(amount) => Ok(amount),
         Err(AmountError::Malformed) => {
             let error = "`amount` is not a plain decimal number of at most 2 places.";
-            Err(ApiError::parameter("amount_invalid", "amount", error))
+            Err(ApiError::parameter(ErrorCode::AmountInvalid, "amount", error))
         }
     }
 }
 
-/// How many of a list are wanted.
+/// The page size.
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
@@ -118,7 +118,7 @@ pub(super) fn limit(given: Option<u64>) -> Result<usize, ApiError> {
         limit @ 1..=100 => Ok(usize::try_from(limit).unwrap_or(100)),
         _ => {
             let error = "`limit` must be a whole number from 1 to 100.";
-            Err(ApiError::parameter("parameter_invalid", "limit", error))
+            Err(ApiError::parameter(ErrorCode::ParameterInvalid, "limit", error))
         }
     }
 }

@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::banking::profile::{AlreadyExists, BankingProfile, CustomerType as Who};
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
@@ -16,27 +15,27 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
 use super::fields::{email, line};
 use super::{BankingState, SharedState};
 
-/// What `createBankingProfile` takes.
+/// Request of `createBankingProfile`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateProfileRequest {
     /// `individual` (default) or `business`.
     r#type: Option<CustomerTypeParam>,
-    /// The person's, or of who acts for the business. 1 to 100 characters.
+    /// First name of the person, or of the representative of the business. 1 to 100 characters.
     first_name: String,
-    /// As `firstName`.
+    /// Last name, 1 to 100 characters.
     last_name: String,
-    /// Of a business, and of nothing else.
+    /// Name of the business. Only for a business.
     business_name: Option<String>,
-    /// Where the bank writes to.
+    /// E-mail address for messages from the bank.
     email: String,
-    /// ISO 3166-1 alpha-2; `US` by default.
+    /// ISO 3166-1 alpha-2 country, `US` by default.
     country: Option<String>,
 }
 
@@ -47,7 +46,7 @@ enum CustomerTypeParam {
     Business,
 }
 
-/// What was understood of it: what an idempotency key stands for.
+/// Covered by the idempotency fingerprint.
 #[derive(Clone, Serialize)]
 struct CreateProfileParams {
     first_name: String,
@@ -57,11 +56,11 @@ struct CreateProfileParams {
     country: String,
 }
 
-/// Begin banking
+/// Create a banking profile
 ///
-/// Once an account. It opens the application, which asks for the rest: `getBankingApplication`. The identity behind it is
-/// verified by the account's owner in person: `GET /get-kyc-link`.
-#[utoipa::path(post, path = "/createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateProfileRequest),
+/// An account has one. It opens the application, which needs further answers: `getBankingApplication`. The account
+/// owner verifies the identity in person: `GET /get-kyc-link`.
+#[utoipa::path(post, path = "/createBankingProfile", operation_id = "createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateProfileRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`profile`.", body = schemas::CreateBankingProfileResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
@@ -75,19 +74,19 @@ pub(super) async fn create_banking_profile(
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<CreateProfileRequest>(body).await?;
-    let wanted = banking.parse_profile(&call.data)?;
+    let request = banking.parse_profile(&call.data)?;
     banking.callables.admit(&claims, &call).await?;
     let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
-    let profile = wanted.profile(owner)?;
+    let profile = request.profile(owner)?;
     let engine_of_key = banking.callables.engine.clone();
     key.run(
         &engine_of_key,
         &claims,
         "/createBankingProfile",
-        &wanted,
+        &request,
         move |place| async move {
             let memo = place.map(|place| {
-                recorder::<BankingProfile>(place, move |told: CommandResult<'_, BankingProfile>| match told {
+                recorder::<BankingProfile>(place, move |outcome: CommandResult<'_, BankingProfile>| match outcome {
                     Ok((_, Some(profile))) => Ok(created(&owner, profile)),
                     Ok((_, None)) => Err(ApiError::internal()),
                     Err(AlreadyExists) => Err(exists()),
@@ -113,21 +112,21 @@ impl BankingState {
             (None, false) => None,
             (None, true) => {
                 let error = "A business has a `businessName`.";
-                return Err(ApiError::parameter("parameter_missing", "businessName", error));
+                return Err(ApiError::parameter(ErrorCode::ParameterMissing, "businessName", error));
             }
             (Some(_), false) => {
                 let error = "Only a business has a `businessName`.";
-                return Err(ApiError::parameter("parameter_invalid", "businessName", error));
+                return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "businessName", error));
             }
         };
         let country = data.country.as_deref().unwrap_or("US");
         if country.parse::<Country>().is_err() {
             let error = "`country` must be a code of 2 capital letters (ISO 3166-1).";
-            return Err(ApiError::parameter("parameter_invalid", "country", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "country", error));
         }
         if !self.countries.iter().any(|served| served == country) {
             let error = "Banking is not open to holders in that country.";
-            return Err(ApiError::parameter("country_not_served", "country", error)
+            return Err(ApiError::parameter(ErrorCode::CountryNotServed, "country", error)
                 .hint(format!("Countries: {}.", self.countries.join(", "))));
         }
         Ok(CreateProfileParams {
@@ -142,14 +141,14 @@ impl BankingState {
 
 impl CreateProfileParams {
     fn profile(&self, owner: Wallet) -> Result<BankingProfile, ApiError> {
-        let wanted = self.clone();
+        let request = self.clone();
         Ok(BankingProfile {
             owner,
-            customer_type: wanted.business_name.map_or(Who::Individual, Who::Business),
-            first_name: wanted.first_name,
-            last_name: wanted.last_name,
-            email: wanted.email,
-            country: wanted.country.parse().map_err(|_| ApiError::internal())?,
+            customer_type: request.business_name.map_or(Who::Individual, Who::Business),
+            first_name: request.first_name,
+            last_name: request.last_name,
+            email: request.email,
+            country: request.country.parse().map_err(|_| ApiError::internal())?,
             created_at: Timestamp(0),
         })
     }
@@ -161,17 +160,16 @@ fn created(owner: &Wallet, profile: &BankingProfile) -> RecordedReply {
 
 fn exists() -> ApiError {
     let error = "This account has a banking profile.";
-    ApiError::new(StatusCode::CONFLICT, "banking_profile_exists", error)
-        .hint("getBankingProfileStatus says what it still needs.")
+    ApiError::new(ErrorCode::BankingProfileExists, error).hint("getBankingProfileStatus says what it still needs.")
 }
 
-/// What `getBankingProfileStatus` takes: nothing.
+/// Request of `getBankingProfileStatus`, without members.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyRequest {}
 
-/// How far banking is
-#[utoipa::path(post, path = "/getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+/// Read the status of banking
+#[utoipa::path(post, path = "/getBankingProfileStatus", operation_id = "getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = schemas::BankingProfileStatus),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
@@ -188,7 +186,7 @@ pub(super) async fn get_banking_profile_status(
     let identity = engine.identity(&claims.wallet).await.map_err(failed)?;
     let application = engine.banking_application(&claims.wallet).await.map_err(failed)?;
     let application = application.as_ref().map_or("none", |application| application.status());
-    let told = JsonObject::new()
+    let response = JsonObject::new()
         .text("application", application)
         .boolean("can_open_accounts", application == "approved")
         .text("user_id", claims.wallet.user_id())
@@ -198,7 +196,7 @@ pub(super) async fn get_banking_profile_status(
             identity.as_ref().map_or("none", |identity| identity.status()),
         );
     Ok(callable::result(&match &profile {
-        Some(profile) => told.object("profile", &profile.view(&claims.wallet)),
-        None => told.optional_text("profile", None::<&str>),
+        Some(profile) => response.object("profile", &profile.view(&claims.wallet)),
+        None => response.optional_text("profile", None::<&str>),
     }))
 }

@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::bank_destination::{BankDestination, BankRecipient, Rejection};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{BankDestinationId, BankRecipientId, Wallet};
@@ -15,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::{self, may_change};
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::recipients::by_recipient;
 use super::super::schemas;
@@ -25,23 +24,24 @@ use super::{BankingState, SharedState};
 use crate::provider::payouts::seal_account;
 use crate::vault::Vault;
 
-/// Destinations of one recipient, at most.
+/// Maximum destinations per recipient.
 const MAX_DESTINATIONS: usize = 20;
 
-/// What `createBankingRecipient` takes.
+/// Request of `createBankingRecipient`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateRecipientRequest {
-    /// A person or company. 1 to 100 characters.
+    /// Name of a person or company, 1 to 100 characters.
     name: String,
-    /// One line.
+    /// Postal address as one line.
     address: Option<String>,
-    /// The first account.
+    /// First bank account of the recipient.
     #[schema(inline)]
     destination: BankDestinationRequest,
 }
 
-/// What was understood of a destination, its whole number included: kept as no more than a digest under the vault's key.
+/// Covered by the idempotency fingerprint, which is a digest keyed by the vault because it includes the whole account
+/// number.
 #[derive(Serialize)]
 struct DestinationParams<'a> {
     recipient: &'a str,
@@ -54,10 +54,10 @@ struct DestinationParams<'a> {
     number: &'a str,
 }
 
-/// What an idempotency key stands for.
+/// The keyed fingerprint of a new destination.
 fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAccount) -> Result<String, ApiError> {
     let (scheme, details, number) = account;
-    let wanted = DestinationParams {
+    let request = DestinationParams {
         recipient,
         address,
         scheme: scheme.name(),
@@ -67,13 +67,14 @@ fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAc
         routing: &details.routing_number,
         number: number.expose_secret(),
     };
-    keyed_fingerprint(vault, &wanted)
+    keyed_fingerprint(vault, &request)
 }
 
-/// Save somebody who can be paid by bank, with a first account
+/// Save a bank recipient with a first account
 ///
-/// The same recipients as `GET /bank-recipients`: `GET /send-bank-payment` and `sendBankingPayout` pay their destinations.
-#[utoipa::path(post, path = "/createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateRecipientRequest),
+/// The same recipients as `GET /bank-recipients`: `GET /send-bank-payment` and `sendBankingPayout` pay their
+/// destinations.
+#[utoipa::path(post, path = "/createBankingRecipient", operation_id = "createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination`.", body = schemas::BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
@@ -98,33 +99,33 @@ pub(super) async fn create_banking_recipient(
     };
     let account = account(&call.data.destination, &recipient)?;
     banking.callables.admit(&claims, &call).await?;
-    // Its id is drawn anew for each call.
-    let wanted = fingerprint(&banking.vault, &recipient.name, &recipient.address, &account)?;
-    let (room, owner) = (banking.clone(), claims.wallet);
+    // The recipient's id is left out, because each call draws a new one.
+    let request = fingerprint(&banking.vault, &recipient.name, &recipient.address, &account)?;
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingRecipient";
     key.run(
         &banking.callables.engine,
         &claims,
         route,
-        &wanted,
-        move |place| async move { room.persist_destination(owner, recipient, account, place).await },
+        &request,
+        move |place| async move { state.persist_destination(owner, recipient, account, place).await },
     )
     .await
 }
 
-/// What `addBankingDestination` takes.
+/// Request of `addBankingDestination`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct AddDestinationRequest {
-    /// From `listBankingRecipients`.
+    /// Id from `listBankingRecipients`.
     recipient_id: String,
-    /// The account.
+    /// Bank account to add.
     #[schema(inline)]
     destination: BankDestinationRequest,
 }
 
-/// Give a recipient another account
-#[utoipa::path(post, path = "/addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(AddDestinationRequest),
+/// Add a bank account to a recipient
+#[utoipa::path(post, path = "/addBankingDestination", operation_id = "addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(AddDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination`.", body = schemas::BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
@@ -145,41 +146,41 @@ pub(super) async fn add_banking_destination(
     };
     let read = account(&call.data.destination, &unnamed)?;
     banking.callables.admit(&claims, &call).await?;
-    let wanted = fingerprint(&banking.vault, &call.data.recipient_id, "", &read)?;
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let request = fingerprint(&banking.vault, &call.data.recipient_id, "", &read)?;
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/addBankingDestination";
     key.run(
         &banking.callables.engine,
         &claims,
         route,
-        &wanted,
+        &request,
         move |place| async move {
-            let (_, kept) = room.recipient(&owner, &call.data.recipient_id).await?;
+            let (_, kept) = state.recipient(&owner, &call.data.recipient_id).await?;
             let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
             if kept.len() >= MAX_DESTINATIONS {
                 let error = format!("A recipient has at most {MAX_DESTINATIONS} destinations.");
-                return Err(ApiError::new(StatusCode::CONFLICT, "destination_limit_reached", error));
+                return Err(ApiError::new(ErrorCode::DestinationLimitReached, error));
             }
             let recipient = first.recipient.clone();
             let account = account(&call.data.destination, &recipient)?;
-            room.persist_destination(owner, recipient, account, place).await
+            state.persist_destination(owner, recipient, account, place).await
         },
     )
     .await
 }
 
-/// What `listBankingRecipients` takes.
+/// Request of `listBankingRecipients`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListRecipientsRequest {
-    /// Destinations, 1 to 100, 20 by default.
+    /// Destinations per page, 1 to 100, 20 by default.
     limit: Option<u64>,
-    /// The last `destinationId` of the page before.
+    /// Last `destinationId` of the previous page.
     starting_after: Option<String>,
 }
 
-/// Who can be paid by bank
-#[utoipa::path(post, path = "/listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(ListRecipientsRequest),
+/// List the bank recipients
+#[utoipa::path(post, path = "/listBankingRecipients", operation_id = "listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(ListRecipientsRequest),
     responses((status = 200, description = "`recipients`, `hasMore`.", body = schemas::ListBankingRecipientsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
@@ -205,18 +206,18 @@ pub(super) async fn list_banking_recipients(
     Ok(callable::result_of(&shown))
 }
 
-/// What `deleteBankingRecipient` takes.
+/// Request of `deleteBankingRecipient`.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct DeleteRecipientRequest {
-    /// From `listBankingRecipients`.
+    /// Id from `listBankingRecipients`.
     recipient_id: String,
 }
 
-/// Take a recipient and all its destinations off the list
+/// Delete a bank recipient and all its destinations
 ///
-/// Payouts that are under way go on. The sealed numbers are destroyed later, when nothing can need them any more.
-#[utoipa::path(post, path = "/deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(DeleteRecipientRequest),
+/// Payouts in progress continue. The encrypted numbers are destroyed when no payout can need them.
+#[utoipa::path(post, path = "/deleteBankingRecipient", operation_id = "deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(DeleteRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `deleted`.", body = schemas::DeleteBankingRecipientResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
@@ -232,7 +233,7 @@ pub(super) async fn delete_banking_recipient(
     let call = banking.callables.read::<DeleteRecipientRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
     may_change(&claims)?;
-    let (room, owner, wanted) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
+    let (state, owner, request) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
     let route = "/deleteBankingRecipient";
     key.run(
         &banking.callables.engine,
@@ -240,11 +241,12 @@ pub(super) async fn delete_banking_recipient(
         route,
         &call.data,
         move |place| async move {
-            let (id, kept) = room.recipient(&owner, &wanted).await?;
+            let (id, kept) = state.recipient(&owner, &request).await?;
             let ids: Vec<BankDestinationId> = kept.into_iter().map(|(id, _)| id).collect();
-            let engine = &room.callables.engine;
+            let engine = &state.callables.engine;
             let deleted = move || callable::reply(&JsonObject::new().text("recipient_id", id).boolean("deleted", true));
-            // The last one's batch remembers the answer: whoever died before it does the rest under the same key.
+            // The last removal records the response. After a crash before it, a retry with the same key removes the
+            // rest.
             let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
             for other in others {
                 removed(engine.remove_destination(*other, None).await)?;
@@ -257,9 +259,9 @@ pub(super) async fn delete_banking_recipient(
     .await
 }
 
-/// One that somebody else has removed meanwhile is removed.
-fn removed(told: Result<(), OperationError<Rejection>>) -> Result<(), ApiError> {
-    match told {
+/// A destination that was removed concurrently counts as removed.
+fn removed(result: Result<(), OperationError<Rejection>>) -> Result<(), ApiError> {
+    match result {
         Ok(()) | Err(OperationError::Rejected(_)) => Ok(()),
         Err(denied) => Err(in_progress_response(&denied)),
     }
@@ -269,7 +271,7 @@ pub(super) fn destination_recorder(
     place: IdempotencySlot,
     id: BankDestinationId,
 ) -> purser_actors::kernel::IdempotencyRecorder<BankDestination> {
-    recorder::<BankDestination>(place, move |told: CommandResult<'_, BankDestination>| match told {
+    recorder::<BankDestination>(place, move |result: CommandResult<'_, BankDestination>| match result {
         Ok((_, Some(kept))) => Ok(render(id, kept)),
         Ok((_, None)) | Err(_) => Err(destination_unknown()),
     })
@@ -278,9 +280,9 @@ pub(super) fn destination_recorder(
 pub(super) async fn sent(
     engine: &Engine,
     id: BankDestinationId,
-    told: Result<(), OperationError<Rejection>>,
+    result: Result<(), OperationError<Rejection>>,
 ) -> Result<RecordedReply, ApiError> {
-    match told {
+    match result {
         Ok(()) => {}
         Err(OperationError::Rejected(_)) => return Err(destination_unknown()),
         Err(denied) => return Err(in_progress_response(&denied)),
@@ -297,7 +299,7 @@ fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
 }
 
 impl BankingState {
-    /// Keeps a destination of this recipient's, its number sealed.
+    /// Persists a destination of the recipient, with its number sealed.
     async fn persist_destination(
         &self,
         owner: Wallet,
@@ -317,11 +319,11 @@ impl BankingState {
         };
         let engine = &self.callables.engine;
         let memo = place.map(|place| destination_recorder(place, id));
-        let told = engine.register_destination(id, destination, sealed, memo).await;
-        sent(engine, id, told).await
+        let result = engine.register_destination(id, destination, sealed, memo).await;
+        sent(engine, id, result).await
     }
 
-    /// A destination of the caller's that is on the list. Another's reads like one that nobody has.
+    /// Loads an active destination of the caller. Destinations of other accounts are not found.
     pub(super) async fn load_owned_destination(
         &self,
         owner: &Wallet,
@@ -334,7 +336,7 @@ impl BankingState {
         Err(destination_unknown())
     }
 
-    /// A destination that the caller has registered, also if it is off the list: a page may end with one.
+    /// Loads a destination of the caller, including deleted ones: a page may end with one.
     async fn load_active_destinations(
         &self,
         owner: &Wallet,
@@ -347,7 +349,7 @@ impl BankingState {
         own.map(|kept| (id, kept)).ok_or_else(destination_unknown)
     }
 
-    /// A recipient of the caller's with its destinations, oldest first. Another's reads like one that nobody has.
+    /// Loads a recipient of the caller with its destinations, oldest first. Recipients of other accounts are not found.
     async fn recipient(&self, owner: &Wallet, text: &str) -> Result<RecordedDestination, ApiError> {
         let id: BankRecipientId = text.parse().map_err(|_| recipient_unknown())?;
         let (mut found, mut after) = (Vec::new(), None);
@@ -379,9 +381,9 @@ async fn of(engine: &Engine, owner: &Wallet, after: Option<BankDestinationId>) -
 }
 
 fn destination_unknown() -> ApiError {
-    ApiError::not_found("destination_not_found", "There is no such bank destination.")
+    ApiError::new(ErrorCode::DestinationNotFound, "There is no such bank destination.")
 }
 
 fn recipient_unknown() -> ApiError {
-    ApiError::not_found("recipient_not_found", "There is no such recipient.")
+    ApiError::new(ErrorCode::RecipientNotFound, "There is no such recipient.")
 }

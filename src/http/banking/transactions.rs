@@ -1,4 +1,4 @@
-//! `getBankingTransaction`, `listBankingTransactions`: transfers and payouts, in one order of time.
+//! `getBankingTransaction`, `listBankingTransactions`: transfers and payouts in one list, ordered by time.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -16,22 +16,22 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable;
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::outgoing_holds::with_hold_reason;
 use super::super::schemas;
 use super::fields::limit;
 use super::{BankingState, SharedState};
 
-/// What `getBankingTransaction` takes.
+/// Request of `getBankingTransaction`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetTransactionRequest {
-    /// A transfer's or a payout's.
+    /// Id of a transfer or a payout.
     transaction_id: String,
 }
 
-/// What became of a transfer or a payout
-#[utoipa::path(post, path = "/getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(GetTransactionRequest),
+/// Read a transfer or payout
+#[utoipa::path(post, path = "/getBankingTransaction", operation_id = "getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(GetTransactionRequest),
     responses((status = 200, description = "`transaction`.", body = schemas::BankTransactionResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction.")))]
@@ -49,18 +49,18 @@ pub(super) async fn get_banking_transaction(
     Ok(callable::result(&JsonObject::new().object("transaction", &view)))
 }
 
-/// What `listBankingTransactions` takes.
+/// Request of `listBankingTransactions`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ListTransactionsRequest {
-    /// 1 to 100, 20 by default.
+    /// Page size, 1 to 100, 20 by default.
     limit: Option<u64>,
-    /// The last `transactionId` of the page before.
+    /// Last `transactionId` of the previous page.
     starting_after: Option<String>,
 }
 
-/// Transfers and bank payouts, oldest first
-#[utoipa::path(post, path = "/listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
+/// List transfers and bank payouts, oldest first
+#[utoipa::path(post, path = "/listBankingTransactions", operation_id = "listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
     responses((status = 200, description = "`transactions`, `hasMore`.", body = schemas::ListBankTransactionsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction.")))]
@@ -100,14 +100,14 @@ pub(super) async fn list_banking_transactions(
     ))
 }
 
-/// A transaction of either kind.
+/// A transfer or a payout.
 enum BankTransactionRecord {
     Transfer(BankTransferId, BankTransfer),
     Payout(PayoutId, Box<Payout>),
 }
 
 impl BankTransactionRecord {
-    /// Its place among its owner's.
+    /// Position in the list of its owner.
     fn sort_key(&self) -> (Timestamp, u128) {
         match self {
             Self::Transfer(id, transfer) => (transfer.created_at, id.0),
@@ -115,7 +115,7 @@ impl BankTransactionRecord {
         }
     }
 
-    /// As it stands, and why it waits if it does.
+    /// Renders the transaction with its status, and the reason if it is on hold.
     async fn render(&self, engine: &Engine) -> Result<JsonObject, ApiError> {
         let work = match self {
             Self::Transfer(id, _) => Job::ExecuteBankTransfer(*id),
@@ -150,7 +150,7 @@ impl BankTransactionRecord {
 }
 
 impl BankingState {
-    /// The transaction of this name, if it is the caller's.
+    /// Loads the caller's transaction.
     async fn transaction(
         &self,
         claims: &AuthClaims,
@@ -158,7 +158,7 @@ impl BankingState {
         param: &'static str,
     ) -> Result<BankTransactionRecord, ApiError> {
         let engine = &self.callables.engine;
-        let unknown = || ApiError::not_found("transaction_not_found", "There is no such transaction.").param(param);
+        let unknown = || ApiError::new(ErrorCode::TransactionNotFound, "There is no such transaction.").param(param);
         let (owner, found) = if let Ok(id) = text.parse::<BankTransferId>() {
             let read = engine.bank_transfer(&id).await.map_err(|_| ApiError::internal())?;
             let transfer = read.ok_or_else(unknown)?;
@@ -170,7 +170,7 @@ impl BankingState {
             let payout = read.filter(bank).ok_or_else(unknown)?;
             (payout.owner, BankTransactionRecord::Payout(id, Box::new(payout)))
         };
-        // Another's reads like one that nobody has: payouts of all kinds are looked for here.
+        // Transactions of other accounts are not found, because this searches payouts of all kinds.
         if owner == claims.wallet {
             Ok(found)
         } else {
@@ -178,7 +178,7 @@ impl BankingState {
         }
     }
 
-    /// Payouts to banks behind a place: those to cards and apps are looked past.
+    /// Payouts to banks after a position. Payouts to cards and apps are skipped.
     async fn bank_payouts(
         &self,
         claims: &AuthClaims,

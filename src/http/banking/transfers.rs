@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::account::{Account, BalancePayout, BankDebit, Rejection};
 use purser_actors::bank_destination::DestinationType;
 use purser_actors::banking::account::{BankAccount, Status};
@@ -22,7 +21,7 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::callable::{self, require_sign_in};
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::outgoing_holds::require_withdrawals_active;
 use super::super::schemas;
@@ -31,18 +30,19 @@ use super::{BankingState, SharedState};
 use crate::checkout::product_unavailable;
 use crate::prices::{PriceQuery, Quote};
 
-/// What `createBankingTransfer` takes.
+/// Request of `createBankingTransfer`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateTransferRequest {
-    /// From `listBankingAccounts`; it must be open.
+    /// Id from `listBankingAccounts`. The account must be open.
     account_id: String,
     /// US dollars, at least 0.01, at most 2 decimal places.
     #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
-    /// `to_account` (default) takes from the balance, to an off-ramp; `to_balance` takes from the account.
+    /// `to_account` (default) moves dollars from the balance to an off-ramp. `to_balance` moves dollars from the
+    /// account.
     direction: Option<TransferDirectionParam>,
-    /// The holder's own words. 1 to 140 characters.
+    /// Note of the caller, 1 to 140 characters.
     note: Option<String>,
 }
 
@@ -61,15 +61,15 @@ struct CreateTransferParams {
     note: Option<String>,
 }
 
-/// Move money between the balance and an account at the bank
+/// Transfer between the balance and a bank account
 ///
-/// Without a fee. What goes to the account leaves the balance at once, and comes back if the bank refuses it; what comes from
-/// it is credited once the bank has moved it.
-#[utoipa::path(post, path = "/createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
+/// There is no fee. An amount to the account leaves the balance at once, and is credited again if the bank rejects it.
+/// An amount from the account is credited once the bank has moved it.
+#[utoipa::path(post, path = "/createBankingTransfer", operation_id = "createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`transactionId`, `status`.", body = schemas::CreateBankTransferResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId` or bank account, frozen, or a token born of a payment."),
+        (status = 403, description = "Another account's `userId` or bank account, frozen, or a token issued for a payment."),
         (status = 404, description = "No such account."),
         (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
@@ -98,7 +98,7 @@ pub(super) async fn create_banking_transfer(
     };
     let usdc = Usdc::from_cents(cents).map_err(|_| too_large())?;
     let id = BankTransferId(banking.entropy.random());
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingTransfer";
     key.run(
         &banking.callables.engine,
@@ -106,37 +106,37 @@ pub(super) async fn create_banking_transfer(
         route,
         &asked,
         move |place| async move {
-            let (account, kept) = room
+            let (account, kept) = state
                 .load_owned_account(&owner, &call.data.account_id, "accountId")
                 .await?;
             check_transferable(&kept, direction)?;
-            let wanted = TransferRequest {
+            let request = TransferRequest {
                 owner,
                 account,
                 cents,
                 amount: usdc,
                 note,
             };
-            let engine = &room.callables.engine;
+            let engine = &state.callables.engine;
             if direction == TransferDirectionParam::ToAccount {
                 require_withdrawals_active(engine)?;
                 let memo = place.map(|place| {
-                    recorder::<Account>(place, move |told: CommandResult<'_, Account>| {
-                        started(&transfer_started(id), told.map(drop))
+                    recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
+                        started(&transfer_started(id), result.map(drop))
                     })
                 });
-                let told = engine
-                    .debit_for_bank(owner, BankDebit::Transfer(id, wanted), memo)
+                let result = engine
+                    .debit_for_bank(owner, BankDebit::Transfer(id, request), memo)
                     .await;
-                return ended(&transfer_started(id), told);
+                return ended(&transfer_started(id), result);
             }
             let memo = place.map(|place| {
-                recorder::<BankTransfer>(place, move |told: CommandResult<'_, BankTransfer>| match told {
+                recorder::<BankTransfer>(place, move |result: CommandResult<'_, BankTransfer>| match result {
                     Ok(_) => Ok(callable::reply(&transfer_started(id))),
                     Err(_) => Err(ApiError::internal()),
                 })
             });
-            match engine.transfer_to_balance(id, wanted, memo).await {
+            match engine.transfer_to_balance(id, request, memo).await {
                 Ok(()) => Ok(callable::reply(&transfer_started(id))),
                 Err(OperationError::Rejected(_)) => Err(ApiError::internal()),
                 Err(denied) => Err(in_progress_response(&denied)),
@@ -146,14 +146,17 @@ pub(super) async fn create_banking_transfer(
     .await
 }
 
-/// Whether money can go that way.
+/// Checks that the account supports the direction.
 fn check_transferable(kept: &BankAccount, direction: TransferDirectionParam) -> Result<(), ApiError> {
-    let refused = |code, error: &'static str| Err(ApiError::new(StatusCode::CONFLICT, code, error).param("accountId"));
+    let refused = |code, error: &'static str| Err(ApiError::new(code, error).param("accountId"));
     if !matches!(kept.status, Status::Open(_)) {
-        return refused("bank_account_not_open", "The bank has not opened this account.");
+        return refused(ErrorCode::BankAccountNotOpen, "The bank has not opened this account.");
     }
     if direction == TransferDirectionParam::ToAccount && kept.account_type == AccountType::OnRamp {
-        return refused("bank_account_receive_only", "An on-ramp takes money from outside only.");
+        return refused(
+            ErrorCode::BankAccountReceiveOnly,
+            "An on-ramp takes money from outside only.",
+        );
     }
     Ok(())
 }
@@ -162,11 +165,11 @@ fn transfer_started(id: BankTransferId) -> JsonObject {
     JsonObject::new().text("transaction_id", id).text("status", "pending")
 }
 
-/// What `sendBankingPayout` takes.
+/// Request of `sendBankingPayout`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreatePayoutRequest {
-    /// From `listBankingRecipients`; of type `fiat_us`.
+    /// Id from `listBankingRecipients`, of type `fiat_us`.
     destination_id: String,
     /// US dollars that arrive, within the range of `bank_payment`.
     #[schema(value_type = schemas::ExactDecimal)]
@@ -179,15 +182,15 @@ struct CreatePayoutParams {
     amount: String,
 }
 
-/// Pay a bank destination out of the balance
+/// Pay a bank destination from the balance
 ///
-/// The price is that of `GET /send-bank-payment`, and so is everything that follows: amount and fee leave the balance at once;
-/// what the rail definitely does not pay is credited again, fee included.
-#[utoipa::path(post, path = "/sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
+/// Price and behavior are those of `GET /send-bank-payment`. Amount and fee leave the balance at once. If the rail
+/// definitely declines the payout, both are credited again.
+#[utoipa::path(post, path = "/sendBankingPayout", operation_id = "sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = schemas::CreateBankPayoutResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token born of a payment."),
+        (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token issued for a payment."),
         (status = 404, description = "No such destination."),
         (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
@@ -202,7 +205,7 @@ pub(super) async fn send_banking_payout(
     let (least, most) = (banking.product.min_amount, banking.product.max_amount);
     if cents < least || cents > most {
         let error = format!("`amount` must be between {least} and {most}.");
-        return Err(ApiError::parameter("amount_out_of_range", "amount", error));
+        return Err(ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error));
     }
     banking.callables.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
@@ -211,7 +214,7 @@ pub(super) async fn send_banking_payout(
         amount: cents.to_string(),
     };
     let id = PayoutId(banking.entropy.random());
-    let (room, owner) = (banking.clone(), claims.wallet);
+    let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/sendBankingPayout";
     key.run(
         &banking.callables.engine,
@@ -219,29 +222,29 @@ pub(super) async fn send_banking_payout(
         route,
         &asked,
         move |place| async move {
-            let (destination, kept) = room.load_owned_destination(&owner, &call.data.destination_id).await?;
+            let (destination, kept) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
             if kept.scheme != DestinationType::FiatUs {
                 let error = "Payouts go to destinations of type fiat_us.";
-                let error = ApiError::new(StatusCode::CONFLICT, "destination_type_not_supported", error);
+                let error = ApiError::new(ErrorCode::DestinationTypeNotSupported, error);
                 return Err(error.param("destinationId"));
             }
-            let engine = &room.callables.engine;
+            let engine = &state.callables.engine;
             engine
                 .check_line(ProductLine::BankPayment)
                 .map_err(product_unavailable)?;
             require_withdrawals_active(engine)?;
-            let quote = room.quote(cents)?;
+            let quote = state.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
             let plan = PayoutPlan {
                 target: PayoutTarget::Bank(destination, kept.details),
                 terms: engine.bank_payment_terms(),
                 quoted: Some(quote.facts()),
             };
-            let told = payout_started(id, destination, cents, charged);
-            let view = told.clone();
+            let response = payout_started(id, destination, cents, charged);
+            let view = response.clone();
             let memo = place.map(|place| {
-                recorder::<Account>(place, move |told: CommandResult<'_, Account>| {
-                    started(&view, told.map(drop))
+                recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
+                    started(&view, result.map(drop))
                 })
             });
             let payout = Box::new(BalancePayout {
@@ -252,7 +255,7 @@ pub(super) async fn send_banking_payout(
                 cap: None,
             });
             ended(
-                &told,
+                &response,
                 engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await,
             )
         },
@@ -273,27 +276,25 @@ fn payout_started(id: PayoutId, destination: BankDestinationId, cents: Cents, ch
         .number("charged_amount", charged.decimal())
 }
 
-/// The answer to what the balance is to pay for, as it is remembered.
-fn started(view: &JsonObject, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
-    match told {
+/// The response to a debit of the balance, as recorded.
+fn started(view: &JsonObject, result: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+    match result {
         Ok(()) => Ok(callable::reply(view)),
         Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
         Err(Rejection::Insufficient { available }) => {
             let error = format!("Only {} is available.", available.decimal());
-            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error).param("amount"))
+            Err(ApiError::new(ErrorCode::InsufficientBalance, error).param("amount"))
         }
         Err(Rejection::DailyCountCap { cap }) => Err(capped(format!("At most {cap} bank payments a day."))),
         Err(Rejection::DailyAmountCap { cap }) => Err(capped(format!("At most {cap} USD of bank payments a day."))),
-        // An account that does not exist yet has nothing.
-        Err(_) => {
-            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", "Nothing is available.").param("amount"))
-        }
+        // An account that does not exist yet has no balance.
+        Err(_) => Err(ApiError::new(ErrorCode::InsufficientBalance, "Nothing is available.").param("amount")),
     }
 }
 
-/// The same as it is sent.
-fn ended(view: &JsonObject, told: Result<(), OperationError<Rejection>>) -> Result<RecordedReply, ApiError> {
-    match told {
+/// As [`started`], for the response that is sent.
+fn ended(view: &JsonObject, result: Result<(), OperationError<Rejection>>) -> Result<RecordedReply, ApiError> {
+    match result {
         Ok(()) => started(view, Ok(())),
         Err(OperationError::Rejected(why)) => started(view, Err(&why)),
         Err(denied) => Err(in_progress_response(&denied)),
@@ -301,12 +302,12 @@ fn ended(view: &JsonObject, told: Result<(), OperationError<Rejection>>) -> Resu
 }
 
 fn capped(error: String) -> ApiError {
-    ApiError::forbidden("cap_exceeded", error)
+    ApiError::new(ErrorCode::CapExceeded, error)
         .hint("The owner's caps are on the account page; days end at midnight UTC.")
 }
 
 fn too_large() -> ApiError {
-    ApiError::parameter("amount_out_of_range", "amount", "`amount` is too large.")
+    ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", "`amount` is too large.")
 }
 
 impl BankingState {

@@ -1,4 +1,4 @@
-//! A card of whatever kind that somebody holds: one id, one place to read it.
+//! A card of any kind: one id and one way to read it.
 
 use purser_actors::card::lifecycle;
 use purser_actors::card::{self, Card};
@@ -14,7 +14,7 @@ use purser_actors::port::{CardTransaction, PortError, Timestamp};
 use purser_actors::reloadable_card::{self, ReloadableCard};
 
 use super::{CardState, not_found};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::provider::{BillingAddress, sealing_gift_cards};
 use crate::secret::Secret;
 
@@ -23,10 +23,9 @@ const INTL: &str = "Non-Reloadable International";
 const RELOADABLE: &str = "Reloadable";
 const GIFT: &str = "Gift Card";
 
-/// Every value of `card_type`; the first is the default.
+/// Values of `card_type`. The first is the default.
 pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, RELOADABLE, GIFT];
 
-/// See the module.
 pub(in crate::http) enum AnyCard {
     Usa(Card),
     Gift(GiftCard),
@@ -35,7 +34,7 @@ pub(in crate::http) enum AnyCard {
 }
 
 impl AnyCard {
-    /// Ids are unique over all kinds.
+    /// Reads the card of any kind with this id. Ids are unique over all kinds.
     pub(in crate::http) async fn read(engine: &Engine, id: CardId) -> Result<Option<Self>, ApiError> {
         if let Some(card) = engine.card(&id).await.map_err(unreadable)? {
             return Ok(Some(Self::Usa(card)));
@@ -49,7 +48,7 @@ impl AnyCard {
         Ok(engine.reloadable(&id).await.map_err(unreadable)?.map(Self::Reloadable))
     }
 
-    /// A page of one type as JSON texts, and whether there are more.
+    /// A page of one card type as JSON texts, and whether there are more.
     pub(super) async fn list(
         engine: &Engine,
         card_type: &str,
@@ -77,7 +76,7 @@ impl AnyCard {
         .map_err(unreadable)
     }
 
-    /// What was bought with it, newest first; nothing of what nobody is charged with.
+    /// Transactions of the card, newest first. Empty for kinds that can't be charged.
     pub(in crate::http) fn transactions(&self) -> &[CardTransaction] {
         match self {
             Self::Usa(card) => card.transactions(),
@@ -87,7 +86,7 @@ impl AnyCard {
         }
     }
 
-    /// What happened to it, oldest first.
+    /// Status changes of the card, oldest first.
     pub(in crate::http) fn history(&self) -> Vec<(&'static str, Timestamp)> {
         match self {
             Self::Usa(card) => named_history(&card.lifecycle.history, lifecycle::LifecycleChange::name),
@@ -97,7 +96,7 @@ impl AnyCard {
         }
     }
 
-    /// The newest of every kind that can be charged, at most so many of each.
+    /// The newest cards of every kind that can be charged, up to a limit per kind.
     pub(in crate::http) async fn newest(
         engine: &Engine,
         owner: &Wallet,
@@ -112,7 +111,7 @@ impl AnyCard {
         Ok(usa.chain(intl).chain(reloadable).collect())
     }
 
-    /// The list that it is in.
+    /// The `card_type` of its list.
     pub(super) const fn card_type(&self) -> &'static str {
         match self {
             Self::Usa(_) => USA,
@@ -131,7 +130,7 @@ impl AnyCard {
         }
     }
 
-    /// What bought it, or whose token made it; `None` for what the holder made.
+    /// The payment that bought the card, or whose token created it. `None` if the signed-in owner created it.
     pub(in crate::http) const fn payment(&self) -> Option<PaymentId> {
         match self {
             Self::Usa(card) => Some(card.charge.payment),
@@ -151,7 +150,7 @@ impl AnyCard {
         view.list("transactions", self.transactions().iter().map(render_transaction))
     }
 
-    /// Whether there is something to be shown that spends it.
+    /// Whether the card has secret details to show.
     pub(super) const fn vault_record(&self) -> bool {
         match self {
             Self::Usa(card) => card.is_usable(),
@@ -161,14 +160,14 @@ impl AnyCard {
         }
     }
 
-    /// Whether what opens it waits for its payment to be final: a code is money that has left once it is shown.
+    /// Whether its details must wait until its payment is final. A gift card code can be spent as soon as it is shown.
     pub(super) async fn is_unfinal(&self, engine: &Engine) -> Result<bool, ApiError> {
         let Self::Gift(gift) = self else { return Ok(false) };
         let unfinal = engine.is_pending_finality(gift.charge.payment).await;
         unfinal.map_err(|_| ApiError::internal())
     }
 
-    /// Whether the payment that bought it was taken back by its chain.
+    /// Whether a reorg reversed the payment that bought the card.
     pub(super) async fn is_reversed(&self, engine: &Engine) -> Result<bool, ApiError> {
         let Some(payment) = self.payment() else {
             return Ok(false);
@@ -177,7 +176,7 @@ impl AnyCard {
         Ok(read.is_some_and(|payment| matches!(payment.status, Status::Reversed { .. })))
     }
 
-    /// Adds what spends it. That it was shown is durable before it is.
+    /// Adds the secret details. The record that they were read is durable before they are returned.
     pub(super) async fn with_details(
         &self,
         cards: &CardState,
@@ -207,7 +206,7 @@ impl AnyCard {
     }
 }
 
-/// A purchase made with a card, as its owner is shown it.
+/// Renders a card transaction for the card's owner.
 pub(in crate::http) fn render_transaction(one: &CardTransaction) -> JsonObject {
     JsonObject::new()
         .text("transaction_id", &one.id)
@@ -225,12 +224,12 @@ fn named_history<C: Copy>(
     history.iter().map(|(change, at)| (name(*change), *at)).collect()
 }
 
-/// Orders that were refused are no cards: `GET /list-payments` shows what became of them.
+/// Failed orders have no card. `GET /list-payments` shows their outcome.
 const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
 type CardPage<E> = (Vec<(CardId, E)>, bool);
 
-/// A page of what was not refused, as JSON texts, and whether there may be more.
+/// A page of cards that did not fail, as JSON texts, and whether there may be more.
 async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
     (mut after, limit): (Option<CardId>, usize),
     page: impl Fn(Option<CardId>, usize) -> F,
@@ -273,7 +272,7 @@ async fn redeemable(cards: &CardState, id: CardId, view: JsonObject) -> Result<J
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => {
             return Err(ApiError::unavailable(
-                "service_unavailable",
+                ErrorCode::ServiceUnavailable,
                 "The gift card cannot be read now.",
                 2,
             ));
@@ -286,8 +285,8 @@ async fn redeemable(cards: &CardState, id: CardId, view: JsonObject) -> Result<J
         .optional_text("pin_code", text(&redemption.pin_code)))
 }
 
-/// Number and CVV from the vault, the address from the operator who entered them. That they were shown is durable before
-/// they are. What is left on it is what operators have last reported.
+/// Number and CVV from the vault, and the billing address that the operator entered. The record that they were read is
+/// durable before they are returned. The remaining amount is the operators' last report.
 async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
     let closed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
@@ -306,11 +305,11 @@ async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrd
         }
     };
     let Some(cvv) = cvv else {
-        // It is destroyed when the card ends, which it may have done since it was read.
+        // The CVV is destroyed when the card ends, which may have happened since it was read.
         let now = cards.engine.intl_order(&id).await.map_err(unreadable)?;
         return Err(match now.is_some_and(|order| order.is_usable()) {
             true => closed(&"its CVV or the key of that is gone"),
-            false => ApiError::unavailable("service_unavailable", "The card has just ended.", 1),
+            false => ApiError::unavailable(ErrorCode::ServiceUnavailable, "The card has just ended.", 1),
         });
     };
     match cards.engine.reveal_intl(id).await {
@@ -318,7 +317,7 @@ async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrd
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => {
             return Err(ApiError::unavailable(
-                "service_unavailable",
+                ErrorCode::ServiceUnavailable,
                 "The card cannot be read now.",
                 2,
             ));
@@ -343,8 +342,8 @@ fn address(billing: &BillingAddress) -> JsonObject {
         .text("country", &billing.country)
 }
 
-/// The number from the vault; CVV and what is left as `asked` of whoever issued it. That it was shown is durable before it
-/// is.
+/// The number from the vault; CVV and remaining amount from the issuer. The record that they were read is durable
+/// before they are returned.
 async fn details<R>(
     cards: &CardState,
     id: CardId,
@@ -352,7 +351,7 @@ async fn details<R>(
     asked: impl AsyncFnOnce(String) -> Result<(Secret<String>, Cents), PortError>,
     reveal: impl Future<Output = Result<(), OperationError<R>>>,
 ) -> Result<JsonObject, ApiError> {
-    let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
+    let later = || ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2);
     let issuer_ref = known.map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
     let sealed = sealed(cards, id).await?;
     let number = cards.vault.open(id, &sealed).map_err(|error| {

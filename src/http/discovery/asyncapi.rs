@@ -1,8 +1,8 @@
-//! `/asyncapi.json`: what is pushed. The envelope is the one of `/openapi.json`.
+//! `/asyncapi.json`: the messages of streams and webhooks. The envelope is that of `/openapi.json`.
 
 use serde_json::{Value, json};
 
-/// The document. Of `url`, the host and whether it is encrypted are used.
+/// Generates the document. `url` provides the host and whether it uses TLS.
 pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
     let (protocol, host) = match url.split_once("://") {
         Some(("https", host)) => ("wss", host),
@@ -60,11 +60,11 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
     })
 }
 
-/// What messages are made of, by name.
+/// Schemas of the messages, by name.
 fn parts(schemas: &Value, types: &[String]) -> Value {
     let mut event = schemas["Event"].clone();
     event["properties"]["type"] = json!({"type": "string", "enum": types, "description": "`<resource>.<change>`."});
-    // The envelope's own parts by name, without the rest of the other document.
+    // The envelope's schemas by name, without the rest of the OpenAPI document.
     let mut parts = json!({"Event": event, "EventData": schemas["EventData"]});
     parts["Frame"] = frame(
         "event",
@@ -87,9 +87,9 @@ fn parts(schemas: &Value, types: &[String]) -> Value {
     let token = json!({"type": "string", "description": "An `id_token`."});
     parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
     let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
-    let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
+    let request = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
         "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
-    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
+    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": request}), &[]);
     parts
 }
 
@@ -103,7 +103,7 @@ fn message(title: &str, schema: &str) -> Value {
     json!({"title": title, "payload": {"$ref": format!("#/components/schemas/{schema}")}})
 }
 
-/// An event as it is posted: the envelope is the body, and the headers are those of Standard Webhooks.
+/// An event as posted to a webhook: the envelope is the body, with the headers of Standard Webhooks.
 fn posted() -> Value {
     let text = |about: &str| json!({"type": "string", "description": about});
     let headers = json!({

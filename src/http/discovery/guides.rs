@@ -1,14 +1,14 @@
-//! What is read by agents and by those who teach them: `/llms.txt`, `/skill.md`, and the sample calls in both.
+//! Documents for agents and their developers: `/llms.txt`, `/skill.md`, and their sample calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The end of the ids that examples have: nobody has one like it.
+/// Suffix of ids in examples. No real id has it.
 const SAMPLE_ID: &str = "_0123456789abcdef0123456789abcdef";
 
-/// What a list of samples cannot say by itself.
+/// Instructions beside the list of samples.
 pub(super) const INSTRUCTIONS: &str = "Replace the parameters by what you want. The destination_id of the example is made up and only \
     shows the price: GET /bank-recipients lists yours. GET /skill.md says how to buy.";
 
@@ -36,8 +36,7 @@ impl OperationSummary<'_> {
         self.about.get("x-payment-info").is_some()
     }
 
-    /// Providers' callbacks are in `/openapi.json` alone: an agent that called one would be refused. So would one that called a page,
-    /// which wants a browser and its session.
+    /// Excludes provider callbacks, which reject agents, and pages, which need a browser and its session.
     fn is_for_agents(&self) -> bool {
         !self.path.ends_with("-callback") && !self.is_page()
     }
@@ -46,7 +45,7 @@ impl OperationSummary<'_> {
         self.about["tags"][0] == "Page"
     }
 
-    /// The names of what it takes in the query and in the body, with a `?` behind those that may be left out.
+    /// Names of the query and body parameters. Optional ones end with `?`.
     fn takes(&self, openapi: &Value) -> Vec<String> {
         let parameters = self.about["parameters"].as_array().into_iter().flatten();
         let query = parameters
@@ -60,7 +59,7 @@ impl OperationSummary<'_> {
         self.about[name].as_str().unwrap_or_default().trim()
     }
 
-    /// The path with the examples of its parameters: a call that is answered with its price. What may always be left out has none.
+    /// The path with example values of required parameters: a call that answers with its price.
     fn sample(&self) -> String {
         let parameters = self.about["parameters"].as_array().into_iter().flatten();
         let query: Vec<String> = parameters
@@ -71,7 +70,7 @@ impl OperationSummary<'_> {
         format!("{}?{}", self.path, query.join("&"))
     }
 
-    /// What of the sample has to be replaced by something of the caller's own.
+    /// Which sample values the caller has to replace.
     fn sample_note(&self) -> &'static str {
         if self.sample().contains(SAMPLE_ID) {
             " (this `destination_id` is made up and only shows the price: take one of yours from `GET /bank-recipients`)"
@@ -80,7 +79,7 @@ impl OperationSummary<'_> {
         }
     }
 
-    /// `5 to 1000, fee 4.8 %` and the like: what the price list says of it.
+    /// The price from the price list, for example `5 to 1000, fee 4.8 %`.
     fn price(&self) -> String {
         let info = &self.about["x-payment-info"];
         let of = |name: &str| info[name].as_str().unwrap_or("?").to_owned();
@@ -92,7 +91,7 @@ fn named(name: &str, required: bool) -> Option<String> {
     Some(format!("`{name}`{}", if required { "" } else { "?" }))
 }
 
-/// The members of a body: those of `data` for a callable function, which takes nothing else.
+/// Members of a body, or of `data` for a callable function.
 fn members(openapi: &Value, schema: &Value) -> Vec<String> {
     let schema = match schema["$ref"].as_str() {
         Some(reference) => openapi
@@ -113,7 +112,7 @@ fn members(openapi: &Value, schema: &Value) -> Vec<String> {
     names.filter_map(|name| named(name, is_required(name))).collect()
 }
 
-/// A parameter's value in a query: what is not unreserved (RFC 3986, section 2.3) as `%` and two digits.
+/// Percent-encodes a query value, except unreserved characters (RFC 3986, section 2.3).
 fn escaped(value: &str) -> String {
     value.bytes().fold(String::new(), |mut text, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -146,10 +145,10 @@ can never succeed.
 - Money that cannot be used for what was paid becomes the wallet's balance: `GET /get-account-balance`, `POST /withdraw`.
 ";
 
-/// The order of the parts; a tag that is not here comes last.
+/// Order of the sections. Other tags come last.
 const PARTS: [&str; 3] = ["Paid", "Identity", "Account"];
 
-/// `/llms.txt` (llmstxt.org): what there is, a line each.
+/// `/llms.txt` (llmstxt.org): one line per operation.
 pub(super) fn llms(openapi: &Value, url: &str) -> String {
     let mut text = format!("# Purser\n\n{INTRODUCTION}\n");
     let mut parts: BTreeMap<(usize, &str), Vec<String>> = BTreeMap::new();
@@ -207,7 +206,7 @@ fn line(operation: &OperationSummary<'_>, openapi: &Value, url: &str) -> String 
     line
 }
 
-/// `/skill.md`: a skill in the form that agents load, with a name and a description before the text.
+/// `/skill.md`: a skill file, with name and description as front matter.
 pub(super) fn skill(openapi: &Value, url: &str) -> String {
     let bought: Vec<String> = operations(openapi)
         .filter(OperationSummary::is_paid)
@@ -261,9 +260,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // Aim: a sample has the parameters that have an example, escaped, and only paid operations are listed.
+    // Checks: a sample has the parameters with an example, escaped, and only paid operations are listed.
     #[test]
-    fn a_sample_is_a_url_that_is_answered_with_its_price() {
+    fn samples_are_urls_of_paid_operations_only() {
         let parameter = |name: &str, required: bool, example: Option<&str>| json!({"name": name, "in": "query", "required": required, "example": example});
         let openapi = json!({"paths": {
             "/send": {"get": {"x-payment-info": {}, "parameters": [

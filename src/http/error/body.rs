@@ -1,4 +1,4 @@
-//! How a refusal is written: plainly, with the members of RFC 9457, or as a callable function's.
+//! Error bodies: plain, with the members of RFC 9457, or of a callable function.
 
 use purser_actors::kernel::sanitize_text;
 use serde::Serialize;
@@ -6,23 +6,20 @@ use serde::Serialize;
 use super::{ApiError, Text};
 use crate::http::auth::RequestId;
 
-/// How a refusal is written.
+/// Format of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum ErrorFormat {
-    /// The members of [`Fields`].
     Plain,
-    /// The same with those of RFC 9457, whatever was called: it was asked for by name.
+    /// `Plain` with the members of RFC 9457, for clients that accept it by name, on every route.
     Problem,
-    /// That of a callable function.
     Callable,
 }
 
 impl ApiError {
-    /// The body alone.
     pub(in crate::http) fn body(&self, request_id: RequestId, form: ErrorFormat) -> Vec<u8> {
         if form == ErrorFormat::Callable {
             let failure = CallableErrorFields {
-                code: &self.code,
+                code: self.code.as_str(),
                 message: &self.error,
                 status: self.status.as_u16(),
                 param: self.param.as_deref(),
@@ -48,7 +45,7 @@ impl ApiError {
             status: as_problem.then_some(self.status.as_u16()),
             detail: as_problem.then_some(&self.error),
             error: &self.error,
-            code: &self.code,
+            code: self.code.as_str(),
             param: self.param.as_deref(),
             hint: self.hint.as_deref(),
             reason: self.reason.as_deref(),
@@ -60,13 +57,12 @@ impl ApiError {
             request_id,
             retry_after_seconds: self.retry_after_seconds,
         };
-        // Strings and numbers always serialise; an empty body is what is left if that ever changes. What the caller sent
-        // may be quoted in it.
+        // Strings and numbers always serialize. If that ever fails, the body is empty. It may quote text of the caller.
         sanitize_text(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
     }
 }
 
-/// The refusal of a callable function. The contract has `frozen_message` beside `error`.
+/// Error body of a callable function. The contract has `frozen_message` beside `error`.
 #[derive(Serialize)]
 struct CallableErrorBody<'a> {
     error: CallableErrorFields<'a>,

@@ -1,4 +1,4 @@
-//! What is written beside a command under an idempotency key.
+//! Recorders: what a command writes under its idempotency key.
 
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot, RecordedResponse};
 use purser_actors::kernel::{Entity, IdempotencyRecorder};
@@ -6,30 +6,30 @@ use purser_actors::kernel::{Entity, IdempotencyRecorder};
 use super::RecordedReply;
 use crate::http::error::ApiError;
 
-/// Has the answer to a command remembered in the key's place. `answer` renders it as it is sent; what is not to be
-/// remembered (400, 401, a frozen account, 429, 5xx) is recognised by its status.
+/// Records the response to a command under the key. `answer` renders it as sent. Responses that must not be recorded
+/// (400, 401, a frozen account, 429, 5xx) are recognized by their status.
 pub fn recorder<E: Entity>(
     place: IdempotencySlot,
     answer: impl Fn(CommandResult<'_, E>) -> Result<RecordedReply, ApiError> + Send + Sync + 'static,
 ) -> IdempotencyRecorder<E> {
-    IdempotencyRecorder::new(place, move |told| to_recorded_response(&answer(told)))
+    IdempotencyRecorder::new(place, move |result| to_recorded_response(&answer(result)))
 }
 
-/// Has the key follow an entity, for an answer that is only known later. See [`super::IdempotencyKey::run_following`].
+/// Records a reference to an entity, for a response that is known later. See [`super::IdempotencyKey::run_following`].
 pub fn recorder_of<E: Entity, F: Entity>(place: IdempotencySlot, id: F::Id) -> IdempotencyRecorder<E>
 where
     F::Id: Sync,
 {
     use purser_actors::kernel::entity::EntityId as _;
-    IdempotencyRecorder::new(place, move |told: CommandResult<'_, E>| {
-        told.is_ok().then(|| RecordedResponse::EntityRef {
+    IdempotencyRecorder::new(place, move |result: CommandResult<'_, E>| {
+        result.is_ok().then(|| RecordedResponse::EntityRef {
             kind: F::KIND as u8,
             id: id.key(),
         })
     })
 }
 
-/// As [`recorder_of`] where the command was accepted; a refusal is remembered as `refused` renders it.
+/// As [`recorder_of`] for an accepted command. A rejection is recorded as `refused` renders it.
 pub fn entity_recorder<E: Entity, F: Entity>(
     place: IdempotencySlot,
     id: F::Id,
@@ -39,7 +39,7 @@ where
     F::Id: Sync,
 {
     use purser_actors::kernel::entity::EntityId as _;
-    IdempotencyRecorder::new(place, move |told: CommandResult<'_, E>| match told {
+    IdempotencyRecorder::new(place, move |result: CommandResult<'_, E>| match result {
         Ok(_) => Some(RecordedResponse::EntityRef {
             kind: F::KIND as u8,
             id: id.key(),

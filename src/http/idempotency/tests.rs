@@ -9,12 +9,12 @@ fn read(values: &[&[u8]]) -> Result<IdempotencyKey, ApiError> {
     IdempotencyKey::read(&headers)
 }
 
-// Aim (case 54): 1 to 255 ASCII characters are a key; none at all is no key; everything else is refused.
+// Checks (case 54): a key has 1 to 255 ASCII characters; a request without one has no key; anything else is rejected.
 #[test]
-fn case_54_what_can_be_a_key() {
+fn case_54_key_has_1_to_255_ascii_characters() {
     assert_eq!(read(&[]).unwrap().0, None);
-    for good in ["k", "a key, with = signs", &"x".repeat(255)] {
-        assert_eq!(read(&[good.as_bytes()]).unwrap().0.as_deref(), Some(good));
+    for valid in ["k", "a key, with = signs", &"x".repeat(255)] {
+        assert_eq!(read(&[valid.as_bytes()]).unwrap().0.as_deref(), Some(valid));
     }
     let long = "x".repeat(256);
     let bad: [&[&[u8]]; 5] = [
@@ -25,14 +25,18 @@ fn case_54_what_can_be_a_key() {
         &[b"a\tb"],
     ];
     for values in bad {
-        assert_eq!(read(values).unwrap_err().code, "idempotency_key_invalid", "{values:?}");
+        assert_eq!(
+            read(values).unwrap_err().code,
+            ErrorCode::IdempotencyKeyInvalid,
+            "{values:?}"
+        );
     }
 }
 
-// Aim: a refusal is remembered with every field that it had, and what must not be remembered is not.
+// Checks: a recorded error keeps all its fields, and errors that must not be recorded are not.
 #[test]
-fn a_refusal_comes_back_as_it_was() {
-    let refusal = ApiError::new(StatusCode::CONFLICT, "not_cancellable", "Too late.")
+fn recorded_error_keeps_all_fields() {
+    let refusal = ApiError::new(ErrorCode::NotCancellable, "Too late.")
         .param("card_id")
         .hint("Nothing to be done.");
     let Some(RecordedResponse::Body { status, body }) = to_recorded_response(&Err(refusal.clone())) else {
@@ -40,36 +44,36 @@ fn a_refusal_comes_back_as_it_was() {
     };
     assert_eq!(replay(status, body), Err(refusal));
     for passing in [
-        ApiError::parameter("parameter_invalid", "x", "no"),
-        ApiError::unauthorized("token_missing", "no"),
+        ApiError::parameter(ErrorCode::ParameterInvalid, "x", "no"),
+        ApiError::unauthorized(ErrorCode::TokenMissing, "no"),
         ApiError::frozen("no"),
         ApiError::rate_limited(1),
-        ApiError::unavailable("service_unavailable", "no", 1),
+        ApiError::unavailable(ErrorCode::ServiceUnavailable, "no", 1),
         ApiError::internal(),
     ] {
         assert_eq!(to_recorded_response(&Err(passing)), None);
     }
 }
 
-// Aim: what is remembered is answered again to the same request, so it is terminal then, whatever mends it for another key.
+// Checks: a recorded error is replayed to the same request, so it is terminal under its key.
 #[test]
-fn a_remembered_refusal_is_terminal() {
-    let first = ApiError::forbidden("cap_exceeded", "no");
+fn recorded_error_is_terminal() {
+    let first = ApiError::new(ErrorCode::CapExceeded, "no");
     let again = ApiError::of_record(first.status, &first.to_record());
     assert_eq!((first.terminal, again.terminal), (false, true));
 }
 
-// Aim (case 53): a key stands for its route and what was asked, not for how the body was written.
+// Checks (case 53): a key stands for its route and the parsed request, not for the exact bytes of the body.
 #[test]
-fn case_53_the_fingerprint_is_of_route_and_body() {
+fn case_53_fingerprint_covers_route_and_body() {
     let print =
         |route, text: &str| fingerprint(route, &serde_json::from_str::<serde_json::Value>(text).unwrap()).unwrap();
     let first = print("/withdraw", r#"{"a":1,"b":2}"#);
     assert_eq!(first, print("/withdraw", r#"{ "b":2, "a":1 }"#));
     assert_ne!(first, print("/withdraw", r#"{"a":1,"b":3}"#));
-    let elsewhere = print("/withdraws", r#"{"a":1,"b":2}"#);
-    assert_ne!(first[ROUTE_FINGERPRINT_BYTES..], elsewhere[ROUTE_FINGERPRINT_BYTES..]);
+    let other_route = print("/withdraws", r#"{"a":1,"b":2}"#);
+    assert_ne!(first[ROUTE_FINGERPRINT_BYTES..], other_route[ROUTE_FINGERPRINT_BYTES..]);
     assert!(
-        first.starts_with(&route_fingerprint("/withdraw")) && !elsewhere.starts_with(&route_fingerprint("/withdraw"))
+        first.starts_with(&route_fingerprint("/withdraw")) && !other_route.starts_with(&route_fingerprint("/withdraw"))
     );
 }

@@ -1,6 +1,6 @@
-//! Examples for every request and every answer of `/openapi.json`. Refusals come from two tables that tests hold against the
-//! running service: `docs/errors.md` (each code with its status and meaning) and `docs/precedence.md` (which of them an
-//! operation gives); all else is made up from its schema by [`sample`].
+//! Examples for every request and response of `/openapi.json`. Error examples come from two sources that tests compare
+//! with the running service: the error codes and `docs/precedence.md` (the errors of each operation). All other
+//! examples are generated from schemas by [`SchemaExample`].
 
 use std::collections::BTreeMap;
 
@@ -8,52 +8,39 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::super::auth::RequestId;
-use super::super::error::{ApiError, ErrorFormat};
+use super::super::error::{ApiError, ErrorCode, ErrorFormat};
 use super::super::sandbox::remote_guard::CONTROLLED_PROVIDERS;
 use super::responses::{ErrorStyle, is_error, operations};
 use super::schema_example::SchemaExample;
 
-const ERRORS: &str = include_str!("../../../docs/errors.md");
 const PRECEDENCE: &str = include_str!("../../../docs/precedence.md");
 
-/// What a refusal's code most likely is where no table says it.
-const COMMON_PARAMETERS: [(&str, &str); 17] = [
-    ("400", "invalid_request"),
-    ("401", "token_invalid"),
-    ("403", "account_frozen"),
-    ("404", "route_not_found"),
-    ("408", "request_timeout"),
-    ("409", "idempotency_key_in_progress"),
-    ("410", "cursor_expired"),
-    ("412", "issuer_not_linked"),
-    ("413", "body_too_large"),
-    ("414", "url_too_long"),
-    ("422", "idempotency_key_reused"),
-    ("429", "rate_limited"),
-    ("431", "headers_too_large"),
-    ("500", "internal_error"),
-    ("502", "fetch_failed"),
-    ("503", "service_unavailable"),
-    ("503", "processing_timeout"),
+/// Typical parameters for errors of operations without a precedence table.
+const COMMON_ERRORS: [ErrorCode; 17] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::TokenInvalid,
+    ErrorCode::AccountFrozen,
+    ErrorCode::RouteNotFound,
+    ErrorCode::RequestTimeout,
+    ErrorCode::IdempotencyKeyInProgress,
+    ErrorCode::CursorExpired,
+    ErrorCode::IssuerNotLinked,
+    ErrorCode::BodyTooLarge,
+    ErrorCode::UrlTooLong,
+    ErrorCode::IdempotencyKeyReused,
+    ErrorCode::RateLimited,
+    ErrorCode::HeadersTooLarge,
+    ErrorCode::InternalError,
+    ErrorCode::FetchFailed,
+    ErrorCode::ServiceUnavailable,
+    ErrorCode::ProcessingTimeout,
 ];
 
-/// Id of the request in every example.
+/// Request id in every example.
 const REQUEST: RequestId = RequestId(0x4b7f_0c1d_2e3a_4958_6776_8594_a3b2_c1d0);
 
-/// Status and code.
-type ErrorCase<'a> = (&'a str, &'a str);
-
-/// Every code of the table of errors: its status, itself, what it means.
-fn errors() -> impl Iterator<Item = (ErrorCase<'static>, &'static str)> {
-    ERRORS.lines().filter_map(|line| {
-        let (code, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
-        let (status, meaning) = rest.split_once(" | ")?;
-        Some(((status, code), meaning.trim_end_matches(" |")))
-    })
-}
-
-/// The refusals of each operation that has a table of its own, in their order; by method and path, as in `GET /get-card`.
-fn tables() -> BTreeMap<String, Vec<ErrorCase<'static>>> {
+/// Errors of each operation with a precedence table, in order, by method and path, as in `GET /get-card`.
+fn tables() -> BTreeMap<String, Vec<ErrorCode>> {
     let mut tables = BTreeMap::<_, Vec<_>>::new();
     for section in PRECEDENCE.split("\n## ").skip(1) {
         let mut heading = section.split_whitespace();
@@ -62,28 +49,32 @@ fn tables() -> BTreeMap<String, Vec<ErrorCase<'static>>> {
             .join(" ");
         let rows = section
             .lines()
-            .filter_map(|line| line.strip_prefix("| ")?.split_once(" `"));
-        let rows = rows.filter_map(|(status, rest)| Some((status, rest.split_once("` |")?.0)));
+            .filter_map(|line| line.strip_prefix("| ")?.split_once(" `")?.1.split_once("` |"));
+        let rows = rows.filter_map(|(code, _)| ErrorCode::from_name(code));
         tables.entry(operation).or_default().extend(rows);
     }
     for (path, ..) in CONTROLLED_PROVIDERS {
         let given = tables.entry(format!("POST {path}")).or_default();
-        given.push(("409", "provider_is_remote"));
+        given.push(ErrorCode::ProviderIsRemote);
     }
     tables
 }
 
-/// The body of a refusal, as the service writes it.
-fn error_example((status, code): ErrorCase<'static>, meaning: &'static str, style: ErrorStyle) -> Value {
-    let status = status.parse().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut refusal = match (code, status.as_u16()) {
-        ("account_frozen", _) => ApiError::frozen("Please write to support@example.com."),
-        ("internal_error", _) => ApiError::internal(),
-        (_, 429) => ApiError::rate_limited(2),
-        (_, 503) => ApiError::unavailable(code, meaning, 2),
-        (_, _) => ApiError::new(status, code, meaning),
+/// Key under `components/examples`.
+fn example_name(code: ErrorCode) -> String {
+    format!("{}-{}", code.status().as_str(), code.as_str())
+}
+
+/// An error body as the service writes it.
+fn error_example(code: ErrorCode, style: ErrorStyle) -> Value {
+    let mut refusal = match code {
+        ErrorCode::AccountFrozen => ApiError::frozen("Please write to support@example.com."),
+        ErrorCode::InternalError => ApiError::internal(),
+        _ if code.status() == StatusCode::TOO_MANY_REQUESTS => ApiError::rate_limited(2),
+        _ if code.status() == StatusCode::SERVICE_UNAVAILABLE => ApiError::unavailable(code, code.meaning(), 2),
+        _ => ApiError::new(code, code.meaning()),
     };
-    if code == "application_incomplete" {
+    if code == ErrorCode::ApplicationIncomplete {
         refusal = refusal.missing(["identity"]);
     }
     let form = match style {
@@ -93,16 +84,13 @@ fn error_example((status, code): ErrorCase<'static>, meaning: &'static str, styl
     serde_json::from_slice(&refusal.body(REQUEST, form)).unwrap_or_default()
 }
 
-/// Adds them all.
+/// Adds all examples.
 pub(super) fn add(document: &mut Value) {
     let mut examples = BTreeMap::new();
     for (style, prefix) in [(ErrorStyle::Plain, ""), (ErrorStyle::Callable, "callable-")] {
-        for (of, meaning) in errors() {
-            let name = format!("{prefix}{}-{}", of.0, of.1);
-            examples.insert(
-                name,
-                json!({"summary": meaning, "value": error_example(of, meaning, style)}),
-            );
+        for code in ErrorCode::ALL.iter().copied() {
+            let example = json!({"summary": code.meaning(), "value": error_example(code, style)});
+            examples.insert(format!("{prefix}{}", example_name(code)), example);
         }
     }
     let tables = tables();
@@ -132,7 +120,7 @@ pub(super) fn add(document: &mut Value) {
     document["components"]["examples"] = json!(examples);
 }
 
-/// Bodies, or the inside of `data`, whose members do not all go together and of which more than the required are needed.
+/// Bodies, or contents of `data`, whose members exclude each other and that need more than the required ones.
 const REQUEST_EXAMPLES: [(&str, &str); 8] = [
     (
         "/addBankingDestination",
@@ -170,7 +158,7 @@ const REQUEST_EXAMPLES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Parameters and bodies that are taken.
+/// Adds an example of the parameters and the body.
 fn add_request_example(path: &str, operation: &mut Value, schemas: &Value) {
     let sample = SchemaExample { schemas, bare: true };
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
@@ -194,16 +182,10 @@ fn add_request_example(path: &str, operation: &mut Value, schemas: &Value) {
     json["example"] = example;
 }
 
-fn add_response_example(
-    response: &mut Value,
-    status: &str,
-    given: &[ErrorCase<'_>],
-    style: ErrorStyle,
-    schemas: &Value,
-) {
+fn add_response_example(response: &mut Value, status: &str, given: &[ErrorCode], style: ErrorStyle, schemas: &Value) {
     let content = response.get_mut("content").and_then(Value::as_object_mut);
     for (kind, body) in content.into_iter().flatten() {
-        // The same, with the members of RFC 9457.
+        // The same error with the members of RFC 9457.
         if kind == "application/problem+json" {
             continue;
         }
@@ -212,28 +194,25 @@ fn add_response_example(
             .as_str()
             .is_some_and(|name| name.ends_with("schemas/Error"));
         if is_error(status) && is_our_refusal {
-            let known = given.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
-            let likely = || {
-                COMMON_PARAMETERS
-                    .iter()
-                    .filter(|(of, _)| *of == status)
-                    .map(|(_, code)| *code)
+            let of_status = |codes: &[ErrorCode]| -> Vec<ErrorCode> {
+                let codes = codes.iter().copied();
+                codes.filter(|code| code.status().as_str() == status).collect()
             };
-            let mut codes: Vec<&str> = known.collect();
+            let mut codes = of_status(given);
             if codes.is_empty() {
-                codes.extend(likely());
+                codes = of_status(&COMMON_ERRORS);
             }
             let prefix = if style == ErrorStyle::Callable { "callable-" } else { "" };
             for code in codes {
-                let reference = format!("#/components/examples/{prefix}{status}-{code}");
-                body["examples"][code] = json!({ "$ref": reference });
+                let reference = format!("#/components/examples/{prefix}{}", example_name(code));
+                body["examples"][code.as_str()] = json!({ "$ref": reference });
             }
             continue;
         }
         body["example"] = match kind.as_str() {
             "text/html" => "<!doctype html>".into(),
             "text/plain" | "text/markdown" => "# Purser".into(),
-            // What only some challenges have would not go together.
+            // Members that only some challenges have exclude each other.
             _ if status == "402" => SchemaExample { schemas, bare: true }.of(schema, ""),
             _ => SchemaExample { schemas, bare: false }.of(schema, ""),
         };

@@ -1,11 +1,10 @@
-//! What is true of the answers of every operation, written over what their handlers describe: refusals that come from
-//! anywhere, the envelope of callable functions, headers.
+//! Completes the responses of every operation: errors common to all, the envelope of callable functions, and headers.
 
 use serde_json::{Map, Value, json};
 
 use super::super::callable;
 
-/// Refusals that the front gives on any operation, before or around its handler.
+/// Errors of the front on any operation, before or around its handler.
 const COMMON_ERRORS: [(&str, &str); 8] = [
     ("400", "The request is malformed."),
     ("408", "The body did not arrive in time."),
@@ -16,11 +15,11 @@ const COMMON_ERRORS: [(&str, &str); 8] = [
     ("500", "Something failed on our side."),
     (
         "503",
-        "Not now. This call charged nothing unless the code is `processing_timeout`; what an earlier one did with the same payment stands.",
+        "Temporarily unavailable. This call charged nothing unless the code is `processing_timeout`. The result of an earlier call with the same payment remains valid.",
     ),
 ];
 
-/// What every answer carries: name, type, meaning.
+/// Headers of every response: name, type, meaning.
 const HEADERS: [(&str, &str, &str); 7] = [
     (
         "Request-Id",
@@ -55,7 +54,7 @@ const HEADERS: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// What some answers carry.
+/// Headers of some responses.
 const SOME_HEADERS: [(&str, &str, &str); 10] = [
     ("Retry-After", "integer", "Seconds to wait before the next try."),
     (
@@ -100,14 +99,14 @@ const SOME_HEADERS: [(&str, &str, &str); 10] = [
 /// Paths that are never limited.
 const UNLIMITED: [&str; 2] = ["/healthz", "/readyz"];
 
-/// Pages that take a form which does not come for one that is not right.
+/// Pages with their own description for an invalid form.
 const CUSTOM_DESCRIPTIONS: [&str; 2] = ["/login", "/redeem"];
 
-/// How the refusals of an operation are written.
+/// Error format of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorStyle {
     Plain,
-    /// Also as a page, for a form that a browser sent.
+    /// Also as a page, for a form sent by a browser.
     Page,
     Callable,
 }
@@ -118,7 +117,7 @@ impl ErrorStyle {
     pub(super) fn of(path: &str, operation: &Value) -> Self {
         if callable::FUNCTION_NAMES.contains(&path) {
             Self::Callable
-        } else if operation["tags"][0] == "Page" {
+        } else if operation["tags"][0] == "Account pages" {
             Self::Page
         } else {
             Self::Plain
@@ -157,7 +156,7 @@ pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = (&str, &s
     })
 }
 
-/// Completes the answers of every operation. `retired` are the routes on their way out.
+/// Completes the responses of every operation. `retired` are the deprecated routes.
 pub(in crate::http) fn complete(document: &mut Value, retired: &[&str]) {
     let mut styles = Vec::new();
     for (path, _, operation) in operations(document) {
@@ -184,7 +183,7 @@ pub(in crate::http) fn complete(document: &mut Value, retired: &[&str]) {
     }
 }
 
-/// Every operation's refusals have the one body of their form, and some can come from anywhere.
+/// Adds error bodies in the operation's format, and the errors common to all operations.
 fn add_error_responses(path: &str, style: ErrorStyle, operation: &mut Value) {
     let takes_body = operation.get("requestBody").is_some();
     let Some(responses) = operation["responses"].as_object_mut() else {
@@ -196,12 +195,13 @@ fn add_error_responses(path: &str, style: ErrorStyle, operation: &mut Value) {
         }
         let content = &mut response["content"];
         if status == "402" {
-            // A challenge has members of its own; asked for by name, or to an MPP credential, it is a problem document all the same.
+            // A challenge has its own members. It is a problem document if the client accepts that by name or sent an
+            // MPP credential.
             content["application/problem+json"] = content["application/json"].clone();
         } else if content.is_null() || style == ErrorStyle::Callable {
             *content = style.content();
         } else {
-            // A page for people; what was refused before it was made is refused as everywhere.
+            // A page for people. Errors that occur before the page is rendered are JSON, as on other routes.
             for (kind, body) in ErrorStyle::Plain.content().as_object().into_iter().flatten() {
                 content[kind] = content.get(kind).unwrap_or(body).clone();
             }
@@ -213,9 +213,9 @@ fn add_error_responses(path: &str, style: ErrorStyle, operation: &mut Value) {
             "429" => !UNLIMITED.contains(&path),
             _ => true,
         };
-        // What a handler says in the same words, or in fewer, is said here once for all.
-        let said = responses.get(status).map(|response| &response["description"]);
-        if possible && said.is_none_or(|said| *said == description || *said == "Not now.") {
+        // A handler's description that says the same, or less, is replaced by the common one.
+        let described = responses.get(status).map(|response| &response["description"]);
+        if possible && described.is_none_or(|described| *described == description || *described == "Not now.") {
             let shared = format!("#/components/responses/{}-{status}", style.name());
             responses.insert(status.to_owned(), json!({ "$ref": shared }));
         }
@@ -226,7 +226,7 @@ pub(super) fn is_error(status: &str) -> bool {
     status.starts_with(['4', '5'])
 }
 
-/// Wraps what the handler of a callable function describes: the inside of `data`, where `userId` may be too, and of `result`.
+/// Wraps a callable function's schemas: the request in `data`, which may have `userId`, and the response in `result`.
 fn wrap(operation: &mut Value) {
     let of = |name: &str, inside: &Value| {
         let properties: Value = [(name.to_owned(), inside.clone())].into_iter().collect();
@@ -239,15 +239,15 @@ fn wrap(operation: &mut Value) {
     }
     data["properties"]["userId"] = json!({"type": "string", "description": "The caller's own, if given."});
     if data.get("required").is_none() {
-        // Clients of such functions send null where there is nothing to say.
+        // Clients of callable functions send null for no data.
         data["type"] = json!(["object", "null"]);
     }
     let mut content = of("data", &data);
     content["application/json"]["schema"]["additionalProperties"] = false.into();
     *asked = json!({"required": true, "content": content});
     if let Some(response) = operation["responses"].get_mut("200") {
-        let told = response["content"]["application/json"]["schema"].take();
-        response["content"] = of("result", &told);
+        let schema = response["content"]["application/json"]["schema"].take();
+        response["content"] = of("result", &schema);
     }
 }
 
@@ -294,20 +294,20 @@ fn headers_of(status: &str, more: &[&str]) -> Value {
         .into()
 }
 
-/// Says what utoipa cannot: a number without a sign has 32 or 64 bits, not one less; and a described reference to a word is that word,
-/// not a word that is also an object.
+/// Fixes what utoipa can't express. Unsigned integers get the right format, and a described reference to a string type
+/// is not also an object.
 pub(super) fn patch(value: &mut Value) {
     for (signed, unsigned) in [("int32", "uint32"), ("int64", "uint64")] {
         if value["format"] == signed && value["minimum"] == 0 {
             value["format"] = unsigned.into();
         }
     }
-    if let Some([inside, said]) = value["allOf"].as_array().map(Vec::as_slice)
-        && said["type"] == "object"
-        && said.get("properties").is_none()
+    if let Some([inside, described]) = value["allOf"].as_array().map(Vec::as_slice)
+        && described["type"] == "object"
+        && described.get("properties").is_none()
     {
         let mut folded = inside.clone();
-        folded["description"] = said["description"].clone();
+        folded["description"] = described["description"].clone();
         *value = folded;
     }
     match value {

@@ -1,9 +1,9 @@
-//! A value that fits a schema, for the examples of `/openapi.json`: what the schema says of itself comes first (an example,
-//! the first of a list, the word that its description begins with), then what members of that name look like everywhere.
+//! Generates an example value for a schema. The schema's own hints come first (an example, the first enum value, the
+//! backticked value at the start of its description), then typical values by member name.
 
 use serde_json::{Map, Value, json};
 
-/// What members are called, in snake case, and what stands there. Addresses, ids and times are of no account.
+/// Typical values by member name in snake case. Addresses, ids and times are generated instead.
 const EXAMPLES_BY_NAME: &[(&str, &str)] = &[
     ("account_holder_name", "Ada Lovelace"),
     ("account_number_last4", "6789"),
@@ -61,7 +61,7 @@ const EXAMPLES_BY_NAME: &[(&str, &str)] = &[
     ("user_id", "0x1f98431c8ad98523631ae4a59f267346ea31f984"),
 ];
 
-/// Numbers that are no amounts.
+/// Numbers that are not amounts.
 const NUMBERS: &[(&str, u64)] = &[
     ("amount", 10),
     ("exp_month", 12),
@@ -78,19 +78,19 @@ const DIGITS: &str = "4b7f0c1d2e3a495867768594a3b2c1d0";
 /// Base64 of 32 bytes.
 const SECRET: &str = "S38MHS46SVhndoWUo7LB0EuPDB0uOklYZ3aFlKOywdA=";
 
-/// Schemas within schemas, at most: none of ours goes round in circles.
+/// Maximum depth of nested schemas. None of our schemas is recursive.
 const DEPTH: u8 = 16;
 
-/// Values that fit schemas whose references lead into `schemas`.
+/// Generates values for schemas whose references point into `schemas`.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaExample<'a> {
     pub(super) schemas: &'a Value,
-    /// Without the members that may be left out: not all of them go together.
+    /// Omit optional members, because some exclude each other.
     pub(super) bare: bool,
 }
 
 impl SchemaExample<'_> {
-    /// A value that fits `schema`, which is called `name` where it stands.
+    /// A value that fits `schema`, for a member called `name`.
     pub(super) fn of(self, schema: &Value, name: &str) -> Value {
         self.within(schema, name, DEPTH)
     }
@@ -142,8 +142,8 @@ impl SchemaExample<'_> {
 }
 
 fn number(schema: &Value, name: &str) -> Option<u64> {
-    // `402.`: the descriptions of numbers that are always the same.
-    let said = schema["description"]
+    // `402.`: descriptions of constant numbers.
+    let constant = schema["description"]
         .as_str()
         .and_then(|text| text.strip_suffix('.')?.parse().ok());
     let known = || {
@@ -152,14 +152,14 @@ fn number(schema: &Value, name: &str) -> Option<u64> {
             .find(|(known, _)| *known == name)
             .map(|(_, value)| *value)
     };
-    said.or_else(known)
+    constant.or_else(known)
 }
 
 fn text(schema: &Value, name: &str) -> String {
-    // `pending`, `ready` …: the descriptions of words begin with one of them.
+    // `pending`, `ready` …: descriptions of string types begin with one of their values.
     let described = schema["description"].as_str().and_then(|text| text.strip_prefix('`'));
     if let Some(word) = described.and_then(|text| text.split('`').next()) {
-        // `wd_…`: what an id begins with.
+        // `wd_…`: the prefix of an id.
         return match word.strip_suffix('…') {
             Some("whsec_") => format!("whsec_{SECRET}"),
             Some(prefix) => format!("{prefix}{DIGITS}"),
@@ -184,7 +184,7 @@ fn text(schema: &Value, name: &str) -> String {
     }
 }
 
-/// What ids begin with where it is not the name.
+/// Id prefixes that differ from the resource name.
 const PREFIXES: &[(&str, &str)] = &[
     ("account", "ba"),
     ("address_book_entry", "adr"),
@@ -211,7 +211,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("withdrawal", "wd"),
 ];
 
-/// `createdAt` is `created_at`.
+/// `createdAt` becomes `created_at`.
 fn snake(name: &str) -> String {
     name.chars().fold(String::new(), |mut snake, c| {
         if c.is_ascii_uppercase() {
@@ -226,9 +226,9 @@ fn snake(name: &str) -> String {
 mod tests {
     use super::*;
 
-    // Aim: an id in a document is one: its own prefix, and 32 hexadecimal digits.
+    // Checks: an example id has its own prefix and 32 hexadecimal digits.
     #[test]
-    fn ids_are_ids() {
+    fn example_ids_have_prefix_and_32_hex_digits() {
         let schemas = json!({});
         let sample = SchemaExample {
             schemas: &schemas,
@@ -248,9 +248,9 @@ mod tests {
         }
     }
 
-    // Aim: what a schema says of itself goes before what its name is known for, and null is shown only where nothing else fits.
+    // Checks: hints of the schema go before typical values by name, and null appears only if no value fits.
     #[test]
-    fn a_schema_speaks_before_its_name() {
+    fn schema_hints_precede_values_by_name() {
         let schemas = json!({"Card": {"type": "object", "properties": {
             "card_id": {"type": "string"}, "status": {"type": "string", "description": "`pending`."},
             "createdAt": {"type": ["string", "null"]}, "has_more": {"type": "boolean"}}}});

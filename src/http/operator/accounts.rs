@@ -1,4 +1,4 @@
-//! Accounts, and money that came back late.
+//! Accounts and late returns.
 
 use axum::response::Response;
 use purser_actors::engine::ListPosition;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{AdminState, unavailable};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 
@@ -28,14 +28,10 @@ impl OperatorRequest for FreezeAccountRequest {
 }
 
 pub(super) async fn post_freeze(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<FreezeAccountRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<FreezeAccountRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("message", "is for the holder", &wanted.message)?;
-    set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
+    check_note("message", "is for the holder", &request.message)?;
+    set_frozen(&admin, &request.wallet, Some(request.message), act).await
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -47,13 +43,9 @@ pub(super) struct UnfreezeAccountRequest {
 impl OperatorRequest for UnfreezeAccountRequest {}
 
 pub(super) async fn post_unfreeze(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<UnfreezeAccountRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<UnfreezeAccountRequest>,
 ) -> Result<Response, ApiError> {
-    set_frozen(&admin, &wanted.wallet, None, act).await
+    set_frozen(&admin, &request.wallet, None, act).await
 }
 
 async fn set_frozen(
@@ -64,24 +56,24 @@ async fn set_frozen(
 ) -> Result<Response, ApiError> {
     let wallet: Wallet = wallet
         .parse()
-        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "`wallet` is not an address."))?;
-    // The address of a managed wallet is one of its owner's account.
+        .map_err(|_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "`wallet` is not an address."))?;
+    // The address of a managed wallet belongs to its owner's account.
     let wallet = admin.engine.account_of(&wallet);
-    // A typing error must not bring an account into being and leave the right one as it is.
+    // A typing error must not create an account and leave the intended one unchanged.
     let account = admin.engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
     if account.is_none() {
-        return Err(ApiError::not_found("account_not_found", "There is no such account."));
+        return Err(ApiError::new(ErrorCode::AccountNotFound, "There is no such account."));
     }
     let view = JsonObject::new()
         .text("wallet", wallet)
         .boolean("frozen", message.is_some())
         .optional_text("message", message.as_deref());
-    let told = admin.engine.set_frozen(wallet, message, Some(act)).await;
-    told.map_err(|_| unavailable())?;
+    let result = admin.engine.set_frozen(wallet, message, Some(act)).await;
+    result.map_err(|_| unavailable())?;
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-/// Money that came back after its payout was final, the oldest first.
+/// Late returns, oldest first.
 pub(super) async fn get_late_returns(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.late_returns(after, limit).await;
@@ -91,15 +83,21 @@ pub(super) async fn get_late_returns(AuthorizedRead { admin, query }: Authorized
     }))
 }
 
-/// `after` and `limit` of a list in the order of time.
+/// `after` and `limit` of a list ordered by time.
 pub(super) fn page(query: Option<&str>) -> Result<(Option<ListPosition>, usize), ApiError> {
     cursor_and_limit(&Query::parse(query, &["after", "limit"])?)
 }
 
-/// The same of a query that has more.
+/// As [`page`], for a query with more parameters.
 pub(super) fn cursor_and_limit(query: &Query) -> Result<(Option<ListPosition>, usize), ApiError> {
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let wrong = || ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.");
+    let wrong = || {
+        ApiError::parameter(
+            ErrorCode::ParameterInvalid,
+            "after",
+            "`after` is not from a page before.",
+        )
+    };
     let after = query
         .get("after")
         .map(|text| cursor(text).ok_or_else(wrong))
@@ -107,12 +105,12 @@ pub(super) fn cursor_and_limit(query: &Query) -> Result<(Option<ListPosition>, u
     Ok((after, limit))
 }
 
-/// A page of one, with the place of its last for the next.
+/// A page of a list, with the position of its last entry as cursor.
 fn paged<T>(name: &str, found: &[(ListPosition, T)], shown: impl Fn(u128, &T) -> JsonObject) -> Response {
     paged_after("", name, found, shown)
 }
 
-/// The same behind other members.
+/// As [`paged`], after other members.
 pub(super) fn paged_after<T>(
     before: &str,
     name: &str,

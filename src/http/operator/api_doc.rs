@@ -1,5 +1,5 @@
-//! `GET /admin/openapi.json`: the operator's own OpenAPI. What a route takes is made of the type that its handler reads, whom
-//! it admits of the rule that its handler asks; a test holds the rest against the router and against every answer.
+//! `GET /admin/openapi.json`: the OpenAPI document of the operator API. Request schemas and permissions come from the
+//! types that the handlers use. A test compares the rest with the router and with every response.
 
 use axum::response::Response;
 use http::StatusCode;
@@ -17,24 +17,23 @@ use crate::http::query::Query;
 use crate::http::schemas::Error;
 use crate::http::{headers, json as answer, openapi};
 
-/// Named schemas that others refer to.
+/// Named schemas that other schemas reference.
 type NamedSchemas = Vec<(String, RefOr<Schema>)>;
 
-/// A schema, and what it refers to.
+/// A schema, and the schemas it references.
 pub(super) type SchemaRef = fn(&mut NamedSchemas) -> RefOr<Schema>;
 
-/// Of a type.
+/// The schema of a type.
 pub(super) fn of<T: ToSchema>(named: &mut NamedSchemas) -> RefOr<Schema> {
     T::schemas(named);
     T::schema()
 }
 
-/// Of an answer whose form another document defines.
+/// Any JSON object, for a response that another document defines.
 pub(super) fn any(_: &mut NamedSchemas) -> RefOr<Schema> {
     Schema::default().into()
 }
 
-/// A parameter of a query.
 pub(super) struct QueryParameter {
     name: &'static str,
     required: bool,
@@ -42,10 +41,18 @@ pub(super) struct QueryParameter {
     description: &'static str,
 }
 
-/// What the document says of one route.
+/// Name and place of an operation in the document.
+pub(super) struct Operation {
+    /// Unique in the document: generated clients name their methods after it.
+    pub(super) id: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) path: &'static str,
+}
+
+/// Description of one operation.
 pub(super) struct OperationDoc {
     pub(super) method: &'static str,
-    pub(super) path: &'static str,
+    pub(super) operation: Operation,
     permission: Permission,
     description: &'static str,
     request_schema: Option<SchemaRef>,
@@ -57,16 +64,16 @@ pub(super) struct OperationDoc {
 }
 
 impl OperationDoc {
-    /// Shows something.
+    /// A read operation.
     pub(super) fn get(
-        path: &'static str,
+        operation: Operation,
         permission: Permission,
         description: &'static str,
         response_schema: SchemaRef,
     ) -> Self {
         Self {
             method: "get",
-            path,
+            operation,
             permission,
             description,
             request_schema: None,
@@ -78,15 +85,15 @@ impl OperationDoc {
         }
     }
 
-    /// Changes something.
+    /// A state-changing operation.
     pub(super) fn post<T: OperatorRequest + ToSchema>(
-        path: &'static str,
+        operation: Operation,
         description: &'static str,
         response_schema: SchemaRef,
     ) -> Self {
         Self {
             method: "post",
-            path,
+            operation,
             permission: T::TASK,
             description,
             request_schema: Some(of::<T>),
@@ -104,31 +111,31 @@ impl OperationDoc {
         }
     }
 
-    /// With a parameter that may be left out.
-    pub(super) fn with(mut self, name: &'static str, kind: &'static str, says: &'static str) -> Self {
+    /// Adds an optional parameter.
+    pub(super) fn with(mut self, name: &'static str, kind: &'static str, description: &'static str) -> Self {
         let required = false;
         self.parameters.push(QueryParameter {
             name,
             required,
             kind,
-            description: says,
+            description,
         });
         self
     }
 
-    /// With a parameter that may not.
-    pub(super) fn needs(mut self, name: &'static str, kind: &'static str, says: &'static str) -> Self {
+    /// Adds a required parameter.
+    pub(super) fn needs(mut self, name: &'static str, kind: &'static str, description: &'static str) -> Self {
         let required = true;
         self.parameters.push(QueryParameter {
             name,
             required,
             kind,
-            description: says,
+            description,
         });
         self
     }
 
-    /// A page in the order of time.
+    /// A page ordered by time.
     pub(super) fn paged(self) -> Self {
         self.with("after", "string", "`next_after` of the page before.").with(
             "limit",
@@ -143,21 +150,21 @@ impl OperationDoc {
             .with("limit", "integer", "1 to 1,000, 100 by default.")
     }
 
-    /// It answers 202: what is asked for is under way.
+    /// Answers 202: the action is in progress.
     pub(super) fn accepted(mut self) -> Self {
         self.success = "202";
         self
     }
 
-    /// It may be too much for one operator: then it answers 202, and waits for another.
+    /// May exceed the limit of one operator: then it answers 202 and waits for a second one.
     pub(super) fn may_wait(mut self) -> Self {
         self.may_wait = true;
         self
     }
 
-    /// A refusal of its own.
-    pub(super) fn error(mut self, status: u16, says: &'static str) -> Self {
-        self.errors.push((status, says));
+    /// Adds an error of the operation.
+    pub(super) fn error(mut self, status: u16, description: &'static str) -> Self {
+        self.errors.push((status, description));
         self
     }
 
@@ -176,20 +183,24 @@ impl OperationDoc {
         );
         if self.may_wait {
             let content = schema(of::<schemas::Approval>, named);
-            let says = "Nothing was done: it is too much for one operator, and waits for another to approve it.";
-            responses.insert("202".to_owned(), json!({"description": says, "content": content}));
+            let description = "Nothing was done: it is too much for one operator, and waits for another to approve it.";
+            responses.insert(
+                "202".to_owned(),
+                json!({"description": description, "content": content}),
+            );
         }
         let everywhere = [
             (401, "No operator's token."),
             (403, "The token's role is not trusted with this."),
         ];
-        for (status, says) in everywhere.iter().chain(&self.errors) {
-            responses.insert(status.to_string(), json!({"description": says}));
+        for (status, description) in everywhere.iter().chain(&self.errors) {
+            responses.insert(status.to_string(), json!({"description": description}));
         }
         let parameters: Vec<Value> = self.parameters.iter().map(QueryParameter::described).collect();
         let mut operation = json!({
+            "operationId": self.operation.id,
             "summary": self.description,
-            "tags": ["Operator"],
+            "tags": [self.operation.tag],
             "description": format!("For {}.", roles.join(", ")),
             "x-roles": roles,
             "security": [{"operator": []}],
@@ -212,13 +223,12 @@ impl QueryParameter {
     }
 }
 
-/// The whole document.
 pub(super) fn document() -> Value {
     let mut named = NamedSchemas::new();
     let mut paths = Map::new();
     for operation in operations() {
         let described = operation.described(&mut named);
-        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        let path = paths.entry(operation.operation.path).or_insert_with(|| json!({}));
         path[operation.method] = described;
     }
     let refusal = of::<Error>(&mut named);

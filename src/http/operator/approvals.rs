@@ -1,4 +1,4 @@
-//! Acts that give money and were too much for whoever asked for them: another operator approves or rejects them.
+//! Actions that exceed the limit of one operator. A second operator approves or rejects them.
 
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
 use super::{AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, unavailable, untracked_transfers};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::schemas::ExactDecimal;
 
-/// Those that wait, the oldest first.
+/// Pending approvals, oldest first.
 pub(super) async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "limit"])?;
     let (after, limit) = accounts::cursor_and_limit(&asked)?;
@@ -40,14 +40,10 @@ pub(super) struct ApproveRequest {
 impl OperatorRequest for ApproveRequest {}
 
 pub(super) async fn post_approve(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ApproveRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ApproveRequest>,
 ) -> Result<Response, ApiError> {
-    let amount = dollars(&wanted.amount)?;
-    let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
+    let amount = dollars(&request.amount)?;
+    let id: ApprovalId = request.approval_id.parse().map_err(|_| unknown())?;
     let approved = admin.engine.approve(id, amount, &act).await;
     Ok(approval_response(id, &approved.map_err(map_error)?, "approved"))
 }
@@ -62,22 +58,18 @@ pub(super) struct RejectRequest {
 impl OperatorRequest for RejectRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RejectRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("reason", "is for the audit log", &wanted.reason)?;
-    let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
-    let rejected = admin.engine.reject_approval(id, wanted.reason, &act).await;
+    check_note("reason", "is for the audit log", &request.reason)?;
+    let id: ApprovalId = request.approval_id.parse().map_err(|_| unknown())?;
+    let rejected = admin.engine.reject_approval(id, request.reason, &act).await;
     Ok(approval_response(id, &rejected.map_err(map_error)?, "rejected"))
 }
 
-/// 202: nothing was done, it waits for another operator.
+/// 202: nothing was done, and the action waits for a second operator.
 pub(super) async fn pending_response(admin: &AdminState, id: ApprovalId) -> Result<Response, ApiError> {
     let pending = admin.engine.approval(id).await.map_err(|_| ApiError::internal())?;
-    // Approved or taken back by now: whoever asks again is told what came of it.
+    // The action was approved or rejected in between. A retry gets its outcome.
     let pending = pending.ok_or_else(unavailable)?;
     Ok((StatusCode::ACCEPTED, approval_response(id, &pending, "waiting")).into_response())
 }
@@ -100,8 +92,8 @@ fn render(id: ApprovalId, pending: &PendingApproval) -> JsonObject {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found(
-        "approval_unknown",
+    ApiError::new(
+        ErrorCode::ApprovalUnknown,
         "No such act waits for approval, or its time is over.",
     )
 }
@@ -110,12 +102,12 @@ fn map_error(why: ApprovalError) -> ApiError {
     match why {
         ApprovalError::NotFound => unknown(),
         ApprovalError::SelfApproval => {
-            let error = "Whoever asked for an act does not approve it.";
-            ApiError::forbidden("approval_own", error)
+            let error = "The operator who requested an action cannot approve it.";
+            ApiError::new(ErrorCode::ApprovalOwn, error)
         }
         ApprovalError::AmountMismatch => {
             let error = "This act gives another amount.";
-            ApiError::new(StatusCode::CONFLICT, "approval_differs", error)
+            ApiError::new(ErrorCode::ApprovalDiffers, error)
         }
         ApprovalError::Resolve(why) => jobs::map_error(why),
         ApprovalError::IntlOrder(why) => intl_orders::map_error(why),

@@ -1,5 +1,5 @@
-//! What operators did: the audit log, act by act. The hash of its last row, kept elsewhere, proves later that none of those
-//! before it was changed.
+//! The audit log of operator actions. If the hash of its last record is stored in another place, it proves later that
+//! no earlier record was changed.
 
 use axum::response::Response;
 use purser_actors::kernel::JsonObject;
@@ -10,7 +10,7 @@ use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 
-/// The oldest first.
+/// Audit records, oldest first.
 pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);

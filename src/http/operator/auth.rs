@@ -1,4 +1,4 @@
-//! Who is at the operator's address: tokens of the settings and tokens of the store, both known by their hash alone.
+//! Operator authentication: tokens of the settings and of the store, both stored as hashes only.
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -10,36 +10,36 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::OperatorTokenConfig;
 use crate::http::auth::RequestId;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::secret::Secret;
 
-/// What a token's text begins with, so that one is found where it should not be.
+/// Prefix of a token, which makes leaked tokens recognizable.
 const PREFIX: &str = "pop_";
 
-/// A new token: 256 random bits.
+/// A new token with 256 random bits.
 pub fn new_token(entropy: &dyn Entropy) -> Secret<String> {
     Secret::new(format!("{PREFIX}{:032x}{:032x}", entropy.random(), entropy.random()))
 }
 
-/// Whether text has the form of a token.
+/// Whether the text has the form of a token.
 pub fn is_token(text: &str) -> bool {
     let digits = text.strip_prefix(PREFIX);
     digits.is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// What is kept of a token. It has 256 random bits, so that one hash is enough.
+/// The stored hash of a token. A token has 256 random bits, so one plain hash is enough.
 pub fn hash_of(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-/// Judges operators' tokens.
+/// Verifies operator tokens.
 pub struct OperatorAuth {
     engine: Engine,
     configured: Vec<OperatorTokenConfig>,
 }
 
 impl OperatorAuth {
-    /// Over the settings' tokens and the store's.
+    /// Accepts the settings' tokens and the store's.
     pub const fn new(engine: Engine, configured: Vec<OperatorTokenConfig>) -> Self {
         Self { engine, configured }
     }
@@ -54,7 +54,7 @@ impl OperatorAuth {
         self.configured.iter().map(|token| (token.name.as_str(), token.role))
     }
 
-    /// Whoever asks, if the token is good and trusted with the task.
+    /// Verifies the token and that its role has the permission.
     ///
     /// # Errors
     /// 401 `token_missing` or `token_invalid`, 403 `role_not_permitted`, 500 when storage fails.
@@ -67,16 +67,16 @@ impl OperatorAuth {
         let mut sent = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (sent.next(), sent.next()) else {
             let text = "This route needs one Authorization: Bearer header with an operator's token.";
-            return Err(unauthorized("token_missing", text));
+            return Err(unauthorized(ErrorCode::TokenMissing, text));
         };
         let token = value.to_str().ok().and_then(bearer);
-        let token = token.ok_or_else(|| unauthorized("token_invalid", "This is no operator's token."))?;
+        let token = token.ok_or_else(|| unauthorized(ErrorCode::TokenInvalid, "This is no operator's token."))?;
         let Some((by, role)) = self.find(token).await? else {
-            return Err(unauthorized("token_invalid", "This is no operator's token."));
+            return Err(unauthorized(ErrorCode::TokenInvalid, "This is no operator's token."));
         };
         if !role.allows(task) {
             let error = format!("The role {role} is not trusted with this.");
-            return Err(ApiError::forbidden("role_not_permitted", error));
+            return Err(ApiError::new(ErrorCode::RoleNotPermitted, error));
         }
         Ok(OperatorAction {
             operator: by,
@@ -88,13 +88,13 @@ impl OperatorAuth {
     async fn find(&self, token: &str) -> Result<Option<(String, Role)>, ApiError> {
         let hash = hash_of(token);
         let mut found = None;
-        // All of them, and each to its end: how long it takes tells nothing.
+        // Compares all tokens in constant time, so that the duration reveals nothing.
         for known in &self.configured {
             if constant_time_eq(&known.sha256, &hash) {
                 found = Some((known.name.clone(), known.role));
             }
         }
-        // Found by its hash, of which nobody can choose a bit: the time of the look-up tells nothing of a token.
+        // Found by its hash, which a caller can't choose, so the duration reveals nothing about a token.
         let stored = self
             .engine
             .operator_token(&hash)
@@ -121,7 +121,7 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn unauthorized(code: &'static str, error: &'static str) -> ApiError {
+fn unauthorized(code: ErrorCode, error: &'static str) -> ApiError {
     ApiError::unauthorized(code, error)
         .hint("`purser admin tokens create` makes one; `[operator] tokens` lists others.")
 }

@@ -1,4 +1,4 @@
-//! The queue of withdrawals from card balances: look, claim, release, fulfil, reject.
+//! The queue of withdrawals from card balances: list, claim, release, fulfil, reject.
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
@@ -13,13 +13,13 @@ use utoipa::ToSchema;
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, claimed, conflict, listed, page, queue, to_response};
 use super::{AdminState, approvals, unavailable};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 
-/// In the words of refusals.
+/// Names and codes for error messages.
 const WITHDRAWAL: LeasedResource = LeasedResource {
     name: "withdrawal",
-    not_open: "withdrawal_not_open",
-    leased: "withdrawal_leased",
+    not_open: ErrorCode::WithdrawalNotOpen,
+    leased: ErrorCode::WithdrawalLeased,
 };
 
 pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -59,13 +59,9 @@ pub(super) struct ClaimWithdrawalRequest {
 impl OperatorRequest for ClaimWithdrawalRequest {}
 
 pub(super) async fn post_claim(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ClaimWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ClaimWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
-    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
+    let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(map_error)?;
     Ok(claimed(done(id, "claimed"), lease))
@@ -81,14 +77,10 @@ pub(super) struct ReleaseWithdrawalRequest {
 impl OperatorRequest for ReleaseWithdrawalRequest {}
 
 pub(super) async fn post_release(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ReleaseWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ReleaseWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
-    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
-    let released = admin.engine.release_card_withdrawal(id, act, wanted.lease).await;
+    let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
+    let released = admin.engine.release_card_withdrawal(id, act, request.lease).await;
     released.map_err(map_error)?;
     Ok(to_response(done(id, "queued")))
 }
@@ -104,26 +96,22 @@ pub(super) struct FulfilWithdrawalRequest {
 impl OperatorRequest for FulfilWithdrawalRequest {}
 
 pub(super) async fn post_fulfil(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<FulfilWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<FulfilWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
-    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
-    let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
+    let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
+    let tx_hash = transaction(&request.tx_hash).ok_or_else(|| {
         let error = "`tx_hash` is the transaction that paid it: 0x and 64 hex digits, or base58 of 64 bytes.";
-        ApiError::parameter("parameter_invalid", "tx_hash", error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, "tx_hash", error)
     })?;
-    let paid = admin.engine.fulfil_card_withdrawal(id, act, wanted.lease, tx_hash);
+    let paid = admin.engine.fulfil_card_withdrawal(id, act, request.lease, tx_hash);
     match paid.await {
         Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
-        told => told.map_err(map_error)?,
+        result => result.map_err(map_error)?,
     }
     Ok(to_response(done(id, "complete")))
 }
 
-/// A transaction's id in its one form, so that one transaction pays one withdrawal however it is written.
+/// Normalizes a transaction id, so that one transaction pays only one withdrawal in any notation.
 fn transaction(text: &str) -> Option<String> {
     if let Some(digits) = text.strip_prefix("0x") {
         let hash = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -144,17 +132,13 @@ pub(super) struct RejectWithdrawalRequest {
 impl OperatorRequest for RejectWithdrawalRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RejectWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("reason", "is for the holder", &wanted.reason)?;
-    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
+    check_note("reason", "is for the holder", &request.reason)?;
+    let id = load_withdrawal(&admin, &request.withdrawal_id).await?;
     let rejected = admin
         .engine
-        .reject_card_withdrawal(id, act, wanted.lease, wanted.reason);
+        .reject_card_withdrawal(id, act, request.lease, request.reason);
     rejected.await.map_err(map_error)?;
     Ok(to_response(done(id, "rejected")))
 }
@@ -167,8 +151,8 @@ async fn load_withdrawal(admin: &AdminState, text: &str) -> Result<WithdrawalId,
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found(
-        "withdrawal_not_found",
+    ApiError::new(
+        ErrorCode::WithdrawalNotFound,
         "There is no such withdrawal from a card balance.",
     )
 }
@@ -184,19 +168,20 @@ pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {
         OperationError::Rejected(Rejection::ClosedAtIssuer { paid }) => {
             let how = if paid { "paid it" } else { "put it back" };
             let error = format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid.");
-            conflict("withdrawal_closed_at_issuer", error)
+            conflict(ErrorCode::WithdrawalClosedAtIssuer, error)
         }
         OperationError::Rejected(Rejection::HoldMissing) => {
             let error = "The card issuer has set nothing aside for this withdrawal: do not pay it.";
-            conflict("withdrawal_hold_missing", error)
+            conflict(ErrorCode::WithdrawalHoldMissing, error)
         }
         OperationError::Rejected(Rejection::Frozen) => {
             let error = "The withdrawal's owner is frozen: do not pay it.";
-            conflict("held_frozen", error).hint("It can be claimed once the account is thawed, or rejected.")
+            conflict(ErrorCode::HeldFrozen, error).hint("It can be claimed once the account is thawed, or rejected.")
         }
-        OperationError::AlreadyUsed => {
-            conflict("transaction_already_used", "This transaction paid another withdrawal.")
-        }
+        OperationError::AlreadyUsed => conflict(
+            ErrorCode::TransactionAlreadyUsed,
+            "This transaction paid another withdrawal.",
+        ),
         _ => unavailable(),
     }
 }

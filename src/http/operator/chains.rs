@@ -1,7 +1,6 @@
-//! An operator's word that the endpoints' chain is the chain, where it has replaced what was final.
+//! Accepts a chain that has replaced final blocks, on an operator's confirmation.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
 use purser_actors::port::BoxFuture;
@@ -10,16 +9,17 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::unavailable;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::settlement::evm::{RollBackError, RollBackResult};
 
-/// The chains behind the service, as far as an operator acts on them.
+/// Operator actions on the chains.
 pub trait ChainControl: Send + Sync {
-    /// Takes the chain that the endpoints show where it has replaced blocks that were final, or only says what that would do.
+    /// Accepts the chain that the endpoints show, if it has replaced final blocks. Otherwise only reports what that
+    /// would do.
     ///
     /// # Errors
-    /// See [`RollBackError`]; nothing has changed then.
+    /// See [`RollBackError`]. Nothing has changed then.
     fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>>;
 }
 
@@ -34,27 +34,24 @@ pub(super) struct AcceptChainRequest {
 impl OperatorRequest for AcceptChainRequest {}
 
 pub(super) async fn post_accept(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<AcceptChainRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<AcceptChainRequest>,
 ) -> Result<Response, ApiError> {
     let network = Network::ALL
         .into_iter()
-        .find(|network| network.name() == wanted.network);
+        .find(|network| network.name() == request.network);
     let network = network.ok_or_else(|| {
         let error = "`network` is `base` or `solana`.".to_owned();
-        ApiError::parameter("parameter_invalid", "network", error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, "network", error)
     })?;
-    check_note("evidence", EVIDENCE, &wanted.evidence)?;
+    check_note("evidence", EVIDENCE, &request.evidence)?;
     let chains = admin.chains.as_ref().ok_or_else(unchanged)?;
     let found = chains.roll_back(network, false).await.map_err(map_error)?;
     let subject = format!("{} {}..{}", network.name(), found.from, found.to);
-    // Written down first: nothing is dropped that the log does not name. One that was not carried out is asked for again.
+    // Recorded first: nothing is discarded without an audit record. After a crash in between, the operator repeats the
+    // request.
     let written = admin
         .engine
-        .record_operator_action(&act, "chain.accept", subject, wanted.evidence)
+        .record_operator_action(&act, "chain.accept", subject, request.evidence)
         .await;
     written.map_err(|_| unavailable())?;
     let done = chains.roll_back(network, true).await.map_err(map_error)?;
@@ -68,14 +65,14 @@ pub(super) async fn post_accept(
 
 fn unchanged() -> ApiError {
     let error = "The endpoints show no other chain than the one that was read.";
-    ApiError::new(StatusCode::CONFLICT, "chain_unchanged", error)
+    ApiError::new(ErrorCode::ChainUnchanged, error)
 }
 
 fn map_error(not_done: RollBackError) -> ApiError {
     match not_done {
         RollBackError::NotNeeded => unchanged(),
         RollBackError::Disagreement { .. } => {
-            ApiError::unavailable("service_unavailable", format!("Not now: {not_done}."), 5)
+            ApiError::unavailable(ErrorCode::ServiceUnavailable, format!("Not now: {not_done}."), 5)
         }
         RollBackError::Failed(error) => {
             tracing::error!(error, "a chain could not be accepted");

@@ -1,5 +1,6 @@
-//! `GET /copy`: what a backup and a proof of the books need of a service that runs: a consistent, verified copy of the store, the
-//! documents sealed, and what the sandbox's chains list. For administrators; `purser backup` and `purser verify` ask it.
+//! `GET /copy`: what a backup or verification needs from a running service: a consistent, verified copy of the store,
+//! the sealed documents, and the transfers of the sandbox's chains. For administrators; used by `purser backup` and
+//! `purser verify`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -18,61 +19,58 @@ use purser_actors::port::BoxFuture;
 
 use super::AdminState;
 use crate::http::auth::RequestId;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 
-/// The sequence up to which a copy of the store holds everything.
+/// Sequence number up to which a copy of the store is complete.
 static SEQUENCE: HeaderName = HeaderName::from_static("copy-sequence");
-/// Read and sent at a time.
+/// Bytes read and sent at a time.
 const CHUNK: usize = 256 << 10;
 
-/// A file that was made for one answer, and belongs to this handle alone.
+/// A file created for one response, owned by this handle alone.
 #[derive(Debug)]
 pub struct Copy {
-    /// At its beginning.
+    /// The file, positioned at its start.
     pub file: File,
-    /// How long it is.
     pub bytes: u64,
-    /// What it holds of the store.
+    /// Sequence number up to which the copy is complete.
     pub seq: u64,
 }
 
-/// A transfer as the chain lists it.
+/// A transfer as its chain lists it.
 #[derive(Clone, Debug)]
 pub struct ListedTransfer {
-    /// Its place in the chain's history, from 1.
+    /// Position in the chain's history, from 1.
     pub position: u64,
-    /// The transaction.
+    /// Transaction id on the chain.
     pub transaction: String,
-    /// Which transfer to or from the treasury in it, from 0.
+    /// Index among the treasury transfers of the transaction, from 0.
     pub index: u32,
-    /// Payer's address.
     pub from: String,
-    /// Recipient's address.
     pub to: String,
-    /// Atomic USDC.
+    /// Amount in atomic USDC.
     pub atomic: u64,
-    /// When the chain took it, in milliseconds since 1970.
+    /// Chain time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The chain has taken it back.
+    /// Whether a reorg removed the transfer.
     pub reorged: bool,
-    /// By what the chain shows what was signed for it, in hexadecimal, where that is known.
+    /// The chain's identifier of the signed authorization in hexadecimal, if known.
     pub mark: Option<String>,
 }
 
-/// When a list of a chain that cannot be read may be asked for again.
+/// Retry delay for a chain that can't be read now.
 const RETRY_SECONDS: u64 = 5;
 
 /// Makes copies while the service runs.
 pub trait Copies: Send + Sync {
-    /// All rows, as of one sequence.
+    /// All rows, as of one sequence number.
     fn store(&self) -> BoxFuture<'_, Result<Copy, String>>;
 
-    /// The documents that applications name now, in one file; those that are not there are left out.
+    /// The documents that applications reference now, in one file. Missing ones are left out.
     fn documents(&self) -> BoxFuture<'_, Result<Copy, String>>;
 
-    /// A page of a chain's transfers behind a position.
+    /// A page of a chain's transfers after a position.
     fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<ListedTransfer>, String>>;
 }
 
@@ -101,7 +99,7 @@ pub(super) async fn get_copy(
         let unread = |error: String| {
             tracing::warn!(%error, network = network.name(), "the transfers of a chain could not be listed");
             let why = format!("The transfers on {} cannot be listed now: {error}.", network.name());
-            ApiError::unavailable("chain_unavailable", why, RETRY_SECONDS)
+            ApiError::unavailable(ErrorCode::ChainUnavailable, why, RETRY_SECONDS)
         };
         let listed = admin.copies.transfers(network, after).await.map_err(unread)?;
         let body = JsonObject::new().list("transfers", listed.iter().map(render));

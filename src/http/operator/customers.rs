@@ -1,4 +1,4 @@
-//! Who a customer is: found by whatever they quote, shown as they see it themselves.
+//! Customer search: finds a customer by any identifier, and renders its resources as the owner sees them.
 
 use axum::response::Response;
 use purser_actors::engine::customers::{CardScanCursor, Customer, CustomerResource, ResourceGroup};
@@ -7,13 +7,13 @@ use purser_actors::kernel::JsonObject;
 
 use super::extractors::AuthorizedRead;
 use super::{AdminState, jobs};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 
-/// Characters of what is looked for, at most: longer than any address or id.
+/// In characters; longer than any address or id.
 const MAX_QUERY_LEN: usize = 64;
-/// Things of one kind that are shown, unless more or fewer are asked for.
+/// Default number of resources per kind.
 const RESOURCES_PER_KIND: u64 = 5;
 
 pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -23,7 +23,7 @@ pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRea
     if quoted.is_empty() || quoted.len() > MAX_QUERY_LEN {
         let error =
             format!("`q` is a wallet, a user_id, an id, a Request-Id or four digits: 1 to {MAX_QUERY_LEN} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "q", error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "q", error));
     }
     let (found, next) = find(&admin, quoted, query.get("after")).await?;
     let customer = match only_owner(quoted, &found) {
@@ -44,10 +44,14 @@ pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRea
 }
 
 fn invalid_cursor() -> ApiError {
-    ApiError::parameter("parameter_invalid", "after", "`after` is not from a call before.")
+    ApiError::parameter(
+        ErrorCode::ParameterInvalid,
+        "after",
+        "`after` is not from a call before.",
+    )
 }
 
-/// What was found, and where to go on where not all could be looked at.
+/// Resources that match, and a cursor if the search is not complete.
 async fn find(
     admin: &AdminState,
     quoted: &str,
@@ -86,15 +90,15 @@ async fn find(
     Ok((found, next.map(|wallet| wallet.address())))
 }
 
-/// Whether it can be the `user_id` of a wallet on Solana: 32 bytes in base58, lowercased.
+/// Whether the text can be the `user_id` of a Solana wallet: 32 bytes in base58, lowercased.
 fn is_user_id(quoted: &str) -> bool {
     let lower = |b: u8| b.is_ascii_lowercase() || matches!(b, b'1'..=b'9');
     (32..=44).contains(&quoted.len()) && quoted.bytes().all(lower)
 }
 
-/// Whose everything is that was found, if it is one customer's.
+/// The owner of all found resources, if it is the same one.
 fn only_owner(quoted: &str, found: &[CustomerResource]) -> Option<Wallet> {
-    // Everything of this name is of this wallet, but for a recipient or a transfer that happens to be called so.
+    // A quoted wallet owns its resources. Recipients and transfers may have its address in other accounts.
     if let Ok(wallet) = quoted.parse::<Wallet>()
         && found.iter().any(|thing| thing.owner == wallet)
     {
@@ -116,7 +120,7 @@ fn resource(thing: &CustomerResource) -> JsonObject {
 fn render(admin: &AdminState, customer: &Customer) -> JsonObject {
     let account = &customer.account;
     let work = customer.open_jobs.iter();
-    let work = work.map(|effect| jobs::render(admin, effect).boolean("dead_lettered", effect.dead_lettered));
+    let work = work.map(|job| jobs::render(admin, job).boolean("dead_lettered", job.dead_lettered));
     JsonObject::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())

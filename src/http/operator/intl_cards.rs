@@ -1,7 +1,6 @@
-//! International cards once they are made: what their holders want of them, and what operators were told by whoever made them.
+//! International cards after fulfilment: actions that their owners requested, and operators' reports from the issuer.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
 use purser_actors::intl_order::{CardReport, IntlOrder, Rejection};
 use purser_actors::kernel::{Entity as _, JsonObject};
@@ -15,11 +14,11 @@ use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
 use super::leases::{conflict, page, queue, to_response};
 use super::unavailable;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
-/// What holders want, the oldest wish first.
+/// Cards with a requested action, oldest request first.
 pub(super) async fn get_card_actions(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.pending_card_actions(after, limit).await;
@@ -46,57 +45,53 @@ fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
         .time("requested_at", since)
 }
 
-/// A report. What is left out stays as it was last reported.
+/// Report on a card. Absent members keep their last reported value.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CardReportRequest {
     card_id: String,
     /// `ready`, `paused` or `closed`.
     status: String,
-    /// Left on it, in US dollars.
+    /// Remaining amount, in US dollars.
     #[schema(value_type = Option<ExactDecimal>)]
     available_usd_amount: Option<Box<RawValue>>,
-    /// Newest first; the newest 20 are kept.
+    /// Transactions, newest first. The newest 20 are stored.
     transactions: Option<Vec<ReportedCharge>>,
-    /// Of what was left when it was closed, all that its maker gave back so far, in US dollars: what that is more than before is
-    /// credited to the holder.
+    /// Total amount that the issuer released after closing, in US dollars. The increase since the last report is
+    /// credited to the owner.
     #[schema(value_type = Option<ExactDecimal>)]
     released_usd_amount: Option<Box<RawValue>>,
-    /// Whether nothing more will come of what the holder asked for.
+    /// Whether the owner's requested action has ended without further effect.
     ends_request: Option<bool>,
 }
 
 impl OperatorRequest for CardReportRequest {}
 
-/// A charge as the card's maker tells it.
+/// A charge as the card issuer reports it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ReportedCharge {
-    /// The maker's name of it.
+    /// Id of the charge at the issuer.
     transaction_id: String,
     merchant: String,
-    /// In US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     usd_amount: Box<RawValue>,
     /// `pending`, `settled`, `declined` or `refunded`.
     status: String,
-    /// Of a declined one.
+    /// Reason of a declined charge.
     decline_reason: Option<String>,
-    /// In Unix milliseconds.
+    /// Time of the charge, in Unix milliseconds.
     at_ms: u64,
 }
 
 pub(super) async fn post_report(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<CardReportRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<CardReportRequest>,
 ) -> Result<Response, ApiError> {
-    let (id, order) = load_order(&admin, &wanted.card_id).await?;
-    let report = wanted.read(&order)?;
-    let told = admin.engine.report_intl(id, act, report).await;
-    told.map_err(map_error)?;
+    let (id, order) = load_order(&admin, &request.card_id).await?;
+    let report = request.read(&order)?;
+    let result = admin.engine.report_intl(id, act, report).await;
+    result.map_err(map_error)?;
     let (id, order) = load_order(&admin, &id.to_string()).await?;
     Ok(to_response(
         JsonObject::new()
@@ -129,11 +124,14 @@ impl CardReportRequest {
         if released > known.released && state != CardState::Closed && order.is_usable() {
             return Err(wrong(
                 "released_usd_amount",
-                "Only of a card that has ended something is given back.",
+                "Only a closed or ended card can have a released amount.",
             ));
         }
         let transactions = match self.transactions {
-            Some(told) => told.into_iter().map(ReportedCharge::read).collect::<Result<_, _>>()?,
+            Some(charges) => charges
+                .into_iter()
+                .map(ReportedCharge::read)
+                .collect::<Result<_, _>>()?,
             None => known.activity.transactions.clone(),
         };
         Ok(CardReport {
@@ -181,28 +179,29 @@ impl ReportedCharge {
 }
 
 fn wrong(param: &'static str, error: &'static str) -> ApiError {
-    ApiError::parameter("parameter_invalid", param, error)
+    ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
 }
 
 fn map_error(denied: OperationError<Rejection, ExceedsOperatorLimit>) -> ApiError {
     match denied {
         OperationError::Rejected(Rejection::InvalidState(status)) => {
             let error = format!("The order is {status}: there is no card to report of.");
-            ApiError::new(StatusCode::CONFLICT, "order_not_open", error)
+            ApiError::new(ErrorCode::OrderNotOpen, error)
         }
         OperationError::Rejected(Rejection::Ended) => {
-            let error = "The card has ended: nothing but what its maker gave back is reported of it, as `closed`.";
-            ApiError::new(StatusCode::CONFLICT, "order_not_open", error).param("status")
+            let error = "The card has ended. Report only the amount that its issuer released, with status `closed`.";
+            ApiError::new(ErrorCode::OrderNotOpen, error).param("status")
         }
         OperationError::Rejected(Rejection::Released) => wrong(
             "released_usd_amount",
-            "It is less than was given back before, or more than was on the card.",
+            "The amount is less than was released before, or more than the card had.",
         ),
-        OperationError::Specific(ExceedsOperatorLimit) => {
-            conflict("second_operator_needed", "That is more than one operator gives alone.")
-                .param("released_usd_amount")
-                .hint("Report it without this, and ask for a refund of its payment, which another operator approves.")
-        }
+        OperationError::Specific(ExceedsOperatorLimit) => conflict(
+            ErrorCode::SecondOperatorNeeded,
+            "That is more than one operator gives alone.",
+        )
+        .param("released_usd_amount")
+        .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
         OperationError::Rejected(Rejection::Lease(_) | Rejection::InDoubt)
         | OperationError::AlreadyUsed
         | OperationError::Unavailable => unavailable(),

@@ -1,4 +1,4 @@
-//! The queue of international orders: look, claim, release, fulfil, reject.
+//! The queue of international card orders: list, claim, release, fulfil, reject.
 
 use axum::response::Response;
 use purser_actors::engine::{ApprovalPending, OperationError, QueuedOrder};
@@ -13,16 +13,16 @@ use utoipa::ToSchema;
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, claimed, listed, page, queue, to_response};
 use super::{AdminState, approvals, unavailable};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::readable::is_readable;
 use crate::secret::Secret;
 use crate::vault::CardNumberRecord;
 
-/// In the words of refusals.
+/// Names and codes for error messages.
 const ORDER: LeasedResource = LeasedResource {
     name: "order",
-    not_open: "order_not_open",
-    leased: "order_leased",
+    not_open: ErrorCode::OrderNotOpen,
+    leased: ErrorCode::OrderLeased,
 };
 
 pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -45,7 +45,7 @@ fn render(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
     listed(with_doubt_hint(view, *in_doubt), order.leases(), order.created_at, now)
 }
 
-/// With whether the card may be made already, and what is to be done then.
+/// Adds whether the card may already have been ordered, and what to do then.
 fn with_doubt_hint(view: JsonObject, in_doubt: bool) -> JsonObject {
     let words =
         "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
@@ -62,13 +62,9 @@ pub(super) struct ClaimOrderRequest {
 impl OperatorRequest for ClaimOrderRequest {}
 
 pub(super) async fn post_claim(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ClaimOrderRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ClaimOrderRequest>,
 ) -> Result<Response, ApiError> {
-    let (id, order) = load_order(&admin, &wanted.card_id).await?;
+    let (id, order) = load_order(&admin, &request.card_id).await?;
     let in_doubt = admin
         .engine
         .may_be_made_manually(&order)
@@ -90,14 +86,10 @@ pub(super) struct ReleaseOrderRequest {
 impl OperatorRequest for ReleaseOrderRequest {}
 
 pub(super) async fn post_release(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ReleaseOrderRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ReleaseOrderRequest>,
 ) -> Result<Response, ApiError> {
-    let id = load_order(&admin, &wanted.card_id).await?.0;
-    let released = admin.engine.release_intl(id, act, wanted.lease).await;
+    let id = load_order(&admin, &request.card_id).await?.0;
+    let released = admin.engine.release_intl(id, act, request.lease).await;
     released.map_err(map_error)?;
     Ok(to_response(
         JsonObject::new().text("card_id", id).text("status", "queued"),
@@ -115,24 +107,20 @@ pub(super) struct RejectOrderRequest {
 impl OperatorRequest for RejectOrderRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RejectOrderRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectOrderRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("reason", "is for the holder", &wanted.reason)?;
-    let id = load_order(&admin, &wanted.card_id).await?.0;
-    match admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await {
+    check_note("reason", "is for the holder", &request.reason)?;
+    let id = load_order(&admin, &request.card_id).await?.0;
+    match admin.engine.reject_intl(id, act, request.lease, request.reason).await {
         Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
-        told => told.map_err(map_error)?,
+        result => result.map_err(map_error)?,
     }
     Ok(to_response(
         JsonObject::new().text("card_id", id).text("status", "rejected"),
     ))
 }
 
-/// No `Debug`: it holds the number in plain until it is sealed.
+/// No `Debug`: it holds the card number in plain text until it is sealed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FulfilOrderRequest {
@@ -147,7 +135,7 @@ pub(super) struct FulfilOrderRequest {
 
 impl OperatorRequest for FulfilOrderRequest {}
 
-/// See [`BillingAddress`].
+/// Billing address of the card.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BillingAddressInput {
@@ -158,7 +146,7 @@ struct BillingAddressInput {
     country: String,
 }
 
-/// Characters of a line of an address, at most.
+/// Limit in characters.
 const MAX_LINE_LEN: usize = 100;
 
 impl BillingAddressInput {
@@ -171,7 +159,11 @@ impl BillingAddressInput {
                 "`billing_address` has `line1`, `city`, `state` and `postal_code` of 1 to {MAX_LINE_LEN} characters, and \
                  `country` as two capital letters (ISO 3166-1)."
             );
-            return Err(ApiError::parameter("parameter_invalid", "billing_address", error));
+            return Err(ApiError::parameter(
+                ErrorCode::ParameterInvalid,
+                "billing_address",
+                error,
+            ));
         }
         Ok(BillingAddress {
             line1: self.line1,
@@ -184,20 +176,16 @@ impl BillingAddressInput {
 }
 
 pub(super) async fn post_fulfil(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<FulfilOrderRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<FulfilOrderRequest>,
 ) -> Result<Response, ApiError> {
-    let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
-    let number = parse_card(&admin, number, wanted.exp_month, wanted.exp_year)?;
-    let billing = wanted.billing_address.checked()?;
-    let (id, order) = load_order(&admin, &wanted.card_id).await?;
-    // Nothing is sealed for an order that cannot take it; the order itself decides once more.
-    check_lease(&order, &act.operator, wanted.lease, admin.clock.now())?;
+    let (number, cvv) = (Secret::new(request.card_number), Secret::new(request.cvv));
+    let number = parse_card(&admin, number, request.exp_month, request.exp_year)?;
+    let billing = request.billing_address.checked()?;
+    let (id, order) = load_order(&admin, &request.card_id).await?;
+    // Nothing is sealed for an order that can't be fulfilled. The order itself decides again.
+    check_lease(&order, &act.operator, request.lease, admin.clock.now())?;
     let (card, key) = sealed(&admin, id, &number, (cvv, billing)).await?;
-    match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
+    match admin.engine.fulfil_intl(id, act, request.lease, card).await {
         Ok(()) => Ok(to_response(
             JsonObject::new()
                 .text("card_id", id)
@@ -221,9 +209,10 @@ fn check_lease(order: &IntlOrder, by: &str, lease: u64, now: Timestamp) -> Resul
     }
 }
 
-/// What the operator typed, with whatever a typing error can be found by.
+/// Parses the card as typed, with the checks that find typing errors.
 fn parse_card(admin: &AdminState, number: Secret<String>, month: u8, year: u16) -> Result<CardNumberRecord, ApiError> {
-    let wrong = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+    let wrong =
+        |param: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);
     if !(1..=12).contains(&month) {
         return Err(wrong("exp_month", "`exp_month` is a month from 1 to 12."));
     }
@@ -244,7 +233,7 @@ fn parse_card(admin: &AdminState, number: Secret<String>, month: u8, year: u16) 
     Ok(number)
 }
 
-/// The sealed card, and the sealed CVV once more: whoever is refused destroys its key.
+/// The sealed card, and the sealed CVV again: a rejected request destroys the CVV's key.
 async fn sealed(
     admin: &AdminState,
     id: CardId,
@@ -258,7 +247,7 @@ async fn sealed(
     let digits = cvv.expose_secret();
     if !(3..=4).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(ApiError::parameter(
-            "parameter_invalid",
+            ErrorCode::ParameterInvalid,
             "cvv",
             "`cvv` has 3 or 4 digits.",
         ));
@@ -280,7 +269,7 @@ async fn sealed(
     Ok((card, cvv))
 }
 
-/// A key that stays behind opens nothing that anybody has; it is only litter.
+/// A failure leaves only an unused key behind, which opens nothing.
 async fn shred_cvv(admin: &AdminState, record: Vec<u8>) {
     let cvvs = admin.cvvs.clone();
     match tokio::task::spawn_blocking(move || cvvs.destroy_key(&record)).await {
@@ -297,7 +286,7 @@ pub(super) async fn load_order(admin: &AdminState, text: &str) -> Result<(CardId
 }
 
 pub(super) fn unknown() -> ApiError {
-    ApiError::not_found("card_not_found", "There is no such order.")
+    ApiError::new(ErrorCode::CardNotFound, "There is no such order.")
 }
 
 pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {

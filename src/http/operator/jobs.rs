@@ -1,8 +1,7 @@
-//! What waits for a person, with its evidence, and what a person can do about it: have it tried again, say what came of it, or
-//! give its holder the money back.
+//! Dead-lettered jobs with their evidence, and what an operator can do: retry, record the outcome, or credit the
+//! payment.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ProviderReport, ResolveError, UnknownPayment};
 use purser_actors::id::JobId;
 use purser_actors::kernel::job::Job;
@@ -14,66 +13,79 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::{AdminState, approvals, unavailable, untracked_transfers};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 
-/// Characters of a reference, at most: a transaction on Solana has 88.
+/// In characters; a transaction on Solana has 88.
 const MAX_REFERENCE_LEN: usize = 120;
-/// How many things the other side is asked about for one list.
+/// Maximum provider queries for one list.
 const MAX_PROVIDER_QUERIES: usize = 50;
 
-/// With `effect_id`, only that.
+/// All dead letters, or only the one with `job_id`.
 pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["job_id"])?;
     let one: Option<JobId> = match query.get("job_id") {
         Some(text) => Some(text.parse().map_err(|_| unknown())?),
         None => None,
     };
-    let mut stuck = admin.engine.dead_letters().await.map_err(|_| ApiError::internal())?;
+    let mut dead_letters = admin.engine.dead_letters().await.map_err(|_| ApiError::internal())?;
     if let Some(one) = one {
-        stuck.jobs.retain(|effect| effect.id == one);
-        stuck.late.retain(|late| late.job.id == one);
-        stuck.unknown_payments.retain(|doubt| doubt.job.id == one);
+        dead_letters.jobs.retain(|job| job.id == one);
+        dead_letters.late.retain(|late| late.job.id == one);
+        dead_letters
+            .unknown_payments
+            .retain(|unknown_outcome| unknown_outcome.job.id == one);
     }
     let held_back = render_held_jobs(&admin, one).await?;
-    let nothing = stuck.jobs.is_empty() && stuck.late.is_empty() && stuck.unknown_payments.is_empty();
+    let nothing =
+        dead_letters.jobs.is_empty() && dead_letters.late.is_empty() && dead_letters.unknown_payments.is_empty();
     if one.is_some() && nothing && held_back.is_empty() {
         return Err(unknown());
     }
     let asked = query_providers(
         &admin,
-        stuck
+        dead_letters
             .jobs
             .iter()
-            .chain(stuck.late.iter().map(|late| &late.job))
-            .chain(stuck.unknown_payments.iter().map(|doubt| &doubt.job)),
+            .chain(dead_letters.late.iter().map(|late| &late.job))
+            .chain(
+                dead_letters
+                    .unknown_payments
+                    .iter()
+                    .map(|unknown_outcome| &unknown_outcome.job),
+            ),
     )
     .await?;
-    let (mut effects, mut unknown) = (Vec::new(), Vec::new());
+    let (mut jobs, mut unknown) = (Vec::new(), Vec::new());
     let mut asked = asked.into_iter();
-    for effect in &stuck.jobs {
-        let says = asked.next().flatten();
-        let view = render(&admin, effect).boolean("late", false);
+    for job in &dead_letters.jobs {
+        let report = asked.next().flatten();
+        let view = render(&admin, job).boolean("late", false);
         let view = view.optional_text("next_try_at", None::<&str>);
-        effects.push(job_summary(&admin, view, effect, says).await?.to_json());
+        jobs.push(job_summary(&admin, view, job, report).await?.to_json());
     }
-    for late in &stuck.late {
-        let says = asked.next().flatten();
+    for late in &dead_letters.late {
+        let report = asked.next().flatten();
         let newest = OutboxJob {
             last_error: late.error.clone(),
             ..late.job.clone()
         };
         let view = render(&admin, &newest).boolean("late", true);
         let view = view.time("next_try_at", late.next_at);
-        effects.push(job_summary(&admin, view, &late.job, says).await?.to_json());
+        jobs.push(job_summary(&admin, view, &late.job, report).await?.to_json());
     }
-    for doubt in &stuck.unknown_payments {
-        let says = asked.next().flatten();
+    for unknown_outcome in &dead_letters.unknown_payments {
+        let report = asked.next().flatten();
         unknown.push(
-            job_summary(&admin, unknown_payment(&admin, doubt), &doubt.job, says)
-                .await?
-                .to_json(),
+            job_summary(
+                &admin,
+                unknown_payment(&admin, unknown_outcome),
+                &unknown_outcome.job,
+                report,
+            )
+            .await?
+            .to_json(),
         );
     }
     let unexplained = render_untracked(&admin).await?;
@@ -84,7 +96,7 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
     };
     let body = format!(
         "{{\"jobs\":[{}],\"unknown_payments\":[{}],\"held\":[{}],{},{}",
-        effects.join(","),
+        jobs.join(","),
         unknown.join(","),
         held_back.join(","),
         unexplained,
@@ -93,14 +105,14 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-/// What left, or was ordered, before a restore.
+/// Transfers and orders from before a restore that are missing from the ledger.
 async fn render_untracked(admin: &AdminState) -> Result<String, ApiError> {
-    let departures = admin
+    let transfers = admin
         .engine
         .untracked_transfers()
         .await
         .map_err(|_| ApiError::internal())?;
-    let departures: Vec<String> = departures
+    let transfers: Vec<String> = transfers
         .iter()
         .map(|left| untracked_transfers::render(left).to_json())
         .collect();
@@ -111,76 +123,76 @@ async fn render_untracked(admin: &AdminState) -> Result<String, ApiError> {
         .collect();
     Ok(format!(
         "\"untracked_transfers\":[{}],\"unexplained_orders\":[{}]",
-        departures.join(","),
+        transfers.join(","),
         orders.join(",")
     ))
 }
 
-/// What waits before money leaves, and why.
+/// Jobs on hold before funds leave, with the reason.
 async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<String>, ApiError> {
     let mut waiting = admin.engine.gated_jobs().await.map_err(|_| ApiError::internal())?;
-    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    waiting.retain(|(job, _)| one.is_none_or(|one| job.id == one));
     let mut held_back = Vec::with_capacity(waiting.len());
-    for (effect, why) in &waiting {
-        let view = render(admin, effect).text("held", why.name());
-        held_back.push(job_summary(admin, view, effect, None).await?.to_json());
+    for (job, why) in &waiting {
+        let view = render(admin, job).text("held", why.name());
+        held_back.push(job_summary(admin, view, job, None).await?.to_json());
     }
     Ok(held_back)
 }
 
-/// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].
+/// Queries the provider of each job concurrently; `None` after the first [`MAX_PROVIDER_QUERIES`].
 async fn query_providers(
     admin: &AdminState,
-    effects: impl Iterator<Item = &OutboxJob>,
+    jobs: impl Iterator<Item = &OutboxJob>,
 ) -> Result<Vec<Option<ProviderReport>>, ApiError> {
-    let asked = effects.enumerate().map(|(n, effect)| async move {
+    let asked = jobs.enumerate().map(|(n, job)| async move {
         match n < MAX_PROVIDER_QUERIES {
-            true => admin.engine.query_provider(effect).await.map(Some),
+            true => admin.engine.query_provider(job).await.map(Some),
             false => Ok(None),
         }
     });
-    let told = futures_util::future::join_all(asked).await;
-    told.into_iter()
+    let statuses = futures_util::future::join_all(asked).await;
+    statuses
+        .into_iter()
         .map(|one| one.map_err(|_| ApiError::internal()))
         .collect()
 }
 
-/// What is to be done, and how that went so far.
-pub(super) fn render(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
+pub(super) fn render(admin: &AdminState, job: &OutboxJob) -> JsonObject {
     JsonObject::new()
-        .text("job_id", effect.id)
-        .text("job_type", effect.job.name())
-        .text("subject", effect.job.subject())
-        .text("request_id", effect.request_id)
-        .integer("age_seconds", age(admin, effect.created_at))
-        .integer("attempts", u64::from(effect.attempts))
-        .optional_text("last_error", effect.last_error.as_deref())
-        .time("created_at", effect.created_at)
+        .text("job_id", job.id)
+        .text("job_type", job.job.name())
+        .text("subject", job.job.subject())
+        .text("request_id", job.request_id)
+        .integer("age_seconds", age(admin, job.created_at))
+        .integer("attempts", u64::from(job.attempts))
+        .optional_text("last_error", job.last_error.as_deref())
+        .time("created_at", job.created_at)
 }
 
-fn unknown_payment(admin: &AdminState, doubt: &UnknownPayment) -> JsonObject {
+fn unknown_payment(admin: &AdminState, unknown_outcome: &UnknownPayment) -> JsonObject {
     JsonObject::new()
-        .text("payment_id", doubt.payment)
-        .text("job_id", doubt.job.id)
-        .text("job_type", doubt.job.job.name())
-        .integer("age_seconds", age(admin, doubt.since))
-        .integer("attempts", u64::from(doubt.job.attempts))
-        .optional_text("last_error", doubt.job.last_error.as_deref())
-        .time("since", doubt.since)
+        .text("payment_id", unknown_outcome.payment)
+        .text("job_id", unknown_outcome.job.id)
+        .text("job_type", unknown_outcome.job.job.name())
+        .integer("age_seconds", age(admin, unknown_outcome.since))
+        .integer("attempts", u64::from(unknown_outcome.job.attempts))
+        .optional_text("last_error", unknown_outcome.job.last_error.as_deref())
+        .time("since", unknown_outcome.since)
 }
 
 fn age(admin: &AdminState, since: Timestamp) -> u64 {
     admin.clock.now().0.saturating_sub(since.0) / 1_000
 }
 
-/// What it is about, what is said of it elsewhere, and what can be done. The effect's id is what the other side knows it by.
+/// Renders subject, evidence, provider status and possible actions. The provider knows the job by its id.
 async fn job_summary(
     admin: &AdminState,
     view: JsonObject,
-    effect: &OutboxJob,
-    says: Option<ProviderReport>,
+    job: &OutboxJob,
+    report: Option<ProviderReport>,
 ) -> Result<JsonObject, ApiError> {
-    let evidence = admin.engine.job_summary(&effect.job).await;
+    let evidence = admin.engine.job_summary(&job.job).await;
     let evidence = evidence.map_err(|_| ApiError::internal())?;
     let view = match evidence {
         Some(evidence) => {
@@ -195,30 +207,31 @@ async fn job_summary(
         }
         None => view,
     };
-    let view = match says {
+    let view = match report {
         Some(ProviderReport::Status(standing)) => view.text("provider_status", standing.name()),
         Some(ProviderReport::NoResponse(error)) => view.text("provider_error", error),
         Some(ProviderReport::NotQueryable) | None => view,
     };
-    let keep = admin.engine.is_retainable_credit(effect).await;
+    let keep = admin.engine.is_retainable_credit(job).await;
     let keep = keep.map_err(|_| ApiError::internal())?;
     Ok(view
-        .text("idempotency_key", effect.id)
-        .texts("actions", actions(effect, keep)))
+        .text("idempotency_key", job.id)
+        .texts("actions", actions(job, keep)))
 }
 
-fn actions(effect: &OutboxJob, keep: bool) -> Vec<&'static str> {
-    let (done, not_done) = effect.job.resolvable_outcomes();
-    // A payment in doubt is an operator's while the chain is still asked about it; any other work once it is not tried any more.
-    let (done, not_done) = match effect.job {
+fn actions(job: &OutboxJob, keep: bool) -> Vec<&'static str> {
+    let (done, not_done) = job.job.resolvable_outcomes();
+    // An operator can resolve an unknown payment while the chain is still queried. Other jobs must be dead-lettered
+    // first.
+    let (done, not_done) = match job.job {
         Job::WatchPayment(_) => (done, not_done),
-        _ => (done && effect.dead_lettered, not_done && effect.dead_lettered),
+        _ => (done && job.dead_lettered, not_done && job.dead_lettered),
     };
     let all = [
-        (effect.dead_lettered, "retry"),
+        (job.dead_lettered, "retry"),
         (done, "resolve_completed"),
         (not_done, "resolve_not_completed"),
-        (effect.dead_lettered && effect.job.is_creditable(), "credit"),
+        (job.dead_lettered && job.job.is_creditable(), "credit"),
         (keep, "keep"),
     ];
     all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
@@ -233,13 +246,9 @@ pub(super) struct RetryJobRequest {
 impl OperatorRequest for RetryJobRequest {}
 
 pub(super) async fn post_retry(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RetryJobRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RetryJobRequest>,
 ) -> Result<Response, ApiError> {
-    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
+    let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry_job(id, &act).await {
         Ok(()) => {
             let view = JsonObject::new().text("job_id", id).boolean("retrying", true);
@@ -262,40 +271,36 @@ pub(super) struct ResolveJobRequest {
 
 impl OperatorRequest for ResolveJobRequest {}
 
-/// An operator says what came of it.
+/// Records the outcome of a job.
 pub(super) async fn post_resolve(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ResolveJobRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ResolveJobRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = match wanted.outcome.as_str() {
+    let outcome = match request.outcome.as_str() {
         "completed" => JobOutcome::Completed,
         "not_completed" => JobOutcome::NotCompleted,
         _ => {
             let error = "`outcome` is `completed` or `not_completed`.";
-            return Err(ApiError::parameter("parameter_invalid", "outcome", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "outcome", error));
         }
     };
-    let reference = wanted.reference.trim();
+    let reference = request.reference.trim();
     let plain = reference.chars().all(|c| !c.is_control());
     if !plain || !(1..=MAX_REFERENCE_LEN).contains(&reference.chars().count()) {
-        let error = format!("`reference` is what the other side calls it: 1 to {MAX_REFERENCE_LEN} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "reference", error));
+        let error = format!("`reference` is the provider's id: 1 to {MAX_REFERENCE_LEN} characters.");
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "reference", error));
     }
-    check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
+    check_note("evidence", EVIDENCE, &request.evidence)?;
+    let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
     let resolution = JobResolution {
         outcome,
         reference: reference.to_owned(),
-        evidence: wanted.evidence,
+        evidence: request.evidence,
     };
     match admin.engine.resolve(id, &resolution, &act).await {
         Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
-        told => told.map_err(map_error)?,
+        result => result.map_err(map_error)?,
     }
-    let view = JsonObject::new().text("job_id", id).text("outcome", wanted.outcome);
+    let view = JsonObject::new().text("job_id", id).text("outcome", request.outcome);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
@@ -310,20 +315,16 @@ pub(super) struct CreditJobRequest {
 
 impl OperatorRequest for CreditJobRequest {}
 
-/// The holder gets the money back.
+/// Credits the payment of a job to the account owner.
 pub(super) async fn post_credit(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<CreditJobRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreditJobRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
-    let stated = (wanted.evidence.as_str(), wanted.funds_not_sent);
+    check_note("evidence", EVIDENCE, &request.evidence)?;
+    let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
+    let stated = (request.evidence.as_str(), request.funds_not_sent);
     match admin.engine.credit_job(id, stated, &act).await {
         Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
-        told => told.map_err(map_error)?,
+        result => result.map_err(map_error)?,
     }
     let view = JsonObject::new().text("job_id", id).boolean("credited", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -333,67 +334,64 @@ pub(super) async fn post_credit(
 #[serde(deny_unknown_fields)]
 pub(super) struct WithholdCreditRequest {
     job_id: String,
-    /// Why the holder does not get it, for the audit log.
+    /// Reason for not crediting the owner, for the audit log.
     evidence: String,
 }
 
 impl OperatorRequest for WithholdCreditRequest {}
 
-/// A withheld credit ends without being given.
+/// Closes a withheld credit without crediting it.
 pub(super) async fn post_withhold_credit(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<WithholdCreditRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<WithholdCreditRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
-    let told = admin.engine.retain_credit(id, &wanted.evidence, &act).await;
-    told.map_err(map_error)?;
+    check_note("evidence", EVIDENCE, &request.evidence)?;
+    let id: JobId = request.job_id.parse().map_err(|_| unknown())?;
+    let result = admin.engine.retain_credit(id, &request.evidence, &act).await;
+    result.map_err(map_error)?;
     let view = JsonObject::new().text("job_id", id).boolean("kept", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("job_not_found", "There is no such work, or it is done.")
+    ApiError::new(ErrorCode::JobNotFound, "No such job, or it has already completed.")
 }
 
 fn not_dead_lettered() -> ApiError {
-    let error = "This work is under way and is tried again by itself.";
-    ApiError::new(StatusCode::CONFLICT, "job_not_dead_lettered", error)
+    let error = "This job is in progress and is retried automatically.";
+    ApiError::new(ErrorCode::JobNotDeadLettered, error)
 }
 
 pub(super) fn map_error(why: ResolveError) -> ApiError {
-    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    let conflict = |code, error: String| ApiError::new(code, error);
     match why {
         ResolveError::NotFound => unknown(),
         ResolveError::NotDeadLettered => not_dead_lettered(),
         ResolveError::NotResolvable => {
-            let error = "Nobody's word can stand for this outcome.";
-            conflict("job_not_resolvable", error.to_owned())
+            let error = "This outcome can't be recorded for this job.";
+            conflict(ErrorCode::JobNotResolvable, error.to_owned())
                 .hint("GET /admin/dead-letters lists what can be done about it.")
         }
         ResolveError::Contradicted(EntryStatus::NotSubmitted) => {
-            let error = "The other side does not know of it.";
-            conflict("provider_disagrees", error.to_owned())
+            let error = "The provider has no record of it.";
+            conflict(ErrorCode::ProviderDisagrees, error.to_owned())
         }
         ResolveError::Contradicted(standing) => {
-            let error = format!("The other side says `{}` now.", standing.name());
-            conflict("provider_disagrees", error)
-                .hint("POST /admin/jobs/retry (`purser admin jobs retry`) asks it again and does what it says.")
+            let error = format!("The provider now reports `{}`.", standing.name());
+            conflict(ErrorCode::ProviderDisagrees, error).hint(
+                "POST /admin/jobs/retry (`purser admin jobs retry`) queries the provider again and records its answer.",
+            )
         }
         ResolveError::NotProven => {
-            let error = "Nothing proves that the money has not left.";
+            let error = "There is no proof that the funds were not sent.";
             let hint = "If you know it, say so with `funds_not_sent`: true.";
-            conflict("outcome_not_proven", error.to_owned()).hint(hint)
+            conflict(ErrorCode::OutcomeNotProven, error.to_owned()).hint(hint)
         }
         ResolveError::MayStillSettle => {
-            let error = "What was signed for it may still be used.";
-            conflict("payment_may_still_settle", error.to_owned())
-                .hint("Try again an hour after its signature has ended.")
+            let error = "The signed payment may still settle.";
+            conflict(ErrorCode::PaymentMayStillSettle, error.to_owned())
+                .hint("Try again one hour after the signature expires.")
         }
-        // Whoever asked for it was told that it waits.
+        // The caller has answered an approval that is pending already.
         ResolveError::ApprovalPending(_) | ResolveError::Unavailable => unavailable(),
     }
 }

@@ -1,32 +1,31 @@
-//! What is the same for everything that operators claim: the queue, the lease as it is shown, reasons, refusals.
+//! Shared by all queues that operators claim from: pages, leases and errors.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::kernel::JsonObject;
 use purser_actors::lease::{Lease, LeaseError, Leases};
 use purser_actors::port::Timestamp;
 
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 
-/// What is claimed, in the words of refusals.
+/// Names and codes of a claimed resource, for error messages.
 pub(super) struct LeasedResource {
     pub(super) name: &'static str,
-    /// The code of a state that does not take it.
-    pub(super) not_open: &'static str,
-    /// The code while somebody else's lease runs.
-    pub(super) leased: &'static str,
+    /// Code for a status that can't be claimed.
+    pub(super) not_open: ErrorCode,
+    /// Code while another operator holds the lease.
+    pub(super) leased: ErrorCode,
 }
 
 impl LeasedResource {
-    /// 409: its state does not take this.
+    /// 409: the status of the resource does not permit the action.
     pub(super) fn not_open(&self, status: &str) -> ApiError {
         let error = format!("The {} is {status}, which does not take this.", self.name);
         conflict(self.not_open, error)
     }
 
-    /// 409: it is not this operator's.
+    /// 409: another operator holds the lease, or the lease number is stale.
     pub(super) fn lease_error(&self, not: &LeaseError) -> ApiError {
         match not {
             LeaseError::HeldByOther(holder) => {
@@ -36,18 +35,18 @@ impl LeasedResource {
             LeaseError::Stale(last) => {
                 let error = format!("This lease does not run; the last one has number {last}.");
                 let hint = format!("Claim the {}, and use the number of that lease.", self.name);
-                conflict("lease_stale", error).hint(hint)
+                conflict(ErrorCode::LeaseStale, error).hint(hint)
             }
         }
     }
 }
 
-pub(super) fn conflict(code: &'static str, error: impl Into<String>) -> ApiError {
+pub(super) fn conflict(code: ErrorCode, error: impl Into<String>) -> ApiError {
     let error: String = error.into();
-    ApiError::new(StatusCode::CONFLICT, code, error)
+    ApiError::new(code, error)
 }
 
-/// `starting_after` and `limit` of a queue; an id that cannot be one is `unknown`.
+/// Parses `starting_after` and `limit` of a queue. A malformed id is `unknown`.
 pub(super) fn page<Id: std::str::FromStr>(
     query: Option<&str>,
     unknown: impl Fn() -> ApiError,
@@ -60,14 +59,13 @@ pub(super) fn page<Id: std::str::FromStr>(
     Ok((after.transpose()?, limit))
 }
 
-/// A page of a queue.
 pub(super) fn queue(name: &str, shown: impl Iterator<Item = JsonObject>, more: bool) -> Response {
     let shown: Vec<String> = shown.map(|view| view.to_json()).collect();
     let body = format!("{{\"{name}\":[{}],\"has_more\":{more}}}", shown.join(","));
     json::private(json::bytes_as_json(body))
 }
 
-/// With its age, the last lease and who holds it now.
+/// Adds the age, the last lease and its current holder.
 pub(super) fn listed(view: JsonObject, leases: Leases<'_>, created_at: Timestamp, now: Timestamp) -> JsonObject {
     let holder = leases.current(now);
     let view = view
@@ -81,7 +79,7 @@ pub(super) fn listed(view: JsonObject, leases: Leases<'_>, created_at: Timestamp
     view.time("created_at", created_at)
 }
 
-/// What was claimed, with its lease.
+/// Response to a claim, with its lease.
 pub(super) fn claimed(view: JsonObject, lease: Lease) -> Response {
     to_response(view.integer("lease", lease.number).time("leased_until", lease.until))
 }

@@ -1,7 +1,6 @@
-//! Lines of products: how each stands, and an operator's word on whether it is sold.
+//! Product lines: their status, and operators' actions to close and open them.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::engine::{LineStatus, OperationError};
 use purser_actors::kernel::JsonObject;
 use purser_actors::line::{LineState, Rejection};
@@ -11,17 +10,17 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::unavailable;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 
-/// Every line, in the contract's order.
+/// All product lines, in the contract's order.
 pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let lines = admin.engine.lines().await.map_err(|_| ApiError::internal())?;
     let rows: Vec<String> = lines
         .iter()
-        .map(|(stands, known)| render(stands, known.as_ref()).to_json())
+        .map(|(health, known)| render(health, known.as_ref()).to_json())
         .collect();
     Ok(json::private(json::bytes_as_json(format!(
         "{{\"lines\":[{}]}}",
@@ -29,20 +28,20 @@ pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -
     ))))
 }
 
-/// What was written down of it last says nothing of a line that stands otherwise by now.
-fn render(stands: &LineStatus, known: Option<&LineState>) -> JsonObject {
-    let known = known.filter(|known| known.status == stands.status);
+/// The last record is ignored if the line's status has changed since.
+fn render(health: &LineStatus, known: Option<&LineState>) -> JsonObject {
+    let known = known.filter(|known| known.status == health.status);
     let view = JsonObject::new()
-        .text("line", stands.line)
-        .text("status", stands.status.name())
+        .text("line", health.line)
+        .text("status", health.status.name())
         .optional_text("reason", known.map(|known| known.reason.as_str()))
         .optional_text("by", known.and_then(|known| known.by.as_deref()))
-        .integer("failures", u64::from(stands.failures));
+        .integer("failures", u64::from(health.failures));
     let view = match known {
         Some(known) => view.time("since", known.since),
         None => view.optional_text("since", None::<&str>),
     };
-    match stands.next_probe_at {
+    match health.next_probe_at {
         Some(at) => view.time("next_try_at", at),
         None => view.optional_text("next_try_at", None::<&str>),
     }
@@ -58,15 +57,11 @@ pub(super) struct CloseLineRequest {
 impl OperatorRequest for CloseLineRequest {}
 
 pub(super) async fn post_close(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<CloseLineRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<CloseLineRequest>,
 ) -> Result<Response, ApiError> {
-    let line = parse_line(&wanted.line)?;
-    check_note("reason", "is for the audit log", &wanted.reason)?;
-    let closed = admin.engine.close_line(line, wanted.reason, &act).await;
+    let line = parse_line(&request.line)?;
+    check_note("reason", "is for the audit log", &request.reason)?;
+    let closed = admin.engine.close_line(line, request.reason, &act).await;
     closed.map_err(map_error)?;
     Ok(line_response(&admin.engine.line_status(line)))
 }
@@ -81,40 +76,35 @@ pub(super) struct OpenLineRequest {
 impl OperatorRequest for OpenLineRequest {}
 
 pub(super) async fn post_open(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<OpenLineRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<OpenLineRequest>,
 ) -> Result<Response, ApiError> {
-    let line = parse_line(&wanted.line)?;
-    check_note("reason", "is for the audit log", &wanted.reason)?;
-    let opened = admin.engine.open_line(line, wanted.reason, &act).await;
+    let line = parse_line(&request.line)?;
+    check_note("reason", "is for the audit log", &request.reason)?;
+    let opened = admin.engine.open_line(line, request.reason, &act).await;
     opened.map_err(map_error)?;
     Ok(line_response(&admin.engine.line_status(line)))
 }
 
-fn line_response(stands: &LineStatus) -> Response {
+fn line_response(health: &LineStatus) -> Response {
     let view = JsonObject::new()
-        .text("line", stands.line)
-        .text("status", stands.status.name());
+        .text("line", health.line)
+        .text("status", health.status.name());
     json::private(json::bytes_as_json(view.to_json()))
 }
 
 fn parse_line(text: &str) -> Result<ProductLine, ApiError> {
     text.parse().map_err(|_| {
         let names = ProductLine::ALL.map(ProductLine::name).join(", ");
-        ApiError::not_found("line_unknown", "There is no such line of products.").hint(format!("It is one of {names}."))
+        ApiError::new(ErrorCode::LineUnknown, "There is no such line of products.")
+            .hint(format!("It is one of {names}."))
     })
 }
 
 fn map_error(denied: OperationError<Rejection>) -> ApiError {
     match denied {
-        OperationError::Rejected(Rejection::AlreadyInState(status)) => ApiError::new(
-            StatusCode::CONFLICT,
-            "line_unchanged",
-            format!("This line is {status} already."),
-        ),
+        OperationError::Rejected(Rejection::AlreadyInState(status)) => {
+            ApiError::new(ErrorCode::LineUnchanged, format!("This line is {status} already."))
+        }
         _ => unavailable(),
     }
 }

@@ -1,11 +1,11 @@
-//! Every route of the operator's address, as its document describes it.
+//! Operations of the operator API, for its OpenAPI document.
 
 mod incoming_transfers;
 mod lines;
 
 use purser_actors::operator::Permission;
 
-use super::api_doc::{OperationDoc, any, of};
+use super::api_doc::{Operation, OperationDoc, any, of};
 use super::{
     accounts, card_withdrawals, intl_cards, intl_orders, jobs, reconciliation, refunds as refunding, schemas,
     suspended, tokens, untracked_transfers,
@@ -13,7 +13,7 @@ use super::{
 use crate::http::schemas::{RedeliverWebhookResponse, WebhookDeliveryList};
 use crate::http::webhooks::RedeliverWebhookRequest;
 
-/// In the order of the router.
+/// Operations in the order of the router.
 pub(super) fn operations() -> Vec<OperationDoc> {
     [
         accounts(),
@@ -37,339 +37,398 @@ pub(super) fn operations() -> Vec<OperationDoc> {
 fn accounts() -> Vec<OperationDoc> {
     vec![
         OperationDoc::get(
-            "/admin/customers",
+            Operation { id: "searchCustomers", tag: "Accounts", path: "/admin/customers" },
             Permission::Read,
-            "Find a customer by a wallet, its user_id, any id of ours, the last four digits of a card, or the Request-Id of a \
-             call that opened something: one that was refused, or only read, leads to nobody",
+            "Find a customer by wallet, user_id, any Purser id, the last four digits of a card, or the Request-Id of a call that \
+             created something. Failed calls and reads are not indexed",
             of::<schemas::CustomerSearchResponse>,
         )
-        .needs("q", "string", "What they quote.")
-        .with("after", "string", "With four digits or a user_id: `next_after` of the call before.")
-        .with("limit", "integer", "How many of each kind are shown, the newest first: 1 to 100, 5 by default."),
+        .needs("q", "string", "The identifier that the customer quotes.")
+        .with("after", "string", "With four digits or a user_id: `next_after` of the previous page.")
+        .with("limit", "integer", "Resources of each kind, newest first: 1 to 100, 5 by default."),
         OperationDoc::post::<accounts::FreezeAccountRequest>(
-            "/admin/freeze",
-            "Stop an account: it buys and reads nothing, and its holder is told why",
+            Operation { id: "freezeAccount", tag: "Accounts", path: "/admin/freeze" },
+            "Freeze an account: block purchases and reads, and show its owner the reason",
             of::<schemas::FreezeResponse>,
         )
-        .error(404, "There is no such account."),
+        .error(404, "No such account."),
         OperationDoc::post::<accounts::UnfreezeAccountRequest>(
-            "/admin/unfreeze",
-            "Let an account go",
+            Operation { id: "unfreezeAccount", tag: "Accounts", path: "/admin/unfreeze" },
+            "Unfreeze an account",
             of::<schemas::FreezeResponse>,
         )
-        .error(404, "There is no such account."),
+        .error(404, "No such account."),
     ]
 }
 
 fn jobs() -> Vec<OperationDoc> {
     vec![
         OperationDoc::get(
-            "/admin/dead-letters",
+            Operation { id: "listDeadLetters", tag: "Jobs", path: "/admin/dead-letters" },
             Permission::Read,
-            "Work that waits for a person, and payments whose outcome is not known",
+            "List dead-lettered jobs and payments with an unknown outcome",
             of::<schemas::DeadLettersResponse>,
         )
-        .with("job_id", "string", "Only this.")
-        .error(404, "Nothing of this id waits."),
-        OperationDoc::post::<jobs::RetryJobRequest>("/admin/jobs/retry", "Try stuck work once more, now", of::<schemas::RetryResponse>)
-            .error(404, "There is no such work, or it is done.")
-            .error(409, "It is under way and tried again by itself."),
+        .with("job_id", "string", "Only this job.")
+        .error(404, "No such dead-lettered job."),
+        OperationDoc::post::<jobs::RetryJobRequest>(Operation { id: "retryJob", tag: "Jobs", path: "/admin/jobs/retry" }, "Retry a dead-lettered job now", of::<schemas::RetryResponse>)
+            .error(404, "No such job, or it has already completed.")
+            .error(409, "The job is in progress and is retried automatically."),
         OperationDoc::post::<jobs::ResolveJobRequest>(
-            "/admin/jobs/resolve",
-            "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
+            Operation { id: "resolveJob", tag: "Jobs", path: "/admin/jobs/resolve" },
+            "Record the outcome of a dead-lettered job, with evidence, as if the provider had reported it",
             of::<schemas::ResolveResponse>,
         )
         .may_wait()
-        .error(404, "There is no such work, or it is done.")
+        .error(404, "No such job, or it has already completed.")
         .error(
             409,
-            "The other side says otherwise, or nobody's word stands for it, or it is under way or early.",
+            "The provider disagrees, the outcome can't be recorded for this job, or the job is in progress or too early.",
         ),
         OperationDoc::post::<jobs::CreditJobRequest>(
-            "/admin/jobs/credit",
-            "Give the holder back what stuck work was paid with",
+            Operation { id: "creditJob", tag: "Jobs", path: "/admin/jobs/credit" },
+            "Credit the account owner with the payment of a dead-lettered job",
             of::<schemas::CreditResponse>,
         )
         .may_wait()
-        .error(404, "There is no such work, or it is done.")
+        .error(404, "No such job, or it has already completed.")
         .error(
             409,
-            "Nothing proves that the money has not left, or the other side says that it has.",
+            "There is no proof that the funds were not sent, or the provider reports that they were.",
         ),
         OperationDoc::post::<jobs::WithholdCreditRequest>(
-            "/admin/jobs/keep",
-            "End a withheld credit without giving it: a chain has taken back what paid for it, and the house keeps the money",
+            Operation { id: "keepJob", tag: "Jobs", path: "/admin/jobs/keep" },
+            "Close a withheld credit without crediting it, because the chain reversed the payment. The service retains the money",
             of::<schemas::WithholdCreditResponse>,
         )
-        .error(404, "There is no such work, or it is done.")
-        .error(409, "It is no withheld credit, or is under way."),
+        .error(404, "No such job, or it has already completed.")
+        .error(409, "The job is not a withheld credit, or is in progress."),
         OperationDoc::post::<untracked_transfers::AttributeTransferRequest>(
-            "/admin/untracked-transfers/attribute",
-            "Say whose a transfer or an order was that left and is in no book, or what it paid for; with `deposit_id` also that it was for what came in with that one",
+            Operation { id: "attributeTransfer", tag: "Reconciliation", path: "/admin/untracked-transfers/attribute" },
+            "Attribute an outgoing transfer or order that is missing from the ledger. `deposit_id` links it to the incoming transfer that paid for it",
             of::<schemas::AttributionResponse>,
         )
         .may_wait()
-        .error(404, "No such transfer or order waits to be explained.")
+        .error(404, "No such unexplained transfer or order.")
         .error(
             409,
-            "It does not fit what it is booked to, or not yet; its transaction moved money more than once; or the provider did not carry it out.",
+            "The transfer does not match the attribution, or not yet. Its transaction moved money more than once. Or the provider did not execute the order.",
         ),
     ]
 }
 
 fn refunds() -> Vec<OperationDoc> {
-    let none = "There is no such refund.";
+    let none = "No such refund.";
     vec![
         OperationDoc::get(
-            "/admin/refunds",
+            Operation { id: "listRefunds", tag: "Refunds", path: "/admin/refunds" },
             Permission::Read,
-            "Refunds that wait for a second operator, the oldest first; with `payment_id` the one of that payment",
+            "List refunds that wait for a second operator, oldest first, or the refund of one payment",
             of::<schemas::RefundsResponse>,
         )
-        .with("payment_id", "string", "Of this payment, however it stands.")
+        .with("payment_id", "string", "Only the refund of this payment, in any status.")
         .with(
             "all",
             "boolean",
-            "Every refund, however it stands, in the order of their ids; without it those that wait.",
+            "Every refund in any status, in order of id. By default only pending refunds.",
         )
         .paged()
         .error(404, none),
         OperationDoc::post::<refunding::CreateRefundRequest>(
-            "/admin/refunds",
-            "Give a payer back up to what was charged, once a payment; above a limit somebody else has to approve",
+            Operation { id: "requestRefund", tag: "Refunds", path: "/admin/refunds" },
+            "Refund a payer up to the amount charged, once per payment. Above a limit, a second operator must approve",
             of::<schemas::OperatorRefund>,
         )
-        .error(404, "There is no such payment.")
+        .error(404, "No such payment.")
         .error(
             409,
-            "It is more than can be refunded, its holder can still use what was bought and nobody has said that they may, or there \
-             is one already.",
+            "The amount exceeds what can be refunded, the owner can still use the product and the request does not permit it, or \
+             the payment already has a refund.",
         ),
         OperationDoc::post::<refunding::ApproveRefundRequest>(
-            "/admin/refunds/approve",
-            "Approve what somebody else has asked for",
+            Operation { id: "approveRefund", tag: "Refunds", path: "/admin/refunds/approve" },
+            "Approve a refund that another operator requested",
             of::<schemas::OperatorRefund>,
         )
         .error(404, none)
         .error(
             409,
-            "It is about another amount, waits no more, or its holder can use what was bought again.",
+            "The amount differs, the refund is no longer pending, or the owner can use the product again.",
         ),
         OperationDoc::post::<refunding::RejectRefundRequest>(
-            "/admin/refunds/reject",
-            "Reject a refund, or take it back",
+            Operation { id: "rejectRefund", tag: "Refunds", path: "/admin/refunds/reject" },
+            "Reject a refund, or cancel your own",
             of::<schemas::OperatorRefund>,
         )
         .error(404, none)
-        .error(409, "It waits no more."),
+        .error(409, "The refund is no longer pending."),
     ]
 }
 
 fn system() -> Vec<OperationDoc> {
     vec![
         OperationDoc::get(
-            "/admin/late-returns",
+            Operation {
+                id: "listLateReturns",
+                tag: "Reconciliation",
+                path: "/admin/late-returns",
+            },
             Permission::Read,
-            "Money that came back after its payout was final, the oldest first",
+            "List payouts that were returned after they became final, oldest first",
             of::<schemas::LateReturnList>,
         )
         .paged(),
         OperationDoc::get(
-            "/admin/reconciliation",
+            Operation {
+                id: "getReconciliation",
+                tag: "Reconciliation",
+                path: "/admin/reconciliation",
+            },
             Permission::Read,
-            "What our books and others' lists do not agree about, the oldest first",
+            "List discrepancies between the ledger and external records, oldest first",
             of::<schemas::ReconciliationResponse>,
         )
         .paged(),
         OperationDoc::post::<reconciliation::StartRunRequest>(
-            "/admin/reconciliation/walk",
-            "Compare our books with others' lists now, without the rest between two walks. It is done when `walk.ended.number` of \
-             `/admin/reconciliation` is at least `walk` of the answer",
+            Operation {
+                id: "runReconciliation",
+                tag: "Reconciliation",
+                path: "/admin/reconciliation/run",
+            },
+            "Start a reconciliation run now. It has completed when `run.ended.number` of `/admin/reconciliation` is at least \
+             `run` of the response",
             of::<schemas::RunRequestedResponse>,
         ),
         OperationDoc::get(
-            "/admin/events",
+            Operation {
+                id: "listSystemEvents",
+                tag: "System",
+                path: "/admin/events",
+            },
             Permission::Read,
-            "What the house itself was told, the oldest first",
+            "List system events, oldest first",
             of::<schemas::SystemEventList>,
         )
-        .with("after", "integer", "`next_after` of the page before.")
+        .with("after", "integer", "`next_after` of the previous page.")
         .with("limit", "integer", "1 to 1,000, 100 by default."),
         OperationDoc::get(
-            "/admin/system",
+            Operation {
+                id: "getSystemStatus",
+                tag: "System",
+                path: "/admin/system",
+            },
             Permission::Read,
-            "The supervision tree, its actors and their mailboxes, work, storage and streams, as they are now",
+            "Read the current supervision tree, mailboxes, jobs, storage and streams",
             of::<schemas::SystemStatus>,
         ),
     ]
 }
 
 fn orders() -> Vec<OperationDoc> {
-    let no_order = "There is no such order.";
+    let no_order = "No such order.";
     vec![
         OperationDoc::get(
-            "/admin/intl-orders",
+            Operation { id: "listIntlOrders", tag: "International orders", path: "/admin/intl-orders" },
             Permission::Read,
-            "Orders of international cards that are open, overdue ones first, then the oldest",
+            "List open international card orders, overdue ones first, then oldest first",
             of::<schemas::IntlOrderQueue>,
         )
         .queued()
         .error(404, no_order),
         OperationDoc::post::<intl_orders::ClaimOrderRequest>(
-            "/admin/intl-orders/claim",
-            "Take an order for as long as the lease runs",
+            Operation { id: "claimIntlOrder", tag: "International orders", path: "/admin/intl-orders/claim" },
+            "Claim an order until the lease expires",
             of::<schemas::ClaimedIntlOrder>,
         )
         .error(404, no_order)
-        .error(409, "It is decided, or somebody else holds it."),
+        .error(409, "It is already decided, or another operator holds the lease."),
         OperationDoc::post::<intl_orders::ReleaseOrderRequest>(
-            "/admin/intl-orders/release",
-            "Put an order back",
+            Operation { id: "releaseIntlOrder", tag: "International orders", path: "/admin/intl-orders/release" },
+            "Release an order",
             of::<schemas::IntlOrderStatus>,
         )
         .error(404, no_order)
-        .error(409, "It is not claimed under this lease."),
+        .error(409, "It is not claimed with this lease."),
         OperationDoc::post::<intl_orders::FulfilOrderRequest>(
-            "/admin/intl-orders/fulfil",
-            "Enter the card",
+            Operation { id: "fulfilIntlOrder", tag: "International orders", path: "/admin/intl-orders/fulfil" },
+            "Enter the details of the ordered card",
             of::<schemas::FulfilledIntlOrder>,
         )
         .error(404, no_order)
-        .error(409, "This lease does not run."),
+        .error(409, "The lease has expired or is not current."),
         OperationDoc::post::<intl_orders::RejectOrderRequest>(
-            "/admin/intl-orders/reject",
-            "Refuse an order; the whole charge is credited",
+            Operation { id: "rejectIntlOrder", tag: "International orders", path: "/admin/intl-orders/reject" },
+            "Reject an order and credit the full charge",
             of::<schemas::IntlOrderStatus>,
         )
         .may_wait()
         .error(404, no_order)
-        .error(409, "It is decided, or somebody else holds it."),
+        .error(409, "It is already decided, or another operator holds the lease."),
         OperationDoc::get(
-            "/admin/intl-cards",
+            Operation { id: "listIntlCards", tag: "International cards", path: "/admin/intl-cards" },
             Permission::Read,
-            "International cards whose holders want them paused, resumed or closed, the oldest wish first",
+            "List international cards with a requested pause, resume or close, oldest request first",
             of::<schemas::CardActionQueue>,
         )
         .queued()
         .error(404, no_order),
         OperationDoc::post::<intl_cards::CardReportRequest>(
-            "/admin/intl-cards/report",
-            "Say what became of an international card at whoever made it: whether it takes charges, what it was charged, and what \
-             was given back of a closed one, which is credited",
+            Operation { id: "reportIntlCard", tag: "International cards", path: "/admin/intl-cards/report" },
+            "Report the status of an international card at its issuer: whether it can be charged, its charges, and the amount \
+             released on closing, which is credited",
             of::<schemas::CardReportResponse>,
         )
         .error(404, no_order)
-        .error(409, "There is no card, or that is more than one operator gives alone."),
+        .error(409, "There is no card, or the amount needs a second operator."),
     ]
 }
 
 fn withdrawals() -> Vec<OperationDoc> {
-    let none = "There is no such withdrawal.";
+    let none = "No such withdrawal.";
     vec![
         OperationDoc::get(
-            "/admin/card-withdrawals",
+            Operation {
+                id: "listCardWithdrawals",
+                tag: "Card withdrawals",
+                path: "/admin/card-withdrawals",
+            },
             Permission::Read,
-            "Withdrawals from card balances that are open, the oldest first",
+            "List open withdrawals from card balances, oldest first",
             of::<schemas::CardWithdrawalQueue>,
         )
         .queued()
         .error(404, none),
         OperationDoc::post::<card_withdrawals::ClaimWithdrawalRequest>(
-            "/admin/card-withdrawals/claim",
-            "Take a withdrawal for as long as the lease runs",
+            Operation {
+                id: "claimCardWithdrawal",
+                tag: "Card withdrawals",
+                path: "/admin/card-withdrawals/claim",
+            },
+            "Claim a withdrawal until the lease expires",
             of::<schemas::ClaimedCardWithdrawal>,
         )
         .error(404, none)
-        .error(409, "It is decided, or somebody else holds it."),
+        .error(409, "It is already decided, or another operator holds the lease."),
         OperationDoc::post::<card_withdrawals::ReleaseWithdrawalRequest>(
-            "/admin/card-withdrawals/release",
-            "Put a withdrawal back: it is not paid",
+            Operation {
+                id: "releaseCardWithdrawal",
+                tag: "Card withdrawals",
+                path: "/admin/card-withdrawals/release",
+            },
+            "Release a withdrawal without paying it",
             of::<schemas::CardWithdrawalStatus>,
         )
         .error(404, none)
-        .error(409, "It is not claimed under this lease."),
+        .error(409, "It is not claimed with this lease."),
         OperationDoc::post::<card_withdrawals::FulfilWithdrawalRequest>(
-            "/admin/card-withdrawals/fulfil",
-            "Say that it is paid",
+            Operation {
+                id: "fulfilCardWithdrawal",
+                tag: "Card withdrawals",
+                path: "/admin/card-withdrawals/fulfil",
+            },
+            "Record that a withdrawal was paid",
             of::<schemas::CardWithdrawalStatus>,
         )
         .may_wait()
         .error(404, none)
-        .error(409, "This lease does not run, or the transaction paid another."),
+        .error(
+            409,
+            "The lease has expired or is not current, or the transaction paid another withdrawal.",
+        ),
         OperationDoc::post::<card_withdrawals::RejectWithdrawalRequest>(
-            "/admin/card-withdrawals/reject",
-            "Refuse a withdrawal; the issuer puts it back on the balance",
+            Operation {
+                id: "rejectCardWithdrawal",
+                tag: "Card withdrawals",
+                path: "/admin/card-withdrawals/reject",
+            },
+            "Reject a withdrawal. The issuer returns the amount to the card balance",
             of::<schemas::CardWithdrawalStatus>,
         )
         .error(404, none)
-        .error(409, "It is decided, or somebody else holds it."),
+        .error(409, "It is already decided, or another operator holds the lease."),
     ]
 }
 
 fn webhooks() -> Vec<OperationDoc> {
-    let none = "There is no such endpoint or delivery.";
+    let none = "No such endpoint or delivery.";
     vec![
         OperationDoc::get(
-            "/admin/webhooks",
+            Operation {
+                id: "listWebhooks",
+                tag: "Webhooks",
+                path: "/admin/webhooks",
+            },
             Permission::Read,
-            "Endpoints that events are posted to",
+            "List webhook endpoints",
             of::<schemas::OperatorWebhookList>,
         )
-        .with("wallet", "string", "Of this account alone.")
+        .with("wallet", "string", "Only endpoints of this account.")
         .queued()
         .error(404, none),
         OperationDoc::get(
-            "/admin/webhooks/deliveries",
+            Operation {
+                id: "listOperatorWebhookDeliveries",
+                tag: "Webhooks",
+                path: "/admin/webhooks/deliveries",
+            },
             Permission::Read,
-            "What was posted to an endpoint or for an account, the newest first",
+            "List deliveries to an endpoint or for an account, newest first",
             of::<WebhookDeliveryList>,
         )
-        .with("wallet", "string", "For this account; or else `webhook_id`.")
-        .with("webhook_id", "string", "To this endpoint.")
-        .with("status", "string", "Only those with this status.")
+        .with(
+            "wallet",
+            "string",
+            "Only deliveries for this account. Give this or `webhook_id`.",
+        )
+        .with("webhook_id", "string", "Only deliveries to this endpoint.")
+        .with("status", "string", "Only deliveries with this status.")
         .queued()
         .error(404, none),
         OperationDoc::post::<RedeliverWebhookRequest>(
-            "/admin/webhooks/redeliver",
-            "Post one delivery again, or everything since a moment that an endpoint has not received",
+            Operation {
+                id: "redeliverOperatorWebhook",
+                tag: "Webhooks",
+                path: "/admin/webhooks/redeliver",
+            },
+            "Redeliver one event, or every undelivered event since a given time",
             of::<RedeliverWebhookResponse>,
         )
         .accepted()
         .error(404, none)
-        .error(409, "The endpoint takes nothing now."),
+        .error(409, "The endpoint is disabled or deleted."),
     ]
 }
 
 fn tokens() -> Vec<OperationDoc> {
     vec![
         OperationDoc::get(
-            "/admin/audit",
+            Operation { id: "listAuditLog", tag: "System", path: "/admin/audit" },
             Permission::Read,
-            "What was done, the oldest first",
+            "List audit records, oldest first",
             of::<schemas::AuditLogResponse>,
         )
         .paged(),
         OperationDoc::get(
-            "/admin/tokens",
+            Operation { id: "listOperatorTokens", tag: "Tokens", path: "/admin/tokens" },
             Permission::ManageTokens,
-            "Whose tokens there are",
+            "List operator tokens",
             of::<schemas::OperatorTokenList>,
         ),
         OperationDoc::post::<tokens::CreateTokenRequest>(
-            "/admin/tokens",
-            "Make a token; it is shown once",
+            Operation { id: "createOperatorToken", tag: "Tokens", path: "/admin/tokens" },
+            "Create an operator token. It is shown once",
             of::<schemas::CreatedOperatorToken>,
         )
         .error(409, "Another token has this name."),
-        OperationDoc::post::<tokens::RevokeTokenRequest>("/admin/tokens/revoke", "End a token", of::<schemas::RevokedOperatorToken>)
+        OperationDoc::post::<tokens::RevokeTokenRequest>(Operation { id: "revokeOperatorToken", tag: "Tokens", path: "/admin/tokens/revoke" }, "Revoke an operator token", of::<schemas::RevokedOperatorToken>)
             .error(404, "No token has this name.")
-            .error(409, "It stands in the settings."),
+            .error(409, "The token is defined in the settings."),
         OperationDoc::post::<suspended::ConfirmRequest>(
-            "/admin/suspended/confirm",
-            "After a restore without the log of revocations: say that an API key, an operator's token or everything of before is good",
+            Operation { id: "confirmSuspended", tag: "Reconciliation", path: "/admin/suspended/confirm" },
+            "Confirm an API key, an operator token or all earlier credentials after a restore without the revocation log",
             of::<schemas::SuspendedResponse>,
         )
-        .error(404, "Nothing of this name is suspended."),
-        OperationDoc::get("/admin/openapi.json", Permission::Read, "Every route of the operator's side, as OpenAPI 3.1", any),
+        .error(404, "No suspended credential has this name."),
+        OperationDoc::get(Operation { id: "getOperatorOpenApi", tag: "System", path: "/admin/openapi.json" }, Permission::Read, "Read the OpenAPI 3.1 document of the operator API", any),
     ]
 }

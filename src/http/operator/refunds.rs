@@ -1,7 +1,6 @@
-//! Refunds: asked for, approved by somebody else above a limit, or rejected.
+//! Refunds: requested by an operator, approved by a second one above a limit, or rejected.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, JsonObject};
@@ -14,14 +13,14 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{accounts, unavailable};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
-/// Those that wait for a second operator, the oldest first; with `all` every one, and with `payment_id` the one of that payment,
-/// however they stand.
+/// Refunds that wait for a second operator, oldest first. With `all` every refund, and with `payment_id` the refund of
+/// that payment, in any status.
 pub(super) async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
@@ -48,7 +47,7 @@ pub(super) struct CreateRefundRequest {
     #[schema(value_type = ExactDecimal)]
     amount: Box<RawValue>,
     reason: String,
-    /// Says that the holder gets the money and may keep what was bought too.
+    /// Refund although the owner keeps the product.
     #[serde(default)]
     holder_keeps_product: bool,
 }
@@ -56,19 +55,15 @@ pub(super) struct CreateRefundRequest {
 impl OperatorRequest for CreateRefundRequest {}
 
 pub(super) async fn post_refund(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<CreateRefundRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreateRefundRequest>,
 ) -> Result<Response, ApiError> {
-    let amount = dollars(&wanted.amount)?;
-    check_note("reason", "is for the audit log", &wanted.reason)?;
-    let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
+    let amount = dollars(&request.amount)?;
+    check_note("reason", "is for the audit log", &request.reason)?;
+    let payment: PaymentId = request.payment_id.parse().map_err(|_| no_payment())?;
     let asked = RefundParams {
         amount,
-        reason: wanted.reason,
-        holder_keeps_product: wanted.holder_keeps_product,
+        reason: request.reason,
+        holder_keeps_product: request.holder_keeps_product,
     };
     let refund = admin.engine.request_refund(payment, asked, &act).await;
     let (id, refund) = refund.map_err(|why| match why {
@@ -89,14 +84,10 @@ pub(super) struct ApproveRefundRequest {
 impl OperatorRequest for ApproveRefundRequest {}
 
 pub(super) async fn post_approve(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ApproveRefundRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ApproveRefundRequest>,
 ) -> Result<Response, ApiError> {
-    let amount = dollars(&wanted.amount)?;
-    let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
+    let amount = dollars(&request.amount)?;
+    let id: RefundId = request.refund_id.parse().map_err(|_| unknown())?;
     let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(map_error)?;
     Ok(refund_response(id, &refund))
 }
@@ -111,15 +102,11 @@ pub(super) struct RejectRefundRequest {
 impl OperatorRequest for RejectRefundRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RejectRefundRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RejectRefundRequest>,
 ) -> Result<Response, ApiError> {
-    check_note("reason", "is for the audit log", &wanted.reason)?;
-    let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
-    let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
+    check_note("reason", "is for the audit log", &request.reason)?;
+    let id: RefundId = request.refund_id.parse().map_err(|_| unknown())?;
+    let rejected = admin.engine.reject_refund(id, request.reason, &act).await;
     let (id, refund) = rejected.map_err(map_error)?;
     Ok(refund_response(id, &refund))
 }
@@ -127,10 +114,10 @@ pub(super) async fn post_reject(
 pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
     let cents = in_range(amount.get(), "amount", Cents::new(1), None)?;
     Usdc::from_cents(cents)
-        .map_err(|_| ApiError::parameter("amount_out_of_range", "amount", "`amount` is more than there is."))
+        .map_err(|_| ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", "`amount` is more than there is."))
 }
 
-/// With what only operators read.
+/// Adds the fields that only operators see.
 fn render(id: RefundId, refund: &Refund) -> JsonObject {
     refund
         .view(&id)
@@ -147,15 +134,15 @@ fn refund_response(id: RefundId, refund: &Refund) -> Response {
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("refund_not_found", "There is no such refund.")
+    ApiError::new(ErrorCode::RefundNotFound, "There is no such refund.")
 }
 
 fn no_payment() -> ApiError {
-    ApiError::not_found("payment_not_found", "There is no such payment.")
+    ApiError::new(ErrorCode::PaymentNotFound, "There is no such payment.")
 }
 
 fn map_error(why: RefundError) -> ApiError {
-    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    let conflict = |code, error: String| ApiError::new(code, error);
     match why {
         RefundError::NotFound => unknown(),
         RefundError::AmountTooLarge {
@@ -163,7 +150,7 @@ fn map_error(why: RefundError) -> ApiError {
         } => {
             let error = format!("At most {} of this payment can be refunded now.", refundable.decimal());
             let hint = "What may still fail or come back is credited by itself then.";
-            conflict("refund_amount_too_large", error).hint(hint)
+            conflict(ErrorCode::RefundAmountTooLarge, error).hint(hint)
         }
         RefundError::ProductStillUsable {
             usable,
@@ -179,26 +166,26 @@ fn map_error(why: RefundError) -> ApiError {
                 "{} If the holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).",
                 return_instructions(product)
             );
-            conflict("product_not_returned", error).hint(hint)
+            conflict(ErrorCode::ProductNotReturned, error).hint(hint)
         }
         RefundError::InvalidState("requested") => conflict(
-            "refund_not_pending",
+            ErrorCode::RefundNotPending,
             "Its time is over, or it waits already.".to_owned(),
         ),
-        RefundError::InvalidState(state) => conflict("refund_not_pending", format!("This refund is {state}.")),
+        RefundError::InvalidState(state) => conflict(ErrorCode::RefundNotPending, format!("This refund is {state}.")),
         RefundError::SelfApproval => {
-            let error = "Whoever asked for a refund does not approve it.";
-            ApiError::forbidden("refund_self_approval", error)
+            let error = "The operator who requested a refund cannot approve it.";
+            ApiError::new(ErrorCode::RefundSelfApproval, error)
         }
         RefundError::AmountMismatch => conflict(
-            "refund_amount_mismatch",
+            ErrorCode::RefundAmountMismatch,
             "This refund is about another amount.".to_owned(),
         ),
         RefundError::Unavailable => unavailable(),
     }
 }
 
-/// How what was bought is taken from its holder.
+/// How the owner returns the product first.
 fn return_instructions(product: PurchasedProduct) -> String {
     match product {
         PurchasedProduct::Card(id) => format!(
@@ -209,8 +196,8 @@ fn return_instructions(product: PurchasedProduct) -> String {
             "Have the card closed where it was made and report it first (`purser admin intl-orders report {id} closed`): what is left \
              is credited by itself, and the rest can be refunded."
         ),
-        PurchasedProduct::GiftCard(_) => "A gift card's code cannot be taken back.".to_owned(),
-        PurchasedProduct::TopUp(_) => "A balance at the card issuer cannot be taken back.".to_owned(),
-        PurchasedProduct::Payout(_) => "What was paid out cannot be taken back.".to_owned(),
+        PurchasedProduct::GiftCard(_) => "A gift card code cannot be revoked.".to_owned(),
+        PurchasedProduct::TopUp(_) => "A balance at the card issuer cannot be returned.".to_owned(),
+        PurchasedProduct::Payout(_) => "A completed payout cannot be recalled.".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! The bodies of answers at the operator's address, for its document alone.
+//! Response bodies of the operator API, for its OpenAPI document only.
 
 mod jobs;
 mod queues;
@@ -12,293 +12,294 @@ pub use self::queues::*;
 pub use super::system::SystemStatus;
 use crate::http::schemas::{Event, ExactDecimal};
 
-/// What was found.
+/// Result of a customer search.
 #[derive(Deserialize, ToSchema)]
 pub struct CustomerSearchResponse {
-    /// What has the id, was opened by the request, or is a card with these digits.
+    /// Resources with this id, created by this request, or with these card digits.
     pub found: Vec<CustomerResource>,
-    /// If all of it is one customer's.
+    /// The customer, if all resources belong to one.
     #[schema(required)]
     pub customer: Option<Customer>,
-    /// With four digits or a user_id: there is more to look at.
+    /// Cursor of the next page, for searches by four digits or a user_id.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// Something of a customer.
+/// A resource of a customer.
 #[derive(Deserialize, ToSchema)]
 pub struct CustomerResource {
     /// `account`, `card`, `payment`, ….
     pub kind: String,
-    /// Its id.
+    /// Id of the resource.
     pub id: String,
-    /// Where it stands.
+    /// Status of the resource.
     pub status: String,
-    /// Whose: the exact address.
+    /// Exact wallet address of the owner.
     pub wallet: String,
-    /// As its owner sees it.
+    /// The resource as its owner sees it.
     #[schema(value_type = Object)]
     pub object: Value,
 }
 
-/// A customer.
+/// A customer with its resources.
 #[derive(Deserialize, ToSchema)]
 pub struct Customer {
-    /// The exact address.
+    /// Exact wallet address.
     pub wallet: String,
-    /// The address, lowercased.
+    /// Wallet address in lower case.
     pub user_id: String,
     /// `base` or `solana`.
     pub network: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// USDC that we owe, held amounts included.
+    /// Balance in USDC, including amounts on hold.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,
-    /// Of that, what can be used.
+    /// Part of the balance that can be used.
     #[schema(value_type = ExactDecimal)]
     pub available: Value,
-    /// Of that, what is reserved.
+    /// Part of the balance that is on hold.
     #[schema(value_type = ExactDecimal)]
     pub held: Value,
-    /// All that was ever credited.
+    /// Total of all credits.
     #[schema(value_type = ExactDecimal)]
     pub total_deposits: Value,
-    /// Whether it is frozen.
+    /// Whether the account is frozen.
     pub frozen: bool,
-    /// What its holder is told then.
+    /// Message shown to the owner while the account is frozen.
     #[schema(required)]
     pub frozen_message: Option<String>,
-    /// By kind.
+    /// Resources by kind.
     pub resources: Vec<CustomerResourceGroup>,
-    /// What is still to be done for it, the oldest first.
+    /// Jobs that have not completed, oldest first.
     pub open_jobs: Vec<OpenJob>,
 }
 
-/// What a customer has of one kind.
+/// Resources of one kind.
 #[derive(Deserialize, ToSchema)]
 pub struct CustomerResourceGroup {
-    /// The kind.
+    /// Kind of the resources.
     pub kind: String,
-    /// How many.
+    /// Total number of resources of this kind.
     pub count: u64,
-    /// How many of them are older than those under `newest`.
+    /// Number of resources older than those in `newest`.
     pub not_shown: u64,
-    /// The newest first, at most `limit`.
+    /// Newest first, at most `limit`.
     pub newest: Vec<CustomerResource>,
 }
 
-/// Work that is not done.
+/// A job that has not completed.
 #[derive(Deserialize, ToSchema)]
 pub struct OpenJob {
-    /// For `POST /admin/jobs/retry`.
+    /// Id for `POST /admin/jobs/retry`.
     pub job_id: String,
-    /// What is to be done.
+    /// Type of the job.
     pub job_type: String,
-    /// To which.
+    /// Id of the entity the job works on.
     pub subject: String,
-    /// The request that it goes back to.
+    /// Request that created the job.
     pub request_id: String,
-    /// Since when, in seconds.
+    /// Age of the job, in seconds.
     pub age_seconds: u64,
-    /// Failed tries.
+    /// Number of failed attempts.
     pub attempts: u64,
-    /// What the last one said.
+    /// Error of the last attempt.
     #[schema(required)]
     pub last_error: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// Whether it waits for a person.
+    /// Whether the job is dead-lettered.
     pub dead_lettered: bool,
 }
 
-/// Whether an account is frozen.
+/// Result of freezing or unfreezing an account.
 #[derive(Deserialize, ToSchema)]
 pub struct FreezeResponse {
-    /// The exact address.
+    /// Exact wallet address.
     pub wallet: String,
-    /// Whether it is now.
+    /// Whether the account is frozen now.
     pub frozen: bool,
-    /// What its holder is told.
+    /// Message shown to the owner while the account is frozen.
     #[schema(required)]
     pub message: Option<String>,
 }
 
-/// A try begins.
+/// Result of a retry request.
 #[derive(Deserialize, ToSchema)]
 pub struct RetryResponse {
-    /// Which.
+    /// Job that is retried.
     pub job_id: String,
-    /// True.
+    /// Always true on success.
     pub retrying: bool,
 }
 
-/// Late returns.
+/// A page of late returns.
 #[derive(Deserialize, ToSchema)]
 pub struct LateReturnList {
-    /// The oldest first.
+    /// Late returns, oldest first.
     pub late_returns: Vec<OperatorLateReturn>,
-    /// For the next page; null on an empty one.
+    /// Cursor of the next page; null on an empty page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// Money that came back too late.
+/// A payout that was returned after it became final.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorLateReturn {
-    /// Its id.
+    /// Id of the late return.
     pub late_return_id: String,
-    /// Of which payout.
+    /// Payout that was returned.
     pub payout_id: String,
-    /// Where it stands.
+    /// Status of the late return.
     pub status: String,
-    /// What came back.
+    /// Amount that was returned.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// What the rail kept.
+    /// Fee kept by the payout rail.
     #[schema(value_type = ExactDecimal)]
     pub return_fee: Value,
-    /// What the payer got.
+    /// Amount credited to the payer.
     #[schema(value_type = ExactDecimal)]
     pub credited_amount: Value,
-    /// The rail's.
+    /// Reason reported by the payout rail.
     pub reason: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// Whose.
+    /// Exact wallet address of the payer.
     pub wallet: String,
 }
 
-/// A transfer or an order that was explained.
+/// An outgoing transfer or order that was attributed.
 #[derive(Deserialize, ToSchema)]
 pub struct AttributionResponse {
-    /// As it was named: the transfer, or the order's idempotency key.
+    /// Transfer as it was named, or idempotency key of the order.
     pub transaction: String,
-    /// An account, a withdrawal, a top-up, an incoming transfer, `provider` with its name, `operator_funds`, `network_fees` or `loss`.
+    /// Account, withdrawal, top-up or incoming transfer; or `provider` with its name, `operator_funds`, `network_fees`
+    /// or `loss`.
     pub attributed_to: String,
-    /// Whether others are still to be explained.
+    /// Whether further transfers or orders must be attributed first.
     pub withdrawals_paused: bool,
 }
 
-/// Our books against others' lists.
+/// Discrepancies between the ledger and external records.
 #[derive(Deserialize, ToSchema)]
 pub struct ReconciliationResponse {
-    /// How the last walk went.
+    /// Last reconciliation run.
     pub run: ReconciliationRun,
-    /// How many are open, by kind.
+    /// Number of open discrepancies by kind.
     #[schema(value_type = Object)]
     pub open: Value,
-    /// The oldest first.
+    /// Open discrepancies, oldest first.
     pub discrepancies: Vec<Discrepancy>,
-    /// For the next page; null on an empty one.
+    /// Cursor of the next page; null on an empty page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// A walk through everybody's lists.
+/// A reconciliation run over all external records.
 #[derive(Deserialize, ToSchema)]
 pub struct ReconciliationRun {
-    /// Entries so far.
+    /// Number of entries compared so far.
     pub compared: u64,
-    /// Whether it is over, with no list left out.
+    /// Whether the run has completed without skipping a source.
     pub completed: bool,
-    /// RFC 3339.
+    /// Time of the last completed run (RFC 3339).
     #[schema(required)]
     pub last_completed_at: Option<String>,
-    /// The last that has ended since the service started.
+    /// Last run that ended since the service started.
     #[schema(required)]
     pub ended: Option<CompletedRun>,
 }
 
-/// A walk that has ended.
+/// A reconciliation run that has ended.
 #[derive(Deserialize, ToSchema)]
 pub struct CompletedRun {
-    /// Walks are numbered from 1 on since the service started; 0 began before.
+    /// Number of the run, counted from 1 since the service started; 0 if it began before.
     pub number: u64,
-    /// Entries of lists and books.
+    /// Number of entries compared.
     pub compared: u64,
-    /// Whether every list and every row was read.
+    /// Whether every source and every record was read.
     pub completed: bool,
 }
 
-/// A walk that was asked for.
+/// A requested reconciliation run.
 #[derive(Deserialize, ToSchema)]
 pub struct RunRequestedResponse {
-    /// Its number.
+    /// Number of the run.
     pub run: u64,
 }
 
-/// What our books and a list do not agree about.
+/// A mismatch between the ledger and an external source.
 #[derive(Deserialize, ToSchema)]
 pub struct Discrepancy {
-    /// Its id.
+    /// Id of the discrepancy.
     pub discrepancy_id: String,
-    /// What kind it is.
+    /// Kind of the discrepancy.
     pub kind: String,
-    /// Whose list.
+    /// Source of the external record.
     pub source: String,
-    /// The list's name of it.
+    /// Id of the entry at the source.
     pub key: String,
-    /// Ours.
+    /// Id of our resource.
     #[schema(required)]
     pub subject: Option<String>,
-    /// What our books say.
+    /// Value in the ledger.
     #[schema(required)]
     pub internal: Option<String>,
-    /// What the list says.
+    /// Value at the source.
     #[schema(required)]
     pub external: Option<String>,
-    /// `open`.
+    /// `open` in every case.
     pub status: String,
-    /// RFC 3339.
+    /// Time of detection (RFC 3339).
     pub opened_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// Events of the house.
+/// A page of system events.
 #[derive(Deserialize, ToSchema)]
 pub struct SystemEventList {
-    /// The oldest first.
+    /// System events, oldest first.
     pub events: Vec<Event>,
-    /// For the next page.
+    /// Cursor of the next page.
     pub next_after: u64,
 }
 
-/// The audit log.
+/// A page of the audit log.
 #[derive(Deserialize, ToSchema)]
 pub struct AuditLogResponse {
-    /// The oldest first.
+    /// Entries, oldest first.
     pub entries: Vec<AuditLogEntry>,
-    /// For the next page; null on an empty one.
+    /// Cursor of the next page; null on an empty page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// What somebody did.
+/// A record of an operator action.
 #[derive(Deserialize, ToSchema)]
 pub struct AuditLogEntry {
-    /// Its place, from 1.
+    /// Position in the log, from 1.
     pub sequence: u64,
-    /// RFC 3339.
+    /// Time of the action (RFC 3339).
     pub at: String,
-    /// The token's name.
+    /// Name of the operator token.
     pub operator: String,
-    /// The token's role.
+    /// Role of the operator token.
     pub role: String,
-    /// For example `intl_order.claim`.
+    /// Action, for example `intl_order.claim`.
     pub action: String,
-    /// To which.
+    /// Id of the affected resource.
     pub subject: String,
-    /// In their own words.
+    /// Note of the operator.
     #[schema(required)]
     pub note: Option<String>,
-    /// The request that did it.
+    /// Request that executed the action.
     pub request_id: String,
-    /// The hash of the act before, in hex.
+    /// Hash of the previous record, in hexadecimal.
     pub previous_hash: String,
-    /// Its own, which the next one has.
+    /// Hash of this record, which the next one includes.
     pub hash: String,
 }

@@ -1,4 +1,4 @@
-//! What of before a restore is not good until an administrator says so.
+//! Credentials from before a restore that need an administrator's confirmation.
 
 use axum::response::Response;
 use purser_actors::engine::{OperationError, SuspendedItem};
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::unavailable;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 
 #[derive(Deserialize, ToSchema)]
@@ -26,24 +26,20 @@ impl OperatorRequest for ConfirmRequest {
 }
 
 pub(super) async fn post_confirm(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<ConfirmRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<ConfirmRequest>,
 ) -> Result<Response, ApiError> {
-    let unknown = || ApiError::not_found("suspended_unknown", "Nothing of this name is suspended.");
-    let what = match (&wanted.api_key_id, &wanted.token, wanted.everything) {
+    let unknown = || ApiError::new(ErrorCode::SuspendedUnknown, "Nothing of this name is suspended.");
+    let what = match (&request.api_key_id, &request.token, request.everything) {
         (Some(id), None, false) => SuspendedItem::ApiKey(id.parse().map_err(|_| unknown())?),
         (None, Some(name), false) => SuspendedItem::Token(name.clone()),
         (None, None, true) => SuspendedItem::Everything,
         _ => {
             let error = "Say what is good: one of `api_key_id`, `token` and `everything`.";
-            return Err(ApiError::parameter("parameter_invalid", "api_key_id", error));
+            return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "api_key_id", error));
         }
     };
     let unknown = || match what {
-        SuspendedItem::Everything => ApiError::not_found("suspended_unknown", "Nothing is suspended."),
+        SuspendedItem::Everything => ApiError::new(ErrorCode::SuspendedUnknown, "Nothing is suspended."),
         _ => unknown(),
     };
     match admin.engine.confirm_suspended(&what, &act).await {

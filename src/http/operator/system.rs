@@ -1,4 +1,4 @@
-//! How the house stands now: read from the living actors, the counters and the store, when somebody asks.
+//! Current status of the system, read from the live actors, the counters and the store on request.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::http::json;
 use crate::http::query::Query;
 use crate::metrics::Metrics;
 
-/// Timers that one look counts: each card has one for its end, years ahead.
+/// Maximum scheduled jobs counted per request. Each card has one for its expiry, years ahead.
 const MAX_JOBS_COUNTED: usize = 10_000;
 
-/// Everything at a glance.
+/// Status of the whole system.
 #[derive(Serialize, ToSchema)]
 pub struct SystemStatus {
     supervision: SupervisionStatus,
@@ -33,174 +33,173 @@ pub struct SystemStatus {
     admission: AdmissionStatus,
     storage: StorageStatus,
     streams: StreamStatus,
-    /// After a restore without the log of revocations: API keys, sessions and operators' tokens that were made before this open
-    /// nothing until they are confirmed, and accounts are frozen or not as the backup had them; RFC 3339.
+    /// Time of a restore without the revocation log (RFC 3339). API keys, sessions and operator tokens from before it
+    /// are rejected until they are confirmed. Accounts are frozen or not as in the backup.
     #[schema(required)]
     suspended_since: Option<String>,
 }
 
-/// The root and its supervisors.
+/// The root actor and its supervisors.
 #[derive(Serialize, ToSchema)]
 pub struct SupervisionStatus {
-    /// The runtime's name of the root.
+    /// Name of the root actor.
     root: String,
-    /// The runtime's word: `running`, `stopped`, ….
+    /// `running`, `stopped` and other states of the actor runtime.
     status: String,
-    /// Whether no supervisor has died since the start.
+    /// Whether no supervisor has died since startup.
     healthy: bool,
     /// In the order they were started.
     supervisors: Vec<SupervisorStatus>,
 }
 
-/// A supervisor.
+/// Status of one supervisor.
 #[derive(Serialize, ToSchema)]
 pub struct SupervisorStatus {
-    /// The runtime's name of it.
+    /// Name of the supervisor.
     actor: String,
-    /// As the root's.
+    /// Status of the supervisor in the actor runtime.
     status: String,
     /// `entities`, `outbox`, `reconciliation`, `incoming_transfers` or `other`.
     supervises: &'static str,
-    /// Of which kind.
+    /// Entity kind that it supervises.
     #[schema(required)]
     kind: Option<&'static str>,
-    /// Actors linked to it now. Of deliveries, those that rest are among them.
+    /// Number of linked actors. For deliveries this includes idle ones.
     children: usize,
 }
 
-/// One kind of entity.
+/// Status of one entity kind.
 #[derive(Serialize, ToSchema)]
 pub struct EntityStatus {
-    /// Its name.
+    /// Name of the entity kind.
     kind: &'static str,
-    /// With an actor now.
+    /// Entities with a running actor.
     active: usize,
-    /// Being loaded, or put to rest.
+    /// Entities that are being loaded or passivated.
     in_transition: usize,
-    /// Given up until a restart.
+    /// Entities quarantined until a restart.
     quarantined: u64,
     /// Commands in mailboxes, being decided, or waiting for the disk.
     commands_in_flight: u64,
     /// Messages that wait for an actor.
     queued: usize,
-    /// Actors that died and were replaced, and loads that failed, since the start.
+    /// Actors restarted after a crash or a failed load, since startup.
     restarts: u64,
 }
 
-/// One kind of work.
+/// Status of one job type.
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeStatus {
-    /// Its name.
+    /// Name of the job type.
     job_type: &'static str,
-    /// Being tried now.
+    /// Attempts running now.
     in_flight: u64,
-    /// Due, or due again soon.
+    /// Jobs that are due, or that wait for their next attempt.
     scheduled: u64,
-    /// Waiting for a person.
+    /// Number of dead-lettered jobs.
     dead_lettered: u64,
-    /// Age of the oldest that is not stuck, in milliseconds.
+    /// Age of the oldest job that is not dead-lettered, in milliseconds.
     oldest_age_ms: u64,
-    /// Age of the oldest that is.
+    /// Age of the oldest dead letter, in milliseconds.
     oldest_dead_letter_age_ms: u64,
-    /// Tries since the start.
+    /// Attempts since startup.
     attempts: u64,
-    /// Those that failed and were restarted, by what the failure means.
+    /// Failed attempts, by class of failure.
     failures: Vec<LabeledCount>,
 }
 
-/// So many of something.
+/// A count with its label.
 #[derive(Serialize, ToSchema)]
 pub struct LabeledCount {
-    /// Of what.
+    /// Label of the count.
     of: &'static str,
-    /// How many.
+    /// Number of occurrences.
     count: u64,
 }
 
-/// The number of jobs of one type.
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeCount {
-    /// The type.
+    /// Name of the job type.
     job_type: &'static str,
-    /// How many.
+    /// Number of jobs.
     count: u64,
 }
 
-/// Work that waits for its time.
+/// Scheduled jobs that are not due yet.
 #[derive(Serialize, ToSchema)]
 pub struct ScheduledJobsStatus {
-    /// The earliest, at most 10,000, by what is to be done then.
+    /// Up to 10,000 jobs that are due first, by job type.
     by_job_type: Vec<JobTypeCount>,
-    /// Whether there are more.
+    /// Whether there are more than the counted jobs.
     more: bool,
-    /// When the next is due; RFC 3339.
+    /// Time when the next job is due (RFC 3339).
     #[schema(required)]
     first_due_at: Option<String>,
 }
 
-/// Who gets in.
+/// Admission of paid calls.
 #[derive(Serialize, ToSchema)]
 pub struct AdmissionStatus {
-    /// Paid calls inside the engine.
+    /// Paid calls in progress.
     in_flight: usize,
-    /// Paid calls that may be.
+    /// Maximum paid calls in progress.
     limit: usize,
-    /// Payers with one in flight.
+    /// Payers with a paid call in progress.
     payers: usize,
-    /// Paid calls that found no room since the start, by reason.
+    /// Paid calls rejected for lack of capacity since startup, by reason.
     rejected: Vec<LabeledCount>,
-    /// Payments whose outcome is not known.
+    /// Payments with an unknown outcome.
     unknown_payments: u64,
-    /// How long the oldest of them has been so, in milliseconds.
+    /// Age of the oldest of them, in milliseconds.
     oldest_unknown_age_ms: u64,
 }
 
-/// The store.
+/// Status of the store.
 #[derive(Serialize, ToSchema)]
 pub struct StorageStatus {
     /// Journal segments on disk.
     segments: usize,
-    /// Size of a full one.
+    /// Size of a full segment, in bytes.
     segment_bytes: u64,
-    /// Written to the journal since the start.
+    /// Bytes written to the journal since startup.
     written_bytes: u64,
-    /// The newest durable sequence.
+    /// Newest durable sequence number.
     durable_seq: u64,
-    /// The newest sequence in the snapshots: from here on a restart reads the journal.
+    /// Newest sequence number in the snapshots. A restart reads the journal from here.
     snapshot_seq: u64,
-    /// Up to where the newest verified export reaches; null without one, and while one is made.
+    /// Sequence number of the newest verified export; null without one, and while one is created.
     #[schema(required)]
     exported_seq: Option<u64>,
-    /// Journalled and not yet in the snapshots.
+    /// Bytes in the journal that are not yet applied to the snapshots.
     lag_bytes: u64,
-    /// The lag above which new work is refused.
+    /// Lag in bytes above which new work is rejected.
     max_lag_bytes: u64,
     /// Batches waiting for a commit.
     queued: usize,
-    /// Batches refused since the start.
+    /// Batches rejected since startup.
     rejected: u64,
-    /// Commits since the start: a write and a sync each.
+    /// Commits since startup. Each one is a write and a sync.
     commits: u64,
-    /// Batches in all of them.
+    /// Batches in all commits.
     batches: u64,
-    /// The range that half of the commits stay within, from write to answer, in microseconds; null above the last range.
+    /// Upper bound of the median commit time, in microseconds; null above the last range.
     #[schema(required)]
     commit_median_us: Option<u64>,
-    /// The same of 99 in 100.
+    /// Upper bound of the 99th percentile of commit times, in microseconds.
     #[schema(required)]
     commit_p99_us: Option<u64>,
 }
 
-/// The streams.
+/// Status of the event streams.
 #[derive(Serialize, ToSchema)]
 pub struct StreamStatus {
-    /// Open WebSockets.
+    /// Open WebSocket connections.
     connections: usize,
-    /// Those that showed a credential.
+    /// Connections that have authenticated.
     subscribers: usize,
-    /// Queues of slow subscribers that were thrown away and read again, since the start.
+    /// Queues of slow consumers that were discarded and read again, since startup.
     overflows: u64,
-    /// Clients that were closed for sending too much, since the start.
+    /// Connections closed for sending too much, since startup.
     rate_limited: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Operators' tokens: who has one, new ones, and the end of one.
+//! Operator tokens: list, create, revoke.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id;
 use purser_actors::kernel::JsonObject;
@@ -19,14 +19,14 @@ use super::auth::{hash_of, new_token};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::{SharedState, unavailable};
 use crate::http::auth::RequestId;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::private_file;
 use crate::revocations::Entry;
 use crate::secret::Secret;
 
-/// Characters of a name, at most.
+/// Limit in characters.
 const MAX_NAME_LEN: usize = 64;
 
 pub(super) async fn get_tokens(
@@ -70,36 +70,26 @@ impl OperatorRequest for CreateTokenRequest {
 }
 
 pub(super) async fn post_token(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<CreateTokenRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<CreateTokenRequest>,
 ) -> Result<Response, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
-    if !(1..=MAX_NAME_LEN).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
+    if !(1..=MAX_NAME_LEN).contains(&request.name.len()) || !request.name.bytes().all(plain) {
         let error = format!("`name` is 1 to {MAX_NAME_LEN} letters, digits or any of . - _ @.");
-        return Err(ApiError::parameter("parameter_invalid", "name", error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "name", error));
     }
-    let role: Role = wanted
+    let role: Role = request
         .role
         .parse()
         .map_err(|e: purser_actors::operator::ParseRoleError| {
-            ApiError::parameter("parameter_invalid", "role", e.to_string())
+            ApiError::parameter(ErrorCode::ParameterInvalid, "role", e.to_string())
         })?;
-    let taken = || {
-        ApiError::new(
-            StatusCode::CONFLICT,
-            "operator_token_name_taken",
-            "Another token has this name.",
-        )
-    };
-    if admin.operator_auth.is_configured(&wanted.name) || system::NAMES.contains(&&*wanted.name) {
+    let taken = || ApiError::new(ErrorCode::OperatorTokenNameTaken, "Another token has this name.");
+    if admin.operator_auth.is_configured(&request.name) || system::NAMES.contains(&&*request.name) {
         return Err(taken());
     }
     let token = new_token(&*admin.entropy);
     let stored = OperatorToken {
-        name: wanted.name,
+        name: request.name,
         role,
         created_at: admin.clock.now(),
         revoked: false,
@@ -130,39 +120,35 @@ impl OperatorRequest for RevokeTokenRequest {
 }
 
 pub(super) async fn post_revoke(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RevokeTokenRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RevokeTokenRequest>,
 ) -> Result<Response, ApiError> {
-    if admin.operator_auth.is_configured(&wanted.name) {
-        let error = "This token stands in the settings.";
-        return Err(ApiError::new(StatusCode::CONFLICT, "operator_token_in_config", error)
-            .hint("Take it out there and restart."));
+    if admin.operator_auth.is_configured(&request.name) {
+        let error = "This token is defined in the settings.";
+        return Err(ApiError::new(ErrorCode::OperatorTokenInConfig, error).hint("Take it out there and restart."));
     }
-    match admin.engine.revoke_operator_token(&wanted.name, &act).await {
+    match admin.engine.revoke_operator_token(&request.name, &act).await {
         Ok(hash) => {
             let log = admin.revocations.clone();
             let ended = Entry::OperatorToken(hex::encode(hash));
             let noted = tokio::task::spawn_blocking(move || log.record(&[ended])).await;
             noted.map_err(|_| ApiError::internal())?;
-            let view = JsonObject::new().text("name", &wanted.name).boolean("revoked", true);
+            let view = JsonObject::new().text("name", &request.name).boolean("revoked", true);
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(OperationError::AlreadyUsed) => Err(ApiError::not_found(
-            "operator_token_not_found",
+        Err(OperationError::AlreadyUsed) => Err(ApiError::new(
+            ErrorCode::OperatorTokenNotFound,
             "No token has this name.",
         )),
         Err(_) => Err(unavailable()),
     }
 }
 
-/// The sandbox's first token: in a file that its owner alone reads, so that `purser admin` works beside the service.
-/// A token that was revoked stays so; one that a restore has suspended is replaced, since whoever reads the file runs the service.
+/// The sandbox's first token, in a file that only its owner can read, so that `purser admin` works on the same machine.
+/// A revoked token stays revoked. A token suspended by a restore is replaced, because the reader of the file runs the
+/// service.
 ///
 /// # Errors
-/// In words, when the file or the store fails.
+/// A description, when the file or the store fails.
 pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entropy: &dyn Entropy) -> Result<(), String> {
     let fresh = || {
         let token = new_token(entropy);
@@ -185,7 +171,7 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
     }
     let now = clock.now();
     let stored = OperatorToken {
-        // Its name is free even where an older file was lost.
+        // The hash keeps the name unique, even if an older file was lost.
         name: format!("sandbox-{}", &hex::encode(hash)[..8]),
         role: Role::Administrator,
         created_at: now,

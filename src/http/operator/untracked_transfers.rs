@@ -1,7 +1,7 @@
-//! What left the treasury or was ordered before a restore and is in no book: the operator says whose it was, or what was paid with it.
+//! Outgoing transfers and orders from before a restore that are missing from the ledger. An operator attributes each to
+//! an account or a purpose.
 
 use axum::response::Response;
-use http::StatusCode;
 use purser_actors::engine::{Attribution, AttributionError, AttributionWait, UntrackedTransfer};
 use purser_actors::kernel::JsonObject;
 use purser_actors::ledger::{LedgerProvider, Outlay};
@@ -13,30 +13,30 @@ use utoipa::ToSchema;
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::refunds::dollars;
 use super::{approvals, unavailable};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::schemas::ExactDecimal;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AttributeTransferRequest {
-    /// The chain's name of a transfer, or the idempotency key of an order.
+    /// Transfer on the chain, or idempotency key of the order.
     transaction: String,
-    /// Of a payout that this account paid for: what it was charged, in USDC, fee included.
+    /// Amount charged to the account for this payout, in USDC, fee included.
     #[schema(value_type = Option<ExactDecimal>)]
     amount: Option<Box<RawValue>>,
     account: Option<String>,
     withdrawal_id: Option<String>,
     top_up_id: Option<String>,
-    /// An incoming transfer that waits: it paid for what left, and both are booked.
+    /// Pending incoming transfer that paid for it. Both are attributed.
     deposit_id: Option<String>,
-    /// It paid a provider: `card_issuer`, `intl_fulfilment`, `gift_cards`, `push_to_card`, `bank`, `payment_apps`, `card_balances` or
-    /// `banking`.
+    /// Provider that was paid: `card_issuer`, `intl_fulfilment`, `gift_cards`, `push_to_card`, `bank`, `payment_apps`,
+    /// `card_balances` or `banking`.
     provider: Option<String>,
-    /// Whoever runs the service took it out of the treasury.
+    /// The operator withdrew it from the treasury.
     #[serde(default)]
     operator_funds: bool,
-    /// It bought what gas or rent is paid with.
+    /// It paid for transaction fees or rent.
     #[serde(default)]
     network_fees: bool,
     #[serde(default)]
@@ -47,10 +47,11 @@ pub(super) struct AttributeTransferRequest {
 impl OperatorRequest for AttributeTransferRequest {}
 
 impl AttributeTransferRequest {
-    /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
+    /// The requested attribution. It must be explicit, because the receiver is often not the owner of the funds.
     fn attribution(&self) -> Result<Attribution, ApiError> {
         const ATTRIBUTION_FIELDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
-        let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+        let invalid =
+            |param: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);
         check_note("evidence", EVIDENCE, &self.evidence)?;
         let account = self.account.as_deref().map(|account| {
             let wallet = account.parse().map(Attribution::Account);
@@ -71,7 +72,7 @@ impl AttributeTransferRequest {
         let provider = self.provider.as_deref().map(|name| {
             let provider = LedgerProvider::from_name(name).map(Outlay::Provider);
             let paid = provider.map(Attribution::Outlay);
-            paid.ok_or_else(|| invalid("provider", "`provider` is no provider of ours."))
+            paid.ok_or_else(|| invalid("provider", "`provider` is not a known provider."))
         });
         let flag = |is: bool, booking: Attribution| is.then_some(Ok(booking));
         let words = [
@@ -84,33 +85,29 @@ impl AttributeTransferRequest {
             flag(self.network_fees, Attribution::Outlay(Outlay::NetworkFees)),
             flag(self.loss, Attribution::Loss),
         ];
-        let mut said = words.into_iter().flatten();
-        match (said.next(), said.next()) {
+        let mut given = words.into_iter().flatten();
+        match (given.next(), given.next()) {
             (Some(booking), None) => booking,
             (None, _) => {
                 let error = format!("Say whose it was: one of {ATTRIBUTION_FIELDS}.");
-                Err(ApiError::parameter("parameter_missing", "account", error))
+                Err(ApiError::parameter(ErrorCode::ParameterMissing, "account", error))
             }
             (Some(_), Some(_)) => {
                 let error = format!("Only one of {ATTRIBUTION_FIELDS} can be true.");
-                Err(ApiError::parameter("parameter_invalid", "account", error))
+                Err(ApiError::parameter(ErrorCode::ParameterInvalid, "account", error))
             }
         }
     }
 }
 
 pub(super) async fn post_attribute(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<AttributeTransferRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<AttributeTransferRequest>,
 ) -> Result<Response, ApiError> {
-    let amount = wanted.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
-    let booking = (wanted.attribution()?, amount);
+    let amount = request.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
+    let booking = (request.attribution()?, amount);
     let booked = admin
         .engine
-        .attribute_transfer(&wanted.transaction, booking, (&act, wanted.evidence))
+        .attribute_transfer(&request.transaction, booking, (&act, request.evidence))
         .await;
     match booked {
         Ok(booking) => {
@@ -123,7 +120,7 @@ pub(super) async fn post_attribute(
                 Attribution::Loss => "loss".to_owned(),
             };
             let view = JsonObject::new()
-                .text("transaction", &wanted.transaction)
+                .text("transaction", &request.transaction)
                 .text("attributed_to", to)
                 .boolean("withdrawals_paused", admin.engine.are_withdrawals_paused());
             Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -134,26 +131,26 @@ pub(super) async fn post_attribute(
 }
 
 pub(super) fn map_error(why: AttributionError) -> ApiError {
-    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    let conflict = |code, error: String| ApiError::new(code, error);
     match why {
         AttributionError::NotFound => {
             let error = "No such transfer or order waits to be explained, or it is booked.";
-            ApiError::not_found("transfer_not_found", error)
+            ApiError::new(ErrorCode::TransferNotFound, error)
         }
         AttributionError::Ambiguous(names) => {
             let names: Vec<String> = names.iter().map(ToString::to_string).collect();
             let names = names.join(", ");
             let error = format!("This transaction moved our money out more than once. These wait: {names}.");
             let hint = "Name one of them, with its place in the transaction.";
-            conflict("departure_ambiguous", error).hint(hint)
+            conflict(ErrorCode::DepartureAmbiguous, error).hint(hint)
         }
         AttributionError::Insufficient { available } => {
             let error = format!("Only {} is available on this account.", available.decimal());
-            conflict("insufficient_balance", error)
+            conflict(ErrorCode::InsufficientBalance, error)
         }
         AttributionError::Mismatch => {
-            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, the incoming transfer cannot have paid for it, or it cannot be booked so.";
-            conflict("transfer_mismatch", error.to_owned())
+            let error = "There is no such account, the withdrawal or top-up does not wait for this transfer, the bridge reports another recipient, the incoming transfer cannot have paid for it, or it cannot be attributed this way.";
+            conflict(ErrorCode::TransferMismatch, error.to_owned())
         }
         AttributionError::MayStillSettle(why) => {
             let (error, hint) = match why {
@@ -174,47 +171,47 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
                     "Try again after `withdrawals_paused_until` of GET /admin/dead-letters.",
                 ),
             };
-            conflict("transfer_may_still_settle", error.to_owned()).hint(hint)
+            conflict(ErrorCode::TransferMayStillSettle, error.to_owned()).hint(hint)
         }
         AttributionError::AmountNotAllowed => {
             let error = "How much this order was charged is known: leave `amount` out.";
-            ApiError::parameter("parameter_invalid", "amount", error)
+            ApiError::parameter(ErrorCode::ParameterInvalid, "amount", error)
         }
         AttributionError::PaidBy(id) => {
             let error = format!("{id} had paid for this order, and waits for a decision.");
             let hint = "Book it with `deposit_id` (`--deposit`), or decide about the transfer first.";
-            conflict("transfer_mismatch", error).hint(hint)
+            conflict(ErrorCode::TransferMismatch, error).hint(hint)
         }
         AttributionError::AmountOutOfRange(least, most) => {
             let (least, most) = (least.decimal(), most.decimal());
             let error = format!("`amount` is what its payer was charged, fee included: from {least} to {most}.");
-            ApiError::parameter("parameter_invalid", "amount", error)
+            ApiError::parameter(ErrorCode::ParameterInvalid, "amount", error)
         }
         AttributionError::NotExecuted => {
             let error =
                 "The provider did not carry this order out, or has sent its money back: nothing is to be booked.";
-            conflict("order_not_carried_out", error.to_owned())
+            conflict(ErrorCode::OrderNotCarriedOut, error.to_owned())
         }
         AttributionError::AmountMissing => {
             let error = "Say in `amount` what its payer was charged, in USDC and fee included.";
-            ApiError::parameter("parameter_missing", "amount", error)
+            ApiError::parameter(ErrorCode::ParameterMissing, "amount", error)
         }
-        // Whoever asked for it was told that it waits.
+        // The caller has answered an approval that is pending already.
         AttributionError::ApprovalPending(_) | AttributionError::Unavailable => unavailable(),
     }
 }
 
-/// With what it may have been. `account` is the receiver, if the receiver has an account here: a hint, and no more.
+/// Adds possible explanations. `account` is the receiver if it has an account here: only a hint.
 pub(super) fn render(unexplained: &UntrackedTransfer) -> JsonObject {
-    let departure = &unexplained.transfer;
-    let account = unexplained.has_account.then(|| departure.to.to_string());
+    let transfer = &unexplained.transfer;
+    let account = unexplained.has_account.then(|| transfer.to.to_string());
     JsonObject::new()
-        .text("transaction", &departure.transaction)
-        .text("name", departure.name())
-        .text("network", departure.to.network().name())
-        .text("receiver", departure.to)
-        .number("amount", departure.amount.decimal())
-        .time("at", departure.at)
+        .text("transaction", &transfer.transaction)
+        .text("name", transfer.name())
+        .text("network", transfer.to.network().name())
+        .text("receiver", transfer.to)
+        .number("amount", transfer.amount.decimal())
+        .time("at", transfer.at)
         .optional_text("account", account)
         .list(
             "candidates",
@@ -222,7 +219,7 @@ pub(super) fn render(unexplained: &UntrackedTransfer) -> JsonObject {
         )
 }
 
-/// An order as its provider lists it.
+/// Renders an order as its provider lists it.
 pub(super) fn render_order(order: &LostOrder) -> JsonObject {
     JsonObject::new()
         .text("transaction", order.key)

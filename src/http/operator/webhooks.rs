@@ -1,4 +1,4 @@
-//! Endpoints and deliveries of every account: look, and post again.
+//! Webhook endpoints and deliveries of all accounts: list, and redeliver.
 
 use axum::response::Response;
 use purser_actors::engine::OperationError;
@@ -9,7 +9,7 @@ use purser_actors::webhook::WebhookEndpoint;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, unavailable};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::webhooks::{
@@ -71,13 +71,13 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
         .get("starting_after")
         .map(|text| text.parse().map_err(|_| unknown_delivery()))
         .transpose()?;
-    let wanted = DeliveryQuery {
+    let request = DeliveryQuery {
         endpoint,
         status: state.map(str::to_owned),
         after,
         limit,
     };
-    let page = admin.engine.webhook_deliveries_of(&owner, &wanted).await;
+    let page = admin.engine.webhook_deliveries_of(&owner, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
     let body = JsonObject::new()
         .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
@@ -89,13 +89,9 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
 impl OperatorRequest for RedeliverWebhookRequest {}
 
 pub(super) async fn post_redeliver(
-    AuthorizedRequest {
-        admin,
-        act,
-        request: wanted,
-    }: AuthorizedRequest<RedeliverWebhookRequest>,
+    AuthorizedRequest { admin, act, request }: AuthorizedRequest<RedeliverWebhookRequest>,
 ) -> Result<Response, ApiError> {
-    let reply = match wanted.parse()? {
+    let reply = match request.parse()? {
         RedeliverParams::One(text) => {
             let id: WebhookDeliveryId = text.parse().map_err(|_| unknown_delivery())?;
             let found = admin
@@ -128,7 +124,7 @@ pub(super) async fn post_redeliver(
 fn wallet(text: &str) -> Result<Wallet, ApiError> {
     let error = "`wallet` is not an address.";
     text.parse()
-        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", error))
+        .map_err(|_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", error))
 }
 
 async fn load_endpoint(admin: &AdminState, text: &str) -> Result<(WebhookId, WebhookEndpoint), ApiError> {

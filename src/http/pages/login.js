@@ -2,9 +2,9 @@
 (() => {
   const at = (id) => document.getElementById(id);
   const cards = new Map();
-  // Events shown at first, and with each look further back.
+  // Events per page.
   const PAGE = 50;
-  // Beyond so many the oldest go, and are read again by looking back.
+  // Maximum events shown. Older ones are removed, and loaded again on demand.
   const SHOWN = 1000;
   let cursor = 0;
   let older = null;
@@ -13,7 +13,7 @@
   let loading = null;
   let stale = false;
 
-  // Text only: nothing that comes from the service can become markup.
+  // Text only: no value from the service can become markup.
   const piece = (name, text) => {
     const span = document.createElement("span");
     span.className = name;
@@ -53,7 +53,7 @@
     return card.card_type === "Non-Reloadable International" ? "International card" : "Card";
   };
 
-  // A gift card is worth so much in its own currency, the others in dollars.
+  // Gift cards have an amount in their own currency, other cards in US dollars.
   const worth = (thing) => {
     const amount = thing.usd_amount === undefined ? thing.amount : thing.usd_amount;
     return amount === undefined ? "" : usd(amount).replace("USD", thing.currency || thing.asset || "USD");
@@ -62,7 +62,7 @@
   const drawCard = (card) => {
     if (!card || !card.card_id) return;
     const old = cards.get(card.card_id);
-    // An answer that was under way may be older than an event that overtook it.
+    // A response may be older than an event that arrived before it.
     if (old && old.card.last_updated_at > card.last_updated_at) return;
     const li = document.createElement("li");
     li.dataset.status = card.status;
@@ -90,7 +90,7 @@
     known = Math.max(known, account.seq || 0);
   };
 
-  // One at a time, and once more if something happened meanwhile: a burst of events asks twice, not a hundred times.
+  // One request at a time, and one more if events arrived meanwhile: a burst causes two requests, not a hundred.
   const load = () => {
     stale = true;
     loading = loading || (async () => {
@@ -123,7 +123,7 @@
     return li;
   };
 
-  // A page of what has happened, further back each time.
+  // Appends the next page of older events.
   const lookBack = async () => {
     const place = older === null ? "" : "&before=" + older;
     const page = await json("/events?order=desc&limit=" + PAGE + place);
@@ -142,15 +142,15 @@
       older = Number(at("events").lastElementChild.dataset.seq);
       at("older").hidden = false;
     }
-    // What the account already contains is listed and changes nothing.
+    // The loaded account already includes this event.
     if (event.seq <= known) return;
     if (/^(card|gift_card|intl_order)\./.test(event.type)) drawCard(object);
     else load().catch(() => {});
     if (/^(identity|issuer_link)\.|^account\.(caps_updated|frozen|unfrozen)$/.test(event.type)) redraw().catch(() => {});
   };
 
-  // The forms come whole from our own page, never out of an event. Only a part that changed is replaced, so that a click
-  // is not lost to a redraw, and what somebody is filling in stays as it is.
+  // The forms come from our own page, never from an event. Only changed parts are replaced, so that a redraw loses no
+  // click, and a form that is being filled in stays.
   const redraw = async () => {
     const answer = await fetch("/login", { credentials: "same-origin" });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -175,9 +175,9 @@
     };
     socket.onclose = (end) => {
       if (end.code === 4001) { say("signed out"); return; }
-      // The page itself says why, and no more.
+      // The page shows only the reason.
       if (end.code === 4003) { location.reload(); return; }
-      // The events after our place are no longer kept: go on with the oldest that is.
+      // The events after our cursor are deleted: continue with the oldest stored one.
       if (end.code === 4010) cursor = 0;
       say("reconnecting");
       wait = Math.min(wait * 2, 30000);
@@ -186,7 +186,7 @@
   };
 
   const open = async () => {
-    // In this order: what happens in between comes by the stream, behind the first page, and changes what was loaded.
+    // In this order: events in between arrive on the stream after the first page, and update the loaded account.
     await lookBack();
     await load();
     at("older").onclick = () => lookBack().catch(() => {});
@@ -200,13 +200,13 @@
   const code = new URLSearchParams(location.search).get("code");
   if (code) {
     at("code").value = code;
-    // The code leaves the address bar and the history before anything else happens.
+    // Remove the code from the address bar and the history first.
     history.replaceState(null, "", location.pathname);
     at("form").submit();
     return;
   }
   open().catch(() => {
-    // Whoever is signed in and may not see the account is told why by the page itself.
+    // A signed-in owner without access to the account sees the reason on the page.
     if (at("owner")) return;
     at("sign-in-note").textContent = "This link was used or has expired. Ask your agent for a new one.";
     at("form").hidden = true;

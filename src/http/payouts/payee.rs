@@ -1,21 +1,21 @@
-//! Whom an app payment goes to, as the caller says.
+//! Recipient of an app payment, as the caller names it.
 
 use purser_actors::id::PaymentRecipientId;
 use purser_actors::money::Cents;
 use purser_actors::product::{AppPayee, Platform};
 
 use super::PayoutState;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::query::Query;
 use crate::http::readable::is_readable;
 
-/// What pays a saved recipient.
+/// Parameters that pay a saved recipient.
 const BY_ID: &[&str] = &["amount", "recipient_id"];
-/// Characters of a name or handle, at most.
+/// Limit in characters.
 const MAX_NAME_LEN: usize = 100;
-/// Characters of an e-mail address, at most (RFC 5321).
+/// In characters (RFC 5321).
 const MAX_EMAIL_LEN: usize = 254;
-/// What pays anybody else.
+/// Parameters that pay any other recipient.
 const PARAMETERS: &[&str] = &[
     "amount",
     "platform",
@@ -26,7 +26,7 @@ const PARAMETERS: &[&str] = &[
 ];
 
 impl PayoutState {
-    /// How much is paid through which app, and to whom. Of a saved recipient the id is enough.
+    /// Parses amount, app and recipient. For a saved recipient the id is enough.
     pub(super) async fn parse_app_payment(
         &self,
         query: Option<&str>,
@@ -51,14 +51,14 @@ impl PayoutState {
         Ok((amount, platform, payee))
     }
 
-    /// An app that the published table has countries for.
+    /// An app that is available in at least one country.
     fn platform(&self, query: &Query) -> Result<Platform, ApiError> {
         query.required("platform")?;
         self.served(platform(query)?.ok_or_else(ApiError::internal)?)
     }
 
-    /// The app that is named for a saved recipient, if one is. The recipient's own must have countries too: whoever knows the
-    /// id, of 128 bits that nobody can make up, learns no more by that.
+    /// The app named beside a saved recipient, if any. The recipient's own app must be available too. A caller learns
+    /// no more from that error, because ids have 128 random bits.
     async fn platform_of(&self, query: &Query, id: PaymentRecipientId) -> Result<Option<Platform>, ApiError> {
         let named = platform(query)?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
@@ -73,16 +73,16 @@ impl PayoutState {
         if countries.is_some_and(|countries| countries.codes().is_none_or(|codes| !codes.is_empty())) {
             return Ok(platform);
         }
-        let error = "Nobody is paid through that app now.";
-        Err(ApiError::parameter("country_not_served", "platform", error)
+        let error = "This payment app is not available now.";
+        Err(ApiError::parameter(ErrorCode::CountryNotServed, "platform", error)
             .hint("GET /get-supported-countries lists where each app pays."))
     }
 }
 
-/// The `platform` of a query, if it has one.
+/// The `platform` of a query, if given.
 ///
 /// # Errors
-/// 400 `parameter_invalid` for any other word.
+/// 400 `parameter_invalid` for any other value.
 pub(in crate::http) fn platform(query: &Query) -> Result<Option<Platform>, ApiError> {
     if query.get("platform").is_none() {
         return Ok(None);
@@ -96,12 +96,12 @@ fn required_name(query: &Query, name: &'static str, most: usize) -> Result<Strin
     let text = query.text(name, most)?.unwrap_or_default().trim();
     if !is_readable(text, most) {
         let error = format!("`{name}` must be readable text of at most {most} characters.");
-        return Err(ApiError::parameter("parameter_invalid", name, error));
+        return Err(ApiError::parameter(ErrorCode::ParameterInvalid, name, error));
     }
     Ok(text.to_owned())
 }
 
-/// A name that may be left out where it is not needed: empty then.
+/// A name that is optional if not in `needed`. Empty if absent.
 fn optional_name(query: &Query, needed: &[&str], name: &'static str) -> Result<String, ApiError> {
     if query.get(name).is_none() && !needed.contains(&name) {
         return Ok(String::new());
@@ -109,7 +109,7 @@ fn optional_name(query: &Query, needed: &[&str], name: &'static str) -> Result<S
     required_name(query, name, MAX_NAME_LEN)
 }
 
-/// Form only: whether anybody reads it, the app knows.
+/// Checks only the form. The app knows whether the address exists.
 fn email(query: &Query, needed: &[&str]) -> Result<String, ApiError> {
     const NAME: &str = "recipient_email";
     if query.get(NAME).is_none() && !needed.contains(&NAME) {
@@ -120,7 +120,11 @@ fn email(query: &Query, needed: &[&str]) -> Result<String, ApiError> {
         return Ok(text);
     }
     let error = "`recipient_email` is not an e-mail address.";
-    Err(ApiError::parameter("parameter_invalid", "recipient_email", error))
+    Err(ApiError::parameter(
+        ErrorCode::ParameterInvalid,
+        "recipient_email",
+        error,
+    ))
 }
 
 /// Whether a text has the form of an e-mail address.

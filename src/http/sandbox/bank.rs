@@ -1,4 +1,4 @@
-//! The desk that steers the sandbox's bank.
+//! Controls of the sandbox bank.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,57 +15,50 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
 
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::{json, schemas};
 use crate::provider::sandbox::bank::faults::{BankCall, BankFault, BankFaultKind};
 use crate::provider::sandbox::bank::{DepositError, SandboxBank};
 use crate::provider::sandbox::fault_rules::FaultRule;
 
-/// Longest delay that can be asked for, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;
-/// Most faults waiting at once.
 const MAX_FAULT_RULES: usize = 1_000;
 
-/// What these routes need.
 pub struct BankControl {
-    /// The bank.
     pub bank: Arc<SandboxBank>,
-    /// Names deposits.
+    /// Draws references of deposits.
     pub entropy: Arc<dyn Entropy>,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<BankControl>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_bank, post_bank_deposits))]
 pub struct ApiDoc;
 
-/// The routes.
-pub fn router(desk: Arc<BankControl>) -> Router {
+pub fn router(controls: Arc<BankControl>) -> Router {
     Router::new()
         .route("/sandbox/bank", post(post_bank))
         .route("/sandbox/bank-deposits", post(post_bank_deposits))
-        .with_state(desk)
+        .with_state(controls)
 }
 
-/// What is to go wrong.
+/// Fault to inject into the bank.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BankFaultRequest {
-    /// Where; every call if absent.
+    /// Operation that fails; every operation if absent.
     #[schema(inline)]
     operation: Option<BankCallParam>,
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     fault: BankFaultParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     delay_ms: Option<u64>,
 }
 
@@ -79,73 +72,73 @@ enum BankCallParam {
     Balance,
 }
 
-/// What the bank can be told.
+/// Faults of the bank.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum BankFaultParam {
-    /// Answer nothing.
+    /// The bank does not answer.
     Unreachable,
-    /// Be slow.
+    /// The response is delayed.
     Slow,
-    /// Answer nonsense.
+    /// The response is malformed.
     MalformedResponse,
-    /// Do it and lose the answer.
+    /// The call is executed, but its response is lost.
     LoseResponse,
-    /// Do nothing and say nothing.
+    /// The call is neither executed nor reported.
     Stall,
-    /// Refuse for good.
+    /// The call is declined finally.
     Decline,
-    /// Tell twice what came in.
+    /// Deposits are reported twice.
     Duplicate,
-    /// Tell what came in with the newest first.
+    /// Deposits are reported newest first.
     OutOfOrder,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// The bank.
+/// Summary of the sandbox bank.
 #[derive(Serialize, ToSchema)]
 struct SandboxBankView {
-    /// Applications decided.
+    /// Number of decided applications.
     applications: u64,
-    /// Accounts open.
+    /// Number of open accounts.
     accounts: usize,
-    /// Moves made.
+    /// Number of executed transfers.
     transfers: u64,
-    /// Deposits told.
+    /// Number of reported deposits.
     deposits: u64,
-    /// US dollar cents on all accounts.
+    /// Total balance of all accounts, in US dollar cents.
     balance_cents: u64,
-    /// Faults waiting.
+    /// Faults that wait for a call.
     #[schema(inline)]
     faults: Vec<PendingBankFault>,
-    /// Calls that met a fault since the start.
+    /// Faults injected since startup.
     faults_injected: u64,
 }
 
-/// A fault waiting for a call.
+/// A fault that waits for a call.
 #[derive(Serialize, ToSchema)]
 struct PendingBankFault {
-    /// Where; null is everywhere.
+    /// Operation of the fault; null for every operation.
     call: Option<&'static str>,
-    /// Its name.
+    /// Name of the fault.
     fault: &'static str,
-    /// How often it still happens; null until cleared.
+    /// Remaining occurrences; null until cleared.
     remaining: Option<u32>,
 }
 
-/// Make the bank misbehave
+/// Inject a fault into the bank
 ///
-/// Applications of people named `Refused` are rejected, of those named `Wanted` another document is wanted first; a transfer
-/// with 13 cents is refused.
-#[utoipa::path(post, path = "/sandbox/bank", tag = "Sandbox", request_body = inline(BankFaultRequest),
+/// Applications of people named `Refused` are rejected. Applications of people named `Wanted` first need another
+/// document. A transfer with 13 cents is rejected.
+#[utoipa::path(post, path = "/sandbox/bank", operation_id = "injectFault", tag = "Sandbox", request_body = inline(BankFaultRequest),
     responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
-        (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_bank(State(desk): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankFaultRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+        (status = 409, description = "The provider is remote.")))]
+async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
+    let request: BankFaultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
     match fault(&request)? {
-        None => desk.bank.clear_faults(),
-        Some(_) if desk.render().await?.faults.len() >= MAX_FAULT_RULES => {
+        None => controls.bank.clear_faults(),
+        Some(_) if controls.render().await?.faults.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(fault) => {
@@ -153,13 +146,13 @@ async fn post_bank(State(desk): SharedState, body: Body) -> Result<Response, Api
                 Some(0) => None,
                 times => Some(times.unwrap_or(1)),
             };
-            desk.bank.add_fault(FaultRule { fault, remaining });
+            controls.bank.add_fault(FaultRule { fault, remaining });
         }
     }
-    Ok(json::ok(&desk.render().await?))
+    Ok(json::ok(&controls.render().await?))
 }
 
-/// `None` clears.
+/// Returns `None` for `clear`.
 fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
@@ -186,45 +179,45 @@ fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
     Ok(Some(BankFault { call, kind: trouble }))
 }
 
-/// Money that somebody outside pays in.
+/// Deposit from an external sender.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BankDepositRequest {
-    /// An on-ramp; with `returns` the off-ramp.
+    /// On-ramp account; with `returns` the off-ramp account.
     account_id: String,
-    /// US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
-    /// Who pays.
+    /// Name of the sender.
     sender: Option<String>,
-    /// The bank's name of it; drawn if absent. The same one again is the same money, told once more.
+    /// Bank's reference of the deposit, drawn if absent. A repeated reference is the same deposit, reported again.
     reference: Option<String>,
-    /// A complete transfer to this account, whose money comes back.
+    /// Completed transfer to this account, whose funds return.
     returns: Option<String>,
 }
 
-/// A deposit.
+/// Result of a deposit.
 #[derive(Serialize, ToSchema)]
 struct BankDepositResponse {
-    /// The bank's name of it.
+    /// Bank's reference of the deposit.
     reference: String,
 }
 
-/// Pay into an on-ramp, or have a transfer come back from an off-ramp
-#[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(BankDepositRequest),
-    responses((status = 200, description = "It will be told.", body = inline(BankDepositResponse)),
-        (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_bank_deposits(State(desk): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankDepositRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+/// Pay into an on-ramp, or return a transfer from an off-ramp
+#[utoipa::path(post, path = "/sandbox/bank-deposits", operation_id = "createSandboxBankDeposit", tag = "Sandbox", request_body = inline(BankDepositRequest),
+    responses((status = 200, description = "The bank will report the deposit.", body = inline(BankDepositResponse)),
+        (status = 409, description = "The provider is remote.")))]
+async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
+    let request: BankDepositRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");
     let account: BankAccountId = request.account_id.parse().map_err(|_| unknown())?;
     let amount = Cents::parse(request.amount.get().trim_matches('"'));
     let amount = amount.ok().filter(|amount| *amount > Cents::ZERO);
     let amount = amount.ok_or_else(|| invalid("amount", "not an amount"))?;
-    let sender = request.sender.unwrap_or_else(|| "Somebody Outside".into());
+    let sender = request.sender.unwrap_or_else(|| "External Sender".into());
     let reference = request
         .reference
-        .unwrap_or_else(|| format!("sbx_in_{:032x}", desk.entropy.random()));
+        .unwrap_or_else(|| format!("sbx_in_{:032x}", controls.entropy.random()));
     if sender.len() > 200 || reference.is_empty() || reference.len() > 100 {
         return Err(invalid("reference", "too long"));
     }
@@ -233,9 +226,15 @@ async fn post_bank_deposits(State(desk): SharedState, body: Body) -> Result<Resp
         Some(text) => Some(text.parse().map_err(|_| invalid("returns", "no such transfer"))?),
     };
     let kept = match returns {
-        None => desk.bank.deposit(account, amount, (sender, reference.clone())).await,
+        None => {
+            controls
+                .bank
+                .deposit(account, amount, (sender, reference.clone()))
+                .await
+        }
         Some(transfer) => {
-            desk.bank
+            controls
+                .bank
                 .return_transfer(transfer, account, amount, reference.clone())
                 .await
         }
@@ -268,9 +267,9 @@ impl BankControl {
 }
 
 fn invalid(param: &'static str, error: &'static str) -> ApiError {
-    ApiError::parameter("parameter_invalid", param, error)
+    ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
 }
 
 fn stopped() -> ApiError {
-    ApiError::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1)
+    ApiError::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1)
 }

@@ -1,4 +1,4 @@
-//! The desk that steers the sandbox's bridge and the balances at its card issuer.
+//! Controls of the sandbox bridge and of the balances at the sandbox card issuer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,57 +11,51 @@ use axum::routing::post;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
 use crate::provider::sandbox::bridge::SandboxBridge;
 use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeFaultRule, BridgeLeg};
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 
-/// Longest delay that can be asked for, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;
-/// Most faults waiting at once.
 const MAX_FAULT_RULES: usize = 1_000;
 
-/// What these routes need.
 pub struct BridgeControl {
-    /// Carries USDC from Solana to Base.
+    /// Transfers USDC from Solana to Base.
     pub bridge: Arc<SandboxBridge>,
-    /// Keeps balances.
+    /// Balances at the card issuer.
     pub balances: Arc<SandboxCardBalances>,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<BridgeControl>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_bridge, post_card_balances))]
 pub struct ApiDoc;
 
-/// The routes.
-pub fn router(crossings: Arc<BridgeControl>) -> Router {
+pub fn router(controls: Arc<BridgeControl>) -> Router {
     Router::new()
         .route("/sandbox/bridge", post(post_bridge))
         .route("/sandbox/card-balances", post(post_card_balances))
-        .with_state(crossings)
+        .with_state(controls)
 }
 
-/// What is to go wrong.
+/// Fault to inject into the bridge.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BridgeFaultRequest {
-    /// Where; with `clear` nowhere.
+    /// Leg that fails. Required except with `clear`.
     #[schema(inline)]
     operation: Option<BridgeLegParam>,
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     fault: BridgeFaultParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     delay_ms: Option<u64>,
 }
 
@@ -73,69 +67,69 @@ enum BridgeLegParam {
     Mint,
 }
 
-/// What the bridge can be told.
+/// Faults of the bridge.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum BridgeFaultParam {
-    /// Answer nothing.
+    /// The bridge does not answer.
     Unreachable,
-    /// Be slow.
+    /// The response is delayed.
     Slow,
-    /// Say that there were too many questions (429).
+    /// The call is rate limited (429).
     RateLimited,
-    /// Answer nonsense.
+    /// The response is malformed.
     MalformedResponse,
-    /// Do it and lose the answer.
+    /// The call is executed, but its response is lost.
     LoseResponse,
-    /// Do nothing and say nothing.
+    /// The call is neither executed nor reported.
     Stall,
-    /// Let what was signed lapse.
+    /// The signed transaction expires.
     Expire,
-    /// Refuse for now.
+    /// The call is declined, and a retry can succeed.
     RetryableDecline,
-    /// Refuse for good.
+    /// The call is declined finally.
     Decline,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// The bridge.
+/// Summary of the sandbox bridge.
 #[derive(Serialize, ToSchema)]
 struct SandboxBridgeView {
-    /// Burns that the attesters have seen.
+    /// Number of burns that the attesters know.
     burns: u64,
-    /// Faults waiting.
+    /// Faults that wait for a call.
     #[schema(inline)]
     faults: Vec<PendingBridgeFault>,
-    /// Calls that met a fault since the start.
+    /// Faults injected since startup.
     faults_injected: u64,
 }
 
-/// A fault waiting for a call.
+/// A fault that waits for a call.
 #[derive(Serialize, ToSchema)]
 struct PendingBridgeFault {
-    /// Where.
+    /// Leg of the fault.
     leg: &'static str,
-    /// Its name.
+    /// Name of the fault.
     fault: &'static str,
-    /// How often it still happens; null until cleared.
+    /// Remaining occurrences; null until cleared.
     remaining: Option<u32>,
 }
 
-/// Make the bridge misbehave
-#[utoipa::path(post, path = "/sandbox/bridge", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
+/// Inject a fault into the bridge
+#[utoipa::path(post, path = "/sandbox/bridge", operation_id = "injectFault", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
     responses((status = 200, description = "The bridge after it.", body = inline(SandboxBridgeView)),
-        (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_bridge(State(crossings): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BridgeFaultRequest = crossings.body(body).await?;
+        (status = 409, description = "The provider is remote.")))]
+async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
+    let request: BridgeFaultRequest = controls.body(body).await?;
     match rule(&request)? {
-        None => crossings.bridge.clear_faults(),
-        Some(_) if crossings.bridge.state().rules.len() >= MAX_FAULT_RULES => {
+        None => controls.bridge.clear_faults(),
+        Some(_) if controls.bridge.state().rules.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
-        Some(rule) => crossings.bridge.add_fault(rule),
+        Some(rule) => controls.bridge.add_fault(rule),
     }
-    let state = crossings.bridge.state();
+    let state = controls.bridge.state();
     let faults = state.rules.iter().map(|rule| PendingBridgeFault {
         leg: rule.leg.name(),
         fault: rule.fault.name(),
@@ -148,7 +142,7 @@ async fn post_bridge(State(crossings): SharedState, body: Body) -> Result<Respon
     }))
 }
 
-/// `None` clears.
+/// Returns `None` for `clear`.
 fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiError> {
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
@@ -187,7 +181,7 @@ fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiErro
 }
 
 fn invalid(param: &'static str, message: &str) -> ApiError {
-    ApiError::parameter("parameter_invalid", param, format!("{param}: {message}"))
+    ApiError::parameter(ErrorCode::ParameterInvalid, param, format!("{param}: {message}"))
 }
 
 impl BridgeControl {
@@ -196,34 +190,34 @@ impl BridgeControl {
     }
 }
 
-/// How the keeper of balances is to behave.
+/// Faults of the balances at the card issuer.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CardBalanceFaultRequest {
-    /// Whether deposits are held back from counting.
+    /// Whether deposits are held back from the balances.
     hold_credits: Option<bool>,
-    /// So many of its next calls find nobody.
+    /// Number of next calls that get no answer.
     unreachable: Option<u32>,
 }
 
-/// What is true now.
+/// Result of the request.
 #[derive(Serialize, ToSchema)]
 struct ControlResponse {
-    /// Always true.
+    /// Always true on success.
     success: bool,
 }
 
-/// Make the card issuer's balances misbehave
-#[utoipa::path(post, path = "/sandbox/card-balances", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
+/// Inject faults into the card issuer's balances
+#[utoipa::path(post, path = "/sandbox/card-balances", operation_id = "injectFault", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
     responses((status = 200, description = "Done.", body = inline(ControlResponse)),
-        (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_card_balances(State(crossings): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: CardBalanceFaultRequest = crossings.body(body).await?;
+        (status = 409, description = "The provider is remote.")))]
+async fn post_card_balances(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
+    let request: CardBalanceFaultRequest = controls.body(body).await?;
     if let Some(held) = request.hold_credits {
-        crossings.balances.hold_credits(held);
+        controls.balances.hold_credits(held);
     }
     if let Some(times) = request.unreachable {
-        crossings.balances.set_unreachable(times);
+        controls.balances.set_unreachable(times);
     }
     Ok(json::ok(&ControlResponse { success: true }))
 }

@@ -1,4 +1,4 @@
-//! `POST /sandbox/charge` and `POST /sandbox/charge-outcome`: a merchant charges a card of the sandbox's issuer.
+//! `POST /sandbox/charge` and `POST /sandbox/charge-outcome`: simulated merchants charge cards of the sandbox issuer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,33 +15,29 @@ use purser_actors::port::{ErrorKind, TransactionStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::{CardCharge, SandboxIssuer};
 
-/// What the route needs.
 pub struct CardChargeState {
-    /// Knows which card the issuer made.
+    /// Resolves the issuer's card.
     pub engine: Engine,
-    /// Keeps what is spent.
+    /// Prepaid cards and their transactions.
     pub issuer: Arc<SandboxIssuer>,
-    /// Keeps reloadable cards, and what is spent with them.
+    /// Reloadable cards and their transactions.
     pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_charge, post_charge_outcome))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(state: Arc<CardChargeState>) -> Router {
     Router::new()
         .route("/sandbox/charge", post(post_charge))
@@ -49,62 +45,62 @@ pub fn router(state: Arc<CardChargeState>) -> Router {
         .with_state(state)
 }
 
-/// What is bought.
+/// Charge to make.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ChargeRequest {
-    /// From `GET /get-card` or `POST /create-reloadable-card`.
+    /// Card from `GET /get-card` or `POST /create-reloadable-card`.
     card_id: String,
-    /// In the merchant's own words, 1 to 60 characters.
+    /// Name of the merchant, 1 to 60 characters.
     merchant: String,
-    /// Decimal US dollars with at most 2 places, above 0.
+    /// US dollars as a decimal with at most 2 places, above 0.
     amount: String,
-    /// Whether the merchant takes it later: `pending` until `POST /sandbox/charge-outcome`. False without it.
+    /// Whether the charge stays `pending` until `POST /sandbox/charge-outcome`. False by default.
     pending: Option<bool>,
 }
 
-/// What the issuer wrote down.
+/// Transaction that the issuer recorded.
 #[derive(Serialize, ToSchema)]
 struct ChargeResponse {
-    /// The issuer's name of it.
+    /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled`, `pending`, or `declined`.
     status: &'static str,
-    /// Of a refused charge: `insufficient_funds`, `card_paused`, `card_closed` or `card_expired`.
+    /// Reason of a declined charge: `insufficient_funds`, `card_paused`, `card_closed` or `card_expired`.
     decline_reason: Option<String>,
 }
 
-/// What comes of a charge.
+/// Outcome of a charge.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct OutcomeRequest {
-    /// The card that was charged.
+    /// Card that was charged.
     card_id: String,
-    /// From `POST /sandbox/charge`.
+    /// Transaction from `POST /sandbox/charge`.
     transaction_id: String,
     /// `settled` for a pending charge, `refunded` for one that is pending or settled.
     status: String,
 }
 
-/// What the issuer wrote down.
+/// Transaction that the issuer recorded.
 #[derive(Serialize, ToSchema)]
 struct ChargeOutcomeResponse {
-    /// The issuer's name of it.
+    /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled` or `refunded`.
     status: &'static str,
 }
 
-/// Charge a card, as a merchant would
+/// Charge a card as a merchant
 ///
-/// What the card cannot pay is declined, and written down as that.
-#[utoipa::path(post, path = "/sandbox/charge", tag = "Sandbox", request_body = inline(ChargeRequest),
+/// A charge that the card can't pay is declined, and recorded as declined.
+#[utoipa::path(post, path = "/sandbox/charge", operation_id = "chargeSandboxCard", tag = "Sandbox", request_body = inline(ChargeRequest),
     responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeResponse))))]
 async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
     let request: ChargeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let wrong = |param: &'static str, why: &str| {
         let error = format!("`{param}`: {why}.");
-        ApiError::parameter("parameter_invalid", param, error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
     };
     let card = charged(&state, &request.card_id).await?;
     let card = card.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
@@ -136,17 +132,17 @@ async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> R
 }
 
 fn stopped() -> ApiError {
-    ApiError::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1)
+    ApiError::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1)
 }
 
-/// Settle a pending charge, or give a charge back
-#[utoipa::path(post, path = "/sandbox/charge-outcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
+/// Settle or refund a charge
+#[utoipa::path(post, path = "/sandbox/charge-outcome", operation_id = "setChargeOutcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
     responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeOutcomeResponse))))]
 async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
     let request: OutcomeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let wrong = |param: &'static str, why: &str| {
         let error = format!("`{param}`: {why}.");
-        ApiError::parameter("parameter_invalid", param, error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
     };
     let status = match request.status.as_str() {
         "settled" => TransactionStatus::Settled,
@@ -170,7 +166,7 @@ async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Bo
     }
 }
 
-/// A card, as whoever issued it knows it.
+/// A card, as its issuer knows it.
 enum ChargeableCard {
     Prepaid(String),
     Reloadable(CardId),

@@ -1,4 +1,4 @@
-//! The part of `/sandbox/*` for what is looked up: merchants, gift cards, exchange rates.
+//! Sandbox controls of the merchant directory, the gift card catalog and the exchange rates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,24 +16,20 @@ use crate::sandbox::control::catalogs::{
     CatalogControl, GiftCardControlRequest, MerchantFaultRequest, RateRequest, SandboxCatalogView,
 };
 
-/// What these routes need.
 pub struct CatalogControlState {
-    /// Merchants, gift cards, rates.
+    /// Controls of the merchant directory, gift card catalog and rates.
     pub control: CatalogControl,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<CatalogControlState>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_catalogs, post_merchants, post_gift_cards, post_rates))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(state: Arc<CatalogControlState>) -> Router {
     Router::new()
         .route("/sandbox/catalogs", get(get_catalogs))
@@ -49,35 +45,35 @@ impl CatalogControlState {
     }
 }
 
-/// Merchants, gift cards and rates at a glance
-#[utoipa::path(get, path = "/sandbox/catalogs", tag = "Sandbox",
+/// Read the state of merchants, gift cards and rates
+#[utoipa::path(get, path = "/sandbox/catalogs", operation_id = "getSandboxCatalogs", tag = "Sandbox",
     responses((status = 200, description = "The simulated catalogs.", body = SandboxCatalogView)))]
 async fn get_catalogs(State(sandbox): SharedState) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.control.state().await?))
 }
 
-/// Make the directory of merchants misbehave
-#[utoipa::path(post, path = "/sandbox/merchants", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
+/// Inject a fault into the merchant directory
+#[utoipa::path(post, path = "/sandbox/merchants", operation_id = "injectFault", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
-        (status = 409, description = "Its provider is elsewhere.")))]
+        (status = 409, description = "The provider is remote.")))]
 async fn post_merchants(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: MerchantFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.control.set_merchant_fault(&request).await?))
 }
 
-/// Make the catalog of gift cards misbehave, sell out or change its price
-#[utoipa::path(post, path = "/sandbox/gift-cards", tag = "Sandbox", request_body = inline(GiftCardControlRequest),
+/// Inject a fault into the gift card catalog, or change stock or price
+#[utoipa::path(post, path = "/sandbox/gift-cards", operation_id = "updateSandboxGiftCards", tag = "Sandbox", request_body = inline(GiftCardControlRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
-        (status = 409, description = "Its provider is elsewhere.")))]
+        (status = 409, description = "The provider is remote.")))]
 async fn post_gift_cards(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: GiftCardControlRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.control.update_gift_cards(&request).await?))
 }
 
-/// Move an exchange rate, or let its source fall silent
-#[utoipa::path(post, path = "/sandbox/rates", tag = "Sandbox", request_body = inline(RateRequest),
+/// Change an exchange rate, or stop its source
+#[utoipa::path(post, path = "/sandbox/rates", operation_id = "updateSandboxRates", tag = "Sandbox", request_body = inline(RateRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
-        (status = 409, description = "Its provider is elsewhere.")))]
+        (status = 409, description = "The provider is remote.")))]
 async fn post_rates(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: RateRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.control.update_rates(&request).await?))

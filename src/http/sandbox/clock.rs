@@ -1,4 +1,4 @@
-//! `/sandbox/time`: the sandbox's time, which can be moved forward.
+//! `/sandbox/time`: the test clock, which can be advanced.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,56 +8,50 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::Clock as _;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::sandbox::clock::{AdvanceError, MAX_OFFSET_MS, SandboxClock};
 
-/// What these routes need.
 pub struct ClockControl {
-    /// The time.
     pub clock: Arc<SandboxClock>,
-    /// Whether somebody outside keeps a time of their own: then it is not moved.
+    /// Whether a remote provider has its own clock. Then the test clock can't be advanced.
     pub has_remote_providers: bool,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<ClockControl>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_time, post_time))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(state: Arc<ClockControl>) -> Router {
     Router::new()
         .route("/sandbox/time", get(get_time).post(post_time))
         .with_state(state)
 }
 
-/// The sandbox's time.
+/// Time of the test clock.
 #[derive(Serialize, ToSchema)]
 struct SandboxClockView {
-    /// RFC 3339.
+    /// Current time of the sandbox (RFC 3339).
     now: String,
-    /// How far ahead of the machine it is.
+    /// Seconds that it is ahead of the machine's clock.
     offset_seconds: u64,
 }
 
-/// How far it is to go.
+/// Advance of the test clock.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AdvanceClockRequest {
-    /// 1 or more; twenty years in all.
+    /// Seconds to advance, 1 or more; twenty years in total.
     advance_seconds: u64,
 }
 
@@ -68,44 +62,44 @@ fn render(clock: &SandboxClock) -> SandboxClockView {
     }
 }
 
-/// The sandbox's time
-#[utoipa::path(get, path = "/sandbox/time", tag = "Sandbox",
+/// Read the test clock
+#[utoipa::path(get, path = "/sandbox/time", operation_id = "getSandboxClock", tag = "Sandbox",
     responses((status = 200, description = "The time by which the service and its providers go.", body = inline(SandboxClockView))))]
-async fn get_time(State(desk): SharedState) -> Response {
-    json::ok(&render(&desk.clock))
+async fn get_time(State(controls): SharedState) -> Response {
+    json::ok(&render(&controls.clock))
 }
 
-/// Move the sandbox's time forward
+/// Advance the test clock
 ///
-/// It never goes back, and a restart keeps it. What is due by then becomes due: ends of cards, return windows, leases, tokens.
-/// Payments go on by the wallets' own clocks.
-#[utoipa::path(post, path = "/sandbox/time", tag = "Sandbox", request_body = inline(AdvanceClockRequest),
+/// It never goes back, and a restart keeps it. Everything scheduled until then becomes due: card expiries, return
+/// windows, leases, tokens. Payments still use the wallets' own clocks.
+#[utoipa::path(post, path = "/sandbox/time", operation_id = "advanceSandboxClock", tag = "Sandbox", request_body = inline(AdvanceClockRequest),
     responses((status = 200, description = "The time after it.", body = inline(SandboxClockView)),
-        (status = 409, description = "A provider elsewhere keeps a time of its own.")))]
-async fn post_time(State(desk): SharedState, body: Body) -> Result<Response, ApiError> {
-    let wanted: AdvanceClockRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
-    if desk.has_remote_providers {
-        let error = "A provider is elsewhere and keeps a time of its own.";
-        return Err(ApiError::new(StatusCode::CONFLICT, "clock_not_adjustable", error)
+        (status = 409, description = "A remote provider has its own clock.")))]
+async fn post_time(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
+    let request: AdvanceClockRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    if controls.has_remote_providers {
+        let error = "A remote provider has its own clock.";
+        return Err(ApiError::new(ErrorCode::ClockNotAdjustable, error)
             .hint("Take the providers' addresses out of the settings."));
     }
     let farthest = MAX_OFFSET_MS / 1_000;
     let wrong = || {
         let error = format!("`advance_seconds` is 1 or more, and at most {farthest} in all.");
-        ApiError::parameter("parameter_invalid", "advance_seconds", error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, "advance_seconds", error)
     };
-    if !(1..=farthest).contains(&wanted.advance_seconds) {
+    if !(1..=farthest).contains(&request.advance_seconds) {
         return Err(wrong());
     }
-    let clock = desk.clock.clone();
-    let moved = tokio::task::spawn_blocking(move || clock.advance(wanted.advance_seconds * 1_000)).await;
+    let clock = controls.clock.clone();
+    let moved = tokio::task::spawn_blocking(move || clock.advance(request.advance_seconds * 1_000)).await;
     match moved.map_err(|_| ApiError::internal())? {
-        Ok(()) => Ok(json::ok(&render(&desk.clock))),
+        Ok(()) => Ok(json::ok(&render(&controls.clock))),
         Err(AdvanceError::TooFar) => Err(wrong()),
         Err(AdvanceError::Io(error)) => {
             tracing::error!(%error, "the sandbox's time could not be moved");
             Err(ApiError::unavailable(
-                "sandbox_unavailable",
+                ErrorCode::SandboxUnavailable,
                 "The sandbox has stopped.",
                 1,
             ))

@@ -1,4 +1,4 @@
-//! The sandbox's identity check, where a person answers, and the desk that steers it and the issuer's accounts.
+//! The sandbox's identity check with its pages for people, and controls of it and of the issuer accounts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use purser_actors::id::Wallet;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use super::super::error::ApiError;
+use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
 use super::super::query::Query;
 use super::super::sandbox_identity_page;
@@ -23,33 +23,27 @@ use crate::provider::sandbox::fault_rules::FaultRule;
 use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
 use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccounts};
 
-/// The form of a person's answers.
+/// A form with a person's answers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
-/// Longest delay that can be asked for, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;
-/// Most faults waiting at once.
 const MAX_FAULT_RULES: usize = 1_000;
 
-/// What these routes need.
 pub struct IdentityControl {
-    /// Checks identities.
     pub identity: Arc<SandboxIdentityCheck>,
-    /// Keeps accounts at the issuer.
+    /// Accounts at the issuer.
     pub accounts: Arc<SandboxIssuerAccounts>,
-    /// To link and unlink.
+    /// Links and unlinks accounts.
     pub engine: Engine,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
 type SharedState = State<Arc<IdentityControl>>;
 
-/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_check, post_check, post_identity, post_accounts, post_link))]
 pub struct ApiDoc;
 
-/// The routes.
 pub fn router(people: Arc<IdentityControl>) -> Router {
     let pages = pages(IdentityPages {
         identity: people.identity.clone(),
@@ -63,42 +57,40 @@ pub fn router(people: Arc<IdentityControl>) -> Router {
         .merge(pages)
 }
 
-/// What the person's pages need.
 #[derive(Clone)]
 pub struct IdentityPages {
-    /// Checks identities.
     pub identity: Arc<SandboxIdentityCheck>,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The person's pages alone: whoever runs the check shows them.
+/// The pages for people alone, without controls.
 pub fn pages(pages: IdentityPages) -> Router {
     Router::new()
         .route("/sandbox/identity-check", get(get_check).post(post_check))
         .with_state(pages)
 }
 
-/// The sandbox's identity check, for the person
+/// Show the sandbox identity check
 ///
-/// Reached from the account page. Family names such as `Reject` make happen what is hard to meet by chance.
-#[utoipa::path(get, path = "/sandbox/identity-check", tag = "Sandbox",
+/// Linked from the account page. Family names such as `Reject` force rare outcomes.
+#[utoipa::path(get, path = "/sandbox/identity-check", operation_id = "showSandboxIdentityForm", tag = "Sandbox",
     params(("token" = String, Query, description = "The check's own secret.")),
     responses((status = 200, description = "The form, or that it was answered.", body = String, content_type = "text/html"),
-        (status = 404, description = "Nobody's.")))]
+        (status = 404, description = "No such check.")))]
 async fn get_check(State(people): State<IdentityPages>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["token"])?;
     let page = people.identity.page(query.required("token")?).ok_or_else(unknown)?;
     Ok(sandbox_identity_page::page(page, None, StatusCode::OK))
 }
 
-/// Answer it
-#[utoipa::path(post, path = "/sandbox/identity-check", tag = "Sandbox",
+/// Submit the sandbox identity check
+#[utoipa::path(post, path = "/sandbox/identity-check", operation_id = "submitSandboxIdentityForm", tag = "Sandbox",
     params(("token" = String, Query, description = "The check's own secret.")),
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "Taken; the verdict follows.", body = String, content_type = "text/html"),
         (status = 400, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
-        (status = 404, description = "Nobody's.")))]
+        (status = 404, description = "No such check.")))]
 async fn post_check(
     State(people): State<IdentityPages>,
     RawQuery(query): RawQuery,
@@ -120,44 +112,45 @@ async fn post_check(
 }
 
 fn unknown() -> ApiError {
-    ApiError::not_found("identity_check_not_found", "There is no such identity check.")
+    ApiError::new(ErrorCode::IdentityCheckNotFound, "There is no such identity check.")
 }
 
-/// What goes wrong in calls of the service.
+/// Faults of calls to the provider.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum IdentityFaultParam {
-    /// Answer nothing.
+    /// The provider does not answer.
     Unreachable,
-    /// Be slow.
+    /// The response is delayed.
     Slow,
-    /// Answer nonsense.
+    /// The response is malformed.
     MalformedResponse,
-    /// Do it and never answer.
+    /// The call is executed, but its response never arrives.
     Timeout,
-    /// Refuse for good.
+    /// The call is declined finally.
     Decline,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// A fault for calls to come.
+/// Fault to inject into later calls.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct IdentityFaultRequest {
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     fault: IdentityFaultParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     delay_ms: Option<u64>,
 }
 
 impl IdentityFaultRequest {
-    /// For `slow`, and how often any fault happens.
+    /// The delay for `slow`, and the number of occurrences.
     fn read(&self, waiting: usize) -> Result<(u64, Option<u32>), ApiError> {
-        let wrong = |param: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", param, what);
+        let wrong =
+            |param: &'static str, what: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, what);
         if self.delay_ms.is_some() && self.fault != IdentityFaultParam::Slow {
             return Err(wrong("delay_ms", "only for slow"));
         }
@@ -177,37 +170,37 @@ impl IdentityFaultRequest {
     }
 }
 
-/// A fault waiting for a call.
+/// A fault that waits for a call.
 #[derive(Serialize, ToSchema)]
 struct PendingIdentityFault {
-    /// Its name.
+    /// Name of the fault.
     fault: &'static str,
-    /// How often it still happens; null until cleared.
+    /// Remaining occurrences; null until cleared.
     remaining: Option<u32>,
 }
 
-/// The identity check's provider.
+/// Summary of the identity check provider.
 #[derive(Serialize, ToSchema)]
 struct SandboxIdentityView {
-    /// Checks begun.
+    /// Number of started checks.
     started: u64,
-    /// Verdicts that say yes.
+    /// Number of passed checks.
     passed: u64,
-    /// Verdicts that say no.
+    /// Number of failed checks.
     failed: u64,
-    /// The provider's name of the newest check: what its callbacks say.
+    /// Provider's id of the newest check, as in its callbacks.
     last_reference: Option<String>,
-    /// Faults waiting.
+    /// Faults that wait for a call.
     #[schema(inline)]
     faults: Vec<PendingIdentityFault>,
-    /// Calls that met a fault since the start.
+    /// Faults injected since startup.
     faults_injected: u64,
 }
 
-/// Make the identity check's provider misbehave
-#[utoipa::path(post, path = "/sandbox/identity", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+/// Inject a fault into the identity check provider
+#[utoipa::path(post, path = "/sandbox/identity", operation_id = "injectFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
-        (status = 409, description = "Its provider is elsewhere.")))]
+        (status = 409, description = "The provider is remote.")))]
 async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let provider = &people.identity;
@@ -243,22 +236,22 @@ async fn render_identity(provider: &SandboxIdentityCheck) -> Result<Response, Ap
     }))
 }
 
-/// The issuer's accounts.
+/// Summary of the issuer accounts.
 #[derive(Serialize, ToSchema)]
 struct SandboxIssuerAccountsView {
-    /// Accounts opened.
+    /// Number of opened accounts.
     opened: u64,
-    /// Faults waiting.
+    /// Faults that wait for a call.
     #[schema(inline)]
     faults: Vec<PendingIdentityFault>,
-    /// Calls that met a fault since the start.
+    /// Faults injected since startup.
     faults_injected: u64,
 }
 
-/// Make the issuer's opening of accounts misbehave
-#[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+/// Inject a fault into the opening of issuer accounts
+#[utoipa::path(post, path = "/sandbox/accounts", operation_id = "injectFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
-        (status = 409, description = "Its provider is elsewhere.")))]
+        (status = 409, description = "The provider is remote.")))]
 async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let accounts = &people.accounts;
@@ -287,35 +280,35 @@ async fn post_accounts(State(people): SharedState, body: Body) -> Result<Respons
     }))
 }
 
-/// Whose link.
+/// Wallet to link or unlink.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct IssuerLinkRequest {
-    /// An address of either chain.
+    /// Wallet address on either chain.
     wallet: String,
-    /// Whether the account at the issuer is to be linked.
+    /// Whether the wallet should be linked to an account at the issuer.
     linked: bool,
 }
 
-/// What is true now.
+/// Result of linking or unlinking.
 #[derive(Serialize, ToSchema)]
 struct IssuerLinkResponse {
-    /// The exact address.
+    /// Exact wallet address.
     wallet: String,
-    /// Whether it is linked; it may still be under way.
+    /// Whether it is linked. Linking may still be in progress.
     linked: bool,
-    /// The account's own address on Base.
+    /// Deposit address of the account on Base.
     deposit_address: Option<String>,
 }
 
-/// Link a wallet to the issuer, or unlink it, as its owner would on the account page
-#[utoipa::path(post, path = "/sandbox/link", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
+/// Link a wallet to the issuer, or unlink it, as its owner
+#[utoipa::path(post, path = "/sandbox/link", operation_id = "setSandboxIssuerLink", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
     responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse))))]
 async fn post_link(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
-    let wrong = |_| ApiError::parameter("parameter_invalid", "wallet", "not an address");
+    let wrong = |_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "not an address");
     let wallet: Wallet = request.wallet.parse().map_err(wrong)?;
-    let failed = || ApiError::unavailable("service_unavailable", "The link could not be changed.", 1);
+    let failed = || ApiError::unavailable(ErrorCode::ServiceUnavailable, "The link could not be changed.", 1);
     people
         .engine
         .request_issuer_link(wallet, request.linked)
@@ -333,5 +326,5 @@ async fn post_link(State(people): SharedState, body: Body) -> Result<Response, A
 }
 
 fn stopped(_: crate::sandbox::record_log::LogError) -> ApiError {
-    ApiError::unavailable("sandbox_unavailable", "The sandbox has stopped.", 1)
+    ApiError::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1)
 }

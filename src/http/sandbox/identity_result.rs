@@ -1,4 +1,4 @@
-//! `POST /sandbox/identity-result`: the simulated provider decides about a check as the desk wants it.
+//! `POST /sandbox/identity-result`: decides the result of a simulated identity check.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use http::StatusCode;
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use purser_actors::identity_verification::Status;
@@ -16,79 +15,75 @@ use purser_actors::port::Verdict;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 
-/// Characters of a reason, at most.
+/// Limit in characters.
 const MAX_REASON_LEN: usize = 100;
 
-/// How long the provider has to take a check on.
+/// How long the provider has to start a check.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the route needs.
 pub struct IdentityResultControl {
-    /// Decides.
     pub identity: Arc<SandboxIdentityCheck>,
-    /// Knows a holder's check.
+    /// Reads identity checks.
     pub engine: Engine,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_identity_result))]
 pub struct ApiDoc;
 
-/// The route.
 pub fn router(state: Arc<IdentityResultControl>) -> Router {
     Router::new()
         .route("/sandbox/identity-result", post(post_identity_result))
         .with_state(state)
 }
 
-/// Whose check, and what comes of it.
+/// Check and its result.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct IdentityResultRequest {
-    /// An address of either chain.
+    /// Wallet address on either chain.
     wallet: String,
-    /// Whether they are who they say.
+    /// Whether the check passes.
     passed: bool,
-    /// If not: the provider's word, `document_mismatch` if absent.
+    /// Reason of a failed check, `document_mismatch` by default.
     reason: Option<String>,
-    /// Whether a check is begun first where none is under way, as its owner does on the account page; false if absent.
+    /// Whether to start a check if none is open, as its owner would on the account page. False by default.
     begin: Option<bool>,
 }
 
-/// What was decided.
+/// A check with its result.
 #[derive(Serialize, ToSchema)]
 struct IdentityResultResponse {
-    /// The exact address.
+    /// Exact wallet address.
     wallet: String,
-    /// The provider's name of the check.
+    /// Provider's id of the check.
     reference: String,
-    /// Whether it is on its way to the service, as a signed callback.
+    /// Whether the result is on its way to the service, as a signed callback.
     decided: bool,
 }
 
-/// Decide a check of an identity, without the person
+/// Decide an identity check without a person
 ///
-/// One that is under way; with `begin` it is begun first. The service learns the verdict as of any check: by the provider's signed callback, or when it asks.
-#[utoipa::path(post, path = "/sandbox/identity-result", tag = "Sandbox", request_body = inline(IdentityResultRequest),
+/// Decides the open check; with `begin` one is started first. The service learns the result as for any check: from the
+/// provider's signed callback or by polling.
+#[utoipa::path(post, path = "/sandbox/identity-result", operation_id = "setSandboxIdentityResult", tag = "Sandbox", request_body = inline(IdentityResultRequest),
     responses((status = 200, description = "Decided.", body = inline(IdentityResultResponse)),
-        (status = 409, description = "No check of this wallet waits for an answer, or its provider is elsewhere.")))]
+        (status = 409, description = "This wallet has no open check, or the provider is remote.")))]
 async fn post_identity_result(
-    State(desk): State<Arc<IdentityResultControl>>,
+    State(controls): State<Arc<IdentityResultControl>>,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: IdentityResultRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
-    let wrong = |param, error| ApiError::parameter("parameter_invalid", param, error);
-    let wallet: Wallet = wanted.wallet.parse().map_err(|_| wrong("wallet", "not an address"))?;
-    let verdict = match (wanted.passed, wanted.reason) {
+    let request: IdentityResultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    let wrong = |param, error| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);
+    let wallet: Wallet = request.wallet.parse().map_err(|_| wrong("wallet", "not an address"))?;
+    let verdict = match (request.passed, request.reason) {
         (true, None) => Verdict::Passed,
         (true, Some(_)) => return Err(wrong("reason", "only of a check that fails")),
         (false, reason) => {
@@ -102,22 +97,26 @@ async fn post_identity_result(
     };
     let none = || {
         let error = "No check of this wallet waits for an answer.";
-        ApiError::new(StatusCode::CONFLICT, "identity_check_not_open", error)
+        ApiError::new(ErrorCode::IdentityCheckNotOpen, error)
             .hint("Its owner begins one on the account page; `begin: true` does so here.")
     };
-    if wanted.begin == Some(true) {
-        // Refused for one that is verified already: then there is nothing to decide, as below.
-        drop(desk.engine.request_identity_check(wallet).await);
-        drop(tokio::time::timeout(START_TIMEOUT, desk.engine.await_identity_started(wallet)).await);
+    if request.begin == Some(true) {
+        // Rejected if the wallet is already verified. Then there is no check to decide, as below.
+        drop(controls.engine.request_identity_check(wallet).await);
+        drop(tokio::time::timeout(START_TIMEOUT, controls.engine.await_identity_started(wallet)).await);
     }
-    let known = desk.engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
+    let known = controls
+        .engine
+        .identity(&wallet)
+        .await
+        .map_err(|_| ApiError::internal())?;
     let Some(Status::InReview {
         started: Some(begun), ..
     }) = known.map(|identity| identity.status)
     else {
         return Err(none());
     };
-    match desk.identity.set_result(&begun.reference, verdict).await {
+    match controls.identity.set_result(&begun.reference, verdict).await {
         Ok(true) => Ok(json::ok(&IdentityResultResponse {
             wallet: wallet.address(),
             reference: begun.reference,

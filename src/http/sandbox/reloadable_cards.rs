@@ -1,4 +1,4 @@
-//! The desk that steers the sandbox's card program, which keeps reloadable cards.
+//! Controls of the sandbox issuer of reloadable cards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,101 +11,97 @@ use axum::routing::post;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::fault_rules::FaultRule;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::reloadable_cards::faults::ReloadableCardFault;
 
-/// Longest delay that can be asked for, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;
-/// Most faults waiting at once.
 const MAX_FAULT_RULES: usize = 1_000;
 
-/// What the route needs.
 pub struct ReloadableCardControl {
-    /// Keeps reloadable cards.
     pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
-    /// Largest body.
     pub max_body_bytes: usize,
-    /// A body must arrive within this.
+    /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-/// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_card_program))]
 pub struct ApiDoc;
 
-/// The route.
-pub fn router(desk: Arc<ReloadableCardControl>) -> Router {
+pub fn router(controls: Arc<ReloadableCardControl>) -> Router {
     Router::new()
         .route("/sandbox/card-program", post(post_card_program))
-        .with_state(desk)
+        .with_state(controls)
 }
 
-/// What is to go wrong.
+/// Fault to inject into the issuer of reloadable cards.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ReloadableCardFaultRequest {
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     fault: ReloadableCardFaultParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of occurrences; 1 if absent, 0 until cleared.
     times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     delay_ms: Option<u64>,
 }
 
-/// What the program can be told.
+/// Faults of the issuer of reloadable cards.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum ReloadableCardFaultParam {
-    /// Answer nothing.
+    /// The issuer does not answer.
     Unreachable,
-    /// Be slow.
+    /// The response is delayed.
     Slow,
-    /// Answer nonsense and do nothing.
+    /// The response is malformed, and the call is not executed.
     MalformedResponse,
-    /// Do it and lose the answer.
+    /// The call is executed, but its response is lost.
     Timeout,
-    /// Refuse the next card or reservation.
+    /// The next card or hold is declined.
     Decline,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// The program.
+/// Summary of the issuer of reloadable cards.
 #[derive(Serialize, ToSchema)]
 struct SandboxReloadableCardView {
-    /// Cards opened.
+    /// Number of opened cards.
     cards: u64,
-    /// Faults waiting.
+    /// Faults that wait for a call.
     #[schema(inline)]
     faults: Vec<PendingReloadableCardFault>,
-    /// Calls that met a fault since the start.
+    /// Faults injected since startup.
     faults_injected: u64,
 }
 
-/// A fault waiting for a call.
+/// A fault that waits for a call.
 #[derive(Serialize, ToSchema)]
 struct PendingReloadableCardFault {
-    /// Its name.
+    /// Name of the fault.
     fault: &'static str,
-    /// How often it still happens; null until cleared.
+    /// Remaining occurrences; null until cleared.
     remaining: Option<u32>,
 }
 
-/// Make the card program misbehave
-#[utoipa::path(post, path = "/sandbox/card-program", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
+/// Inject a fault into the issuer of reloadable cards
+#[utoipa::path(post, path = "/sandbox/card-program", operation_id = "injectFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
     responses((status = 200, description = "The program after it.", body = inline(SandboxReloadableCardView)),
-        (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body: Body) -> Result<Response, ApiError> {
-    let request: ReloadableCardFaultRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+        (status = 409, description = "The provider is remote.")))]
+async fn post_card_program(
+    State(controls): State<Arc<ReloadableCardControl>>,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let request: ReloadableCardFaultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
     let invalid = |param: &'static str, why: &str| {
         let error = format!("{param}: {why}");
-        ApiError::parameter("parameter_invalid", param, error)
+        ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
     };
     let ms = request.delay_ms.unwrap_or(3_000);
     if ms > MAX_DELAY_MS {
@@ -123,8 +119,8 @@ async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body:
         ReloadableCardFaultParam::Clear => None,
     };
     match fault {
-        None => desk.reloadable_cards.clear_faults(),
-        Some(_) if desk.reloadable_cards.state().rules.len() >= MAX_FAULT_RULES => {
+        None => controls.reloadable_cards.clear_faults(),
+        Some(_) if controls.reloadable_cards.state().rules.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(fault) => {
@@ -133,10 +129,10 @@ async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body:
                 Some(0) => None,
                 some => some,
             };
-            desk.reloadable_cards.add_fault(FaultRule { fault, remaining });
+            controls.reloadable_cards.add_fault(FaultRule { fault, remaining });
         }
     }
-    let state = desk.reloadable_cards.state();
+    let state = controls.reloadable_cards.state();
     let faults = state.rules.iter().map(|rule| PendingReloadableCardFault {
         fault: rule.fault.name(),
         remaining: rule.remaining,

@@ -1,5 +1,5 @@
-//! What steers a provider of the sandbox's own would change nothing where the settings have another one asked: it is refused, so
-//! that nobody believes that it was done.
+//! Rejects controls of a built-in provider if the settings name a remote one. Such a control would have no effect, so
+//! accepting it would mislead.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::Method;
 
 use crate::config::RemoteProviders;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 
-/// What each route steers, by the provider's name in the settings, and whether `purser serve-providers` has the route too.
+/// Provider that each route controls, by its name in the settings, and whether `purser serve-providers` also has the
+/// route.
 pub const CONTROLLED_PROVIDERS: &[(&str, &str, bool)] = &[
     ("/sandbox/accounts", "providers.issuer_accounts", false),
     ("/sandbox/bank", "providers.banking", true),
@@ -29,30 +30,26 @@ pub const CONTROLLED_PROVIDERS: &[(&str, &str, bool)] = &[
     ("/sandbox/rates", "providers.rates", false),
 ];
 
-/// The routes of the desk; those are refused that steer a provider which these settings have elsewhere.
+/// Adds the guard to the control routes. It rejects those whose provider is remote in these settings.
 pub fn reject_if_remote(routes: Router, outside: &RemoteProviders) -> Router {
-    let elsewhere = outside.all().into_iter().filter(|(_, outside)| !outside.url.is_empty());
-    let elsewhere: Arc<[&str]> = elsewhere.map(|(name, _)| name).collect();
-    routes.route_layer(from_fn_with_state(elsewhere, guard))
+    let remote = outside.all().into_iter().filter(|(_, outside)| !outside.url.is_empty());
+    let remote: Arc<[&str]> = remote.map(|(name, _)| name).collect();
+    routes.route_layer(from_fn_with_state(remote, guard))
 }
 
-async fn guard(
-    State(elsewhere): State<Arc<[&'static str]>>,
-    request: Request,
-    next: Next,
-) -> Result<Response, ApiError> {
+async fn guard(State(remote): State<Arc<[&'static str]>>, request: Request, next: Next) -> Result<Response, ApiError> {
     let path = request.uri().path();
-    let steers = CONTROLLED_PROVIDERS.iter().find(|(route, ..)| *route == path);
-    match steers.filter(|(_, provider, _)| elsewhere.contains(provider)) {
+    let controlled = CONTROLLED_PROVIDERS.iter().find(|(route, ..)| *route == path);
+    match controlled.filter(|(_, provider, _)| remote.contains(provider)) {
         Some((_, provider, there)) if request.method() == Method::POST => Err(remote_provider_error(provider, *there)),
         _ => Ok(next.run(request).await),
     }
 }
 
 fn remote_provider_error(provider: &str, there: bool) -> ApiError {
-    let error = format!("This steers a provider in this process, and `{provider}.url` has another one asked.");
-    ApiError::new(StatusCode::CONFLICT, "provider_is_remote", error).hint(match there {
-        true => "`purser serve-providers` is steered at its own address, by `purser admin sandbox --service URL`.",
-        false => "Steer that one where it runs, or take its URL out of the settings.",
+    let error = format!("This route controls the built-in provider, but `{provider}.url` names a remote one.");
+    ApiError::new(ErrorCode::ProviderIsRemote, error).hint(match there {
+        true => "Control `purser serve-providers` at its own address with `purser admin sandbox --service URL`.",
+        false => "Control that provider where it runs, or remove its URL from the settings.",
     })
 }

@@ -1,4 +1,4 @@
-//! What belongs to an account: cards, payments, the balance, events.
+//! Schemas of an account: cards, payments, the balance, events.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,223 +9,223 @@ use super::{
     ReloadableCardWithDetails,
 };
 
-/// A paid call that was settled.
+/// Response of a paid call that was settled.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum CardPurchaseResponse {
-    /// The card is on its way.
+    /// The card was bought.
     Bought(CardPurchase),
-    /// It could not be delivered: the charge is on the balance.
+    /// The card could not be delivered, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
 
-/// A card bought.
+/// A purchased card with the payment.
 #[derive(Deserialize, ToSchema)]
 pub struct CardPurchase {
-    /// For the call that paid first; a replay gets none.
+    /// Tokens, only for the call that paid first. Replays have none.
     pub auth: Option<Credentials>,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// For `GET /get-card-data`.
+    /// Id for `GET /get-card-data`.
     pub card_id: String,
-    /// `pending`.
+    /// `pending` until the card is ready.
     pub status: String,
-    /// The card as it was bought.
+    /// The card as purchased.
     pub card: PurchasedCard,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// A card as it was bought.
+/// A card as purchased.
 #[derive(Deserialize, ToSchema)]
 pub struct PurchasedCard {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// `US`.
+    /// `US` is the country of the card.
     pub country: String,
-    /// `pending`.
+    /// `pending` until the card is ready.
     pub status: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// A charge that became a credit.
+/// A charge that was credited to the balance.
 #[derive(Deserialize, ToSchema)]
 pub struct CreditedPurchase {
-    /// `credited`.
+    /// `credited` is the status.
     pub status: String,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
-    /// USDC.
+    /// Credited amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub credited_amount: Value,
-    /// For people.
+    /// Explanation for people.
     pub note: String,
 }
 
 /// A card without its number.
 #[derive(Deserialize, ToSchema)]
 pub struct Card {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
     /// `pending`, `ready`, `paused`, `failed`, `closed` or `expired`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Non-Reloadable U.S.`.
+    /// `Non-Reloadable U.S.` is the card type.
     pub card_type: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Dollars of it that were fees.
+    /// Fees in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fees_paid: Value,
-    /// Dollars left on it, by the newest word of whoever made it.
+    /// Remaining US dollars, as the issuer last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
-    /// Dollars credited to the account's balance: the whole charge of a card that failed, else what was left at its end less what a
-    /// refund had given.
+    /// US dollars credited to the account's balance: the full charge of a failed card, otherwise the remainder at its
+    /// end, less earlier refunds.
     #[schema(value_type = ExactDecimal)]
     pub credited_usd_amount: Value,
-    /// `US`.
+    /// `US` is the country of the card.
     pub country: String,
-    /// Of the number, once there is one.
+    /// Last four digits of the card number, once known.
     #[schema(required)]
     pub last4: Option<String>,
-    /// `pause`, `resume` or `close`, while whoever made it is asked for it.
+    /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
     pub pending_action: Option<String>,
-    /// Of a failed card.
+    /// Reason of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// What paid for it.
+    /// Payment that bought the card.
     pub payment_id: String,
-    /// Whether the issuer is being asked for news of it.
+    /// Whether a refresh is in progress.
     pub refreshing: bool,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// One card, with its number while it is ready or paused.
+/// A card, with its number while it is ready or paused.
 #[derive(Deserialize, ToSchema)]
 pub struct CardWithDetails {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
     /// `pending`, `ready`, `paused`, `failed`, `closed` or `expired`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Non-Reloadable U.S.`.
+    /// `Non-Reloadable U.S.` is the card type.
     pub card_type: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Dollars of it that were fees.
+    /// Fees in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fees_paid: Value,
-    /// Dollars left on it, by the newest word of whoever made it.
+    /// Remaining US dollars, as the issuer last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
-    /// Dollars credited to the account's balance: the whole charge of a card that failed, else what was left at its end less what a
-    /// refund had given.
+    /// US dollars credited to the account's balance: the full charge of a failed card, otherwise the remainder at its
+    /// end, less earlier refunds.
     #[schema(value_type = ExactDecimal)]
     pub credited_usd_amount: Value,
-    /// `US`.
+    /// `US` is the country of the card.
     pub country: String,
-    /// Of the number, once there is one.
+    /// Last four digits of the card number, once known.
     #[schema(required)]
     pub last4: Option<String>,
-    /// `pause`, `resume` or `close`, while whoever made it is asked for it.
+    /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
     pub pending_action: Option<String>,
-    /// Of a failed card.
+    /// Reason of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// What paid for it.
+    /// Payment that bought the card.
     pub payment_id: String,
-    /// Whether the issuer is being asked for news of it.
+    /// Whether a refresh is in progress.
     pub refreshing: bool,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// What it was charged, newest first, refused charges too: at most 20.
+    /// Transactions of the card, newest first, including declined ones: at most 20.
     pub transactions: Vec<CardTransaction>,
-    /// While it is ready or paused.
+    /// Card details while the card is ready or paused.
     pub card_details: Option<CardDetails>,
 }
 
-/// A charge of a card, taken or refused.
+/// A charge of a card, approved or declined.
 #[derive(Deserialize, ToSchema)]
 pub struct CardTransaction {
-    /// `txn_000001` for example: the issuer's name of it.
+    /// `txn_000001` for example. The issuer's id of the transaction.
     pub transaction_id: String,
-    /// In the merchant's own words: text, never markup.
+    /// Name of the merchant: external text, never markup.
     pub merchant: String,
-    /// Dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
     /// `pending`, `settled`, `declined` or `refunded`.
     pub status: String,
-    /// Of a declined one: the issuer's word for why.
+    /// Reason of a declined charge, as the issuer reports it.
     #[schema(required)]
     pub decline_reason: Option<String>,
-    /// RFC 3339.
+    /// Time of the charge (RFC 3339).
     pub at: String,
 }
 
-/// The issuer is being asked.
+/// A refresh that was started.
 #[derive(Deserialize, ToSchema)]
 pub struct RefreshCardResponse {
-    /// Always true.
+    /// Always true on success.
     pub success: bool,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
-/// What is needed to use a card.
+/// Details to pay with a card.
 #[derive(Deserialize, ToSchema)]
 pub struct CardDetails {
-    /// 16 digits.
+    /// Card number, 16 digits.
     pub card_number: String,
-    /// 1 to 12.
+    /// Expiry month, 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Expiry year, four digits.
     pub exp_year: u16,
-    /// 3 digits.
+    /// Card verification value, 3 digits.
     pub cvv: String,
-    /// Dollars left.
+    /// Remaining US dollars.
     #[schema(value_type = ExactDecimal)]
     pub available_balance: Value,
-    /// For shops that ask for it.
+    /// Billing address for merchants.
     pub billing_address: BillingAddress,
 }
 
-/// The address that a card is billed to.
+/// Billing address of a card.
 #[derive(Deserialize, ToSchema)]
 pub struct BillingAddress {
-    /// Street.
+    /// Street and number.
     pub line1: String,
-    /// City.
+    /// City of the address.
     pub city: String,
-    /// Two letters.
+    /// State, two letters.
     pub state: String,
-    /// Five digits.
+    /// Postal code, five digits.
     pub postal_code: String,
-    /// `US`.
+    /// `US` is the country.
     pub country: String,
 }
 
@@ -234,7 +234,7 @@ pub struct BillingAddress {
 pub struct CardList {
     /// Oldest first, all of one type.
     pub cards: Vec<CardListItem>,
-    /// Whether more follow.
+    /// Whether more cards follow.
     pub has_more: bool,
 }
 
@@ -252,123 +252,123 @@ pub enum CardListItem {
     Reloadable(ReloadableCard),
 }
 
-/// One card or a page of them.
+/// One card, or a page of cards.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum CardDataResponse {
-    /// With `card_id`.
+    /// The prepaid card of `card_id`.
     Prepaid(Box<CardWithDetails>),
-    /// With that of a gift card.
+    /// The gift card of `card_id`.
     Gift(Box<GiftCardWithDetails>),
-    /// With that of an international card.
+    /// The international card of `card_id`.
     International(Box<IntlCardWithDetails>),
-    /// With that of a reloadable card.
+    /// The reloadable card of `card_id`.
     Reloadable(Box<ReloadableCardWithDetails>),
-    /// Without.
+    /// A page, without `card_id`.
     Page(CardList),
 }
 
-/// An account's money.
+/// Balance of an account.
 #[derive(Deserialize, ToSchema)]
 pub struct AccountBalance {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `active` or `frozen`.
     pub status: String,
-    /// Dollars.
+    /// Balance in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,
-    /// Dollars that can be spent.
+    /// Part of the balance that can be spent.
     #[schema(value_type = ExactDecimal)]
     pub available: Value,
-    /// Dollars held.
+    /// Part of the balance that is on hold.
     #[schema(value_type = ExactDecimal)]
     pub held: Value,
-    /// Dollars ever credited.
+    /// Total of all credits in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub total_deposits: Value,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// The owner's own daily caps, if any are set.
+    /// Daily caps set by the owner, if any.
     pub owner_caps: Option<OwnerCaps>,
 }
 
-/// What the account page shows first.
+/// Account data for the account page.
 #[derive(Deserialize, ToSchema)]
 pub struct AccountOverview {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `active` or `frozen`.
     pub status: String,
-    /// Dollars.
+    /// Balance in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,
-    /// Dollars that can be spent.
+    /// Part of the balance that can be spent.
     #[schema(value_type = ExactDecimal)]
     pub available: Value,
-    /// Dollars held.
+    /// Part of the balance that is on hold.
     #[schema(value_type = ExactDecimal)]
     pub held: Value,
-    /// Dollars ever credited.
+    /// Total of all credits in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub total_deposits: Value,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// The owner's own daily caps, if any are set.
+    /// Daily caps set by the owner, if any.
     pub owner_caps: Option<OwnerCaps>,
-    /// The last event that this state includes.
+    /// Sequence number of the last event that is included.
     pub seq: u64,
-    /// Of all kinds, newest first, at most 50.
+    /// Cards of all kinds, newest first, at most 50.
     pub cards: Vec<CardListItem>,
 }
 
 /// A login link for a person.
 #[derive(Deserialize, ToSchema)]
 pub struct AuthLinkResponse {
-    /// To be given unchanged; good once.
+    /// URL to give to a person unchanged. It can be opened once.
     pub auth_url: String,
     /// The wallet's address in lower case.
     pub user_id: String,
-    /// Seconds.
+    /// Validity of the link in seconds.
     pub expires_in: u64,
 }
 
 /// A page of events.
 #[derive(Deserialize, ToSchema)]
 pub struct EventList {
-    /// In the order they happened, or the newest first.
+    /// In the order they happened, or newest first.
     pub events: Vec<Event>,
-    /// Whether more follow.
+    /// Whether more events follow.
     pub has_more: bool,
-    /// Pass as `after` for the next page; not with `order=desc`.
+    /// Pass as `after` for the next page; absent with `order=desc`.
     pub next_after: Option<u64>,
-    /// With `order=desc`, if more follow: pass as `before` for the next page.
+    /// Pass as `before` for the next page; only with `order=desc`.
     pub next_before: Option<u64>,
 }
 
 /// The envelope of an event.
 #[derive(Deserialize, ToSchema)]
 pub struct Event {
-    /// Its place among the account's events: it grows with each, and is what to resume after.
+    /// Sequence number among the account's events. Resume after it.
     pub seq: u64,
-    /// Its id.
+    /// Id of the event.
     pub id: String,
-    /// `<resource>.<change>`.
+    /// `<resource>.<change>` is the event type.
     pub r#type: String,
-    /// The contract's version when it happened.
+    /// Version of the contract at the time of the event.
     pub api_version: String,
-    /// RFC 3339.
+    /// Time of the event (RFC 3339).
     pub created_at: String,
-    /// Whose.
+    /// Wallet address of the account in lower case.
     pub user_id: String,
-    /// What it is about.
+    /// Resource of the event.
     pub data: EventData,
-    /// What the changed members of the resource were before.
+    /// Earlier values of the changed members.
     #[schema(value_type = Object)]
     pub previous: Value,
 }
 
-/// What an event is about.
+/// Resource of an event.
 #[derive(Deserialize, ToSchema)]
 pub struct EventData {
     /// The resource after the event.

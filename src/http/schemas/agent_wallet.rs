@@ -1,13 +1,13 @@
-//! The managed wallet: the insides of `result`.
+//! Schemas of the managed wallet: the contents of `result`.
 
 use utoipa::ToSchema;
 
 use super::ExactDecimal;
 
-/// A wallet that was made, or was there.
+/// Result of `createAgentWallet`.
 #[derive(ToSchema)]
 pub struct CreateAgentWalletResult {
-    /// As it is.
+    /// The new or existing wallet.
     pub wallet: AgentWallet,
 }
 
@@ -17,24 +17,24 @@ pub struct CreateAgentWalletResult {
 pub struct AgentWallet {
     /// The owner's address in lower case.
     pub user_id: String,
-    /// `active`.
+    /// `active` in every case.
     pub status: String,
-    /// Where it receives USDC.
+    /// Addresses that receive USDC.
     pub addresses: AgentWalletAddresses,
-    /// What a person allows.
+    /// Caps set by the owner.
     pub limits: AgentWalletCaps,
-    /// Entries of the address book.
+    /// Number of entries in the address book.
     pub saved_addresses: u64,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// One address a chain.
+/// Addresses by chain.
 #[derive(ToSchema)]
 pub struct AgentWalletAddresses {
-    /// On Base.
+    /// Address on Base.
     pub base: String,
-    /// On Solana.
+    /// Address on Solana.
     pub solana: String,
 }
 
@@ -42,135 +42,135 @@ pub struct AgentWalletAddresses {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AgentWalletCaps {
-    /// By one payment or transfer.
+    /// Cap per payment or transfer.
     pub per_call_usd: ExactDecimal,
-    /// By a day (UTC); null without a cap.
+    /// Cap per day (UTC); null without a cap.
     pub per_day_usd: Option<ExactDecimal>,
 }
 
-/// A managed wallet as it stands now.
+/// A managed wallet with its current balances.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct GetAgentWalletResult {
-    /// What it is.
+    /// Addresses and limits of the wallet.
     pub wallet: AgentWallet,
-    /// What it holds, in USDC.
+    /// Balances in USDC.
     pub balances: AgentBalances,
-    /// Spends on their way, oldest first.
+    /// Pending wallet payments, oldest first.
     pub pending_payments: Vec<PendingWalletPayment>,
-    /// `settled`, `pending`, `failed` or `unsettled`: of the spend that was asked for.
+    /// `settled`, `pending`, `failed` or `unsettled`: status of the requested wallet payment.
     pub status: Option<String>,
-    /// That spend.
+    /// Requested wallet payment.
     pub wallet_payment: Option<WalletPayment>,
-    /// What was answered to its call.
+    /// Response to the call of that payment.
     pub response: Option<PaidCallResponse>,
 }
 
-/// One balance a chain.
+/// Balances by chain.
 #[derive(ToSchema)]
 pub struct AgentBalances {
-    /// On Base.
+    /// Balance on Base.
     pub base: AgentBalance,
-    /// On Solana.
+    /// Balance on Solana.
     pub solana: AgentBalance,
 }
 
 /// USDC on one chain.
 #[derive(ToSchema)]
 pub struct AgentBalance {
-    /// What the chain shows.
+    /// Balance on chain.
     pub balance: ExactDecimal,
-    /// Of that, what may be on its way.
+    /// Part of the balance reserved for pending payments.
     pub held: ExactDecimal,
-    /// The rest.
+    /// Part of the balance that can be spent.
     pub available: ExactDecimal,
 }
 
-/// A spend on its way.
+/// A pending wallet payment.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct PendingWalletPayment {
-    /// Its id.
+    /// Id of the wallet payment.
     pub wallet_payment_id: String,
     /// `base` or `solana`.
     pub network: String,
-    /// USDC.
+    /// Amount in USDC.
     pub amount: ExactDecimal,
 }
 
-/// What may be spent.
+/// Spend limit of the managed wallet.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AgentSpendLimit {
-    /// By one payment or transfer.
+    /// Cap per payment or transfer.
     pub per_call_usd: ExactDecimal,
-    /// By a day (UTC); null without a cap.
+    /// Cap per day (UTC); null without a cap.
     pub per_day_usd: Option<ExactDecimal>,
-    /// Spent or reserved today.
+    /// Amount spent or reserved today.
     pub used_today_usd: ExactDecimal,
-    /// Left of the day's cap; null without one.
+    /// Rest of the daily cap; null without a cap.
     pub left_today_usd: Option<ExactDecimal>,
 }
 
-/// What became of a payment or transfer.
+/// Result of a payment or transfer.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AgentPaymentResult {
-    /// `settled`; `pending` where the chain takes its time; `free` where nothing was asked for.
+    /// `settled`; `pending` while the chain takes its time; `free` if the server asked for no payment.
     pub status: String,
-    /// The spend; null for what was free.
+    /// The wallet payment; null for a free call.
     pub wallet_payment: Option<WalletPayment>,
-    /// What the server answered; null for a transfer.
+    /// The server's response; null for a transfer.
     pub response: Option<PaidCallResponse>,
 }
 
-/// A spend.
+/// A payment or transfer from the managed wallet.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct WalletPayment {
-    /// Its id.
+    /// Id of the wallet payment.
     pub wallet_payment_id: String,
     /// `pending`, `signed`, `sent`, `settled`, `failed` or `unsettled`.
     pub status: String,
     /// `x402` or `transfer`.
     pub kind: String,
-    /// USDC.
+    /// Amount in USDC.
     pub amount: ExactDecimal,
-    /// `USDC`.
+    /// `USDC` is the token.
     pub asset: String,
     /// `base` or `solana`.
     pub network: String,
-    /// The wallet's own address.
+    /// Address of the managed wallet.
     pub from: String,
-    /// Who is paid.
+    /// Address of the payee.
     pub pay_to: String,
     /// `host:port`, or `route` for this service; null for a transfer.
     pub host: Option<String>,
-    /// The agent's own words.
+    /// Note of the agent.
     pub note: Option<String>,
-    /// Of the paid call.
+    /// HTTP status of the paid call.
     pub http_status: Option<u16>,
-    /// On chain.
+    /// Transaction id on chain.
     pub tx_hash: Option<String>,
-    /// Why it failed.
+    /// Reason of a failed payment.
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
+    /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// What a server answered. Members of its body that are tokens or codes are null where it is read later.
+/// Response of a server. In later reads, members of its body that are tokens or codes are null.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct PaidCallResponse {
-    /// Its status.
+    /// HTTP status of the response.
     pub http_status: u16,
-    /// Its content type.
+    /// Content type of the response.
     pub content_type: Option<String>,
-    /// JSON as it came, anything else as text.
+    /// JSON verbatim, anything else as text.
     #[schema(value_type = Value)]
     pub body: serde_json::Value,
 }
@@ -178,34 +178,34 @@ pub struct PaidCallResponse {
 /// The address book.
 #[derive(ToSchema)]
 pub struct AddressBookResult {
-    /// Oldest first.
+    /// Entries, oldest first.
     pub entries: Vec<AddressBookEntry>,
 }
 
-/// An entry that was saved.
+/// A saved entry of the address book.
 #[derive(ToSchema)]
 pub struct SaveAddressResult {
-    /// As it is kept.
+    /// The entry as saved.
     pub entry: AddressBookEntry,
 }
 
-/// An address with its name.
+/// A named address.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AddressBookEntry {
-    /// `adr_…`.
+    /// `adr_…` is the id of the entry.
     pub entry_id: String,
-    /// What the agent calls it.
+    /// Name given by the agent.
     pub name: String,
-    /// The address.
+    /// Address of the entry.
     pub address: String,
     /// `base` or `solana`.
     pub network: String,
 }
 
-/// An entry that is gone.
+/// A deleted entry of the address book.
 #[derive(ToSchema)]
 pub struct DeleteAddressResult {
-    /// Its id.
+    /// Id of the deleted entry.
     pub deleted: String,
 }

@@ -3,33 +3,33 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A signup that waits for a person's yes.
+/// A signup that waits for approval.
 #[derive(Deserialize, ToSchema)]
 pub struct SignupResponse {
-    /// Where a person says yes.
+    /// Page where a person approves the signup.
     pub claim_url: String,
-    /// What `GET /signup-status` asks with; a secret of the agent's.
+    /// Token for `GET /signup-status`. Keep it secret.
     pub claim_token: String,
-    /// What the page shows too.
+    /// Code that the page shows too.
     pub claim_code: String,
-    /// To be given to a person unchanged.
+    /// Message to give to a person unchanged.
     pub message_for_human: String,
-    /// Seconds.
+    /// Validity of the signup in seconds.
     pub expires_in: u64,
 }
 
-/// A signup that a person said yes to.
+/// An approved signup.
 #[derive(Deserialize, ToSchema)]
 pub struct SignupStatusResponse {
-    /// `claimed`.
+    /// `claimed` is the status.
     pub status: String,
-    /// The key.
+    /// API key of the signup.
     pub api_key: String,
-    /// Its id.
+    /// Id of the API key.
     pub api_key_id: String,
-    /// What the person calls it.
+    /// Name given by the account owner.
     pub name: String,
-    /// Whose account it opens.
+    /// Account that the key belongs to.
     pub user_id: String,
 }
 
@@ -37,79 +37,79 @@ pub struct SignupStatusResponse {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ApiKey {
-    /// Its id.
+    /// Id of the API key.
     pub api_key_id: String,
-    /// What it is called.
+    /// Name of the API key.
     pub name: String,
     /// `issued`, `active` once it was used, or `revoked`.
     pub status: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339; null before it was first exchanged.
+    /// Time of the last exchange (RFC 3339); null before the first one.
     pub last_used_at: Option<String>,
-    /// How the key begins.
+    /// Beginning of the key.
     pub prefix: String,
-    /// How it ends.
+    /// Last four characters of the key.
     pub last4: String,
 }
 
-/// A key that was made.
+/// A new API key.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct CreateApiKeyResult {
-    /// The key itself, this once.
+    /// Text of the key, shown only in this response.
     pub api_key: String,
-    /// As lists show it.
+    /// The key as lists show it.
     pub key: ApiKey,
 }
 
-/// One key.
+/// An API key.
 #[derive(ToSchema)]
 pub struct ApiKeyResult {
-    /// As lists show it.
+    /// The key as lists show it.
     pub key: ApiKey,
 }
 
-/// An account's keys.
+/// API keys of an account.
 #[derive(ToSchema)]
 pub struct ListApiKeysResult {
-    /// Those that are not revoked, oldest first.
+    /// Active keys, oldest first.
     pub keys: Vec<ApiKey>,
 }
 
-/// What an API key was exchanged for.
+/// Tokens for an API key.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AgentAuthResult {
-    /// The bearer token.
+    /// Token for `Authorization: Bearer`.
     pub id_token: String,
-    /// For `POST /auth`.
+    /// Token for `POST /auth`.
     pub refresh_token: String,
-    /// Seconds, as text.
+    /// Lifetime of `idToken` in seconds, as text.
     pub expires_in: String,
-    /// Whose account it is.
+    /// Account that the tokens belong to.
     pub user_id: String,
-    /// The key.
+    /// API key that was exchanged.
     pub api_key_id: String,
 }
 
-/// An agent that said who it is.
+/// An announced agent.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AnnounceAgentResult {
-    /// Of the token.
+    /// Session of the token.
     pub session_id: String,
-    /// Its words.
+    /// Details of the agent.
     pub agent: AgentInfo,
 }
 
-/// What an agent says of itself.
+/// Details that an agent announced. They are not verified.
 #[derive(ToSchema)]
 pub struct AgentInfo {
-    /// What it is called.
+    /// Name of the agent.
     pub name: String,
-    /// The program that runs it.
+    /// Program that runs the agent.
     pub client: Option<String>,
-    /// Which version of that.
+    /// Version of that program.
     pub version: Option<String>,
 }

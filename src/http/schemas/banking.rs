@@ -1,43 +1,43 @@
-//! Banking: the insides of `result`.
+//! Schemas of banking: the contents of `result`.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ExactDecimal;
 
-/// A profile that was made.
+/// A new banking profile.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateBankingProfileResult {
-    /// As it is kept.
+    /// The profile as saved.
     pub profile: BankingProfile,
 }
 
-/// Who somebody is to the bank.
+/// A customer's profile at the bank.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingProfile {
     /// The wallet's address in lower case.
     pub user_id: String,
-    /// `open`.
+    /// `open` in every case.
     pub status: String,
     /// `individual` or `business`.
     pub r#type: String,
-    /// The person's.
+    /// First name of the person.
     pub first_name: String,
-    /// The person's.
+    /// Last name of the person.
     pub last_name: String,
-    /// Of a business.
+    /// Name of the business; null for an individual.
     pub business_name: Option<String>,
-    /// Where the bank writes to.
+    /// E-mail address for messages from the bank.
     pub email: String,
-    /// ISO 3166-1 alpha-2.
+    /// Country (ISO 3166-1 alpha-2).
     pub country: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// How far banking is.
+/// Status of banking for an account.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingProfileStatus {
@@ -45,261 +45,261 @@ pub struct BankingProfileStatus {
     pub user_id: String,
     /// `none` or `open`.
     pub status: String,
-    /// Of the owner's identity: `none`, `in-review`, `verified` or `rejected`.
+    /// Identity check of the owner: `none`, `in-review`, `verified` or `rejected`.
     pub identity: String,
     /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
     pub application: String,
-    /// Whether accounts can be opened.
+    /// Whether bank accounts can be opened.
     pub can_open_accounts: bool,
     /// The profile, if there is one.
     pub profile: Option<BankingProfile>,
 }
 
-/// The application to bank.
+/// The bank application of the account.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplicationResult {
-    /// It.
+    /// Application of the account.
     pub application: BankingApplication,
 }
 
-/// An application to bank.
+/// An application to open bank accounts.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplication {
-    /// Its name towards the bank.
+    /// Id of the application.
     pub application_id: String,
     /// `incomplete`, `submitted`, `approved` or `rejected`.
     pub status: String,
-    /// The bank's word, when it is rejected.
+    /// Reason of the bank for a rejection.
     pub rejection_reason: Option<String>,
-    /// What the bank asked for when it gave the application back, in its own words.
+    /// What the bank requested when it returned the application, as it wrote it.
     pub requested_items: Option<String>,
-    /// Times submitted.
+    /// Number of submissions.
     pub submissions: u32,
-    /// What was answered.
+    /// Answers given so far.
     pub answers: BankingApplicationAnswers,
-    /// Of the tax number.
+    /// Last four characters of the tax number.
     pub tax_id_last4: Option<String>,
-    /// What was uploaded.
+    /// Documents of the application.
     pub documents: Vec<BankingDocument>,
-    /// What it lacks: members of `updateBankingApplicationDetails`, types of documents, `identity`.
+    /// Items still needed: members of `updateBankingApplicationDetails`, types of documents, `identity`.
     pub missing: Vec<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// What was answered; only what was.
+/// Answers of an application. Members without an answer are absent.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingApplicationAnswers {
-    /// `YYYY-MM-DD`.
+    /// Date of birth (YYYY-MM-DD).
     #[schema(required = false)]
     pub date_of_birth: String,
-    /// E.164.
+    /// Telephone number in E.164.
     #[schema(required = false)]
     pub phone: String,
     /// Street and number.
     #[schema(required = false)]
     pub address_line1: String,
-    /// What else the address needs.
+    /// Second address line.
     #[schema(required = false)]
     pub address_line2: String,
-    /// Town.
+    /// City of the address.
     #[schema(required = false)]
     pub city: String,
     /// State or region.
     #[schema(required = false)]
     pub state: String,
-    /// As its country writes it.
+    /// Postal code, in the format of its country.
     #[schema(required = false)]
     pub postal_code: String,
-    /// Of a person.
+    /// Occupation of a person.
     #[schema(required = false)]
     pub occupation: String,
-    /// Where the money will come from.
+    /// Source of the funds.
     #[schema(required = false)]
     pub source_of_funds: String,
-    /// What a business does.
+    /// Kind of business, for example its industry.
     #[schema(required = false)]
     pub business_type: String,
-    /// `YYYY-MM-DD`.
+    /// `YYYY-MM-DD` of the formation of a business.
     #[schema(required = false)]
     pub formation_date: String,
 }
 
-/// A document that was uploaded.
+/// An uploaded document.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingDocument {
-    /// Its id.
+    /// Id of the document.
     pub document_id: String,
-    /// What it shows.
+    /// Type of the document.
     pub r#type: String,
-    /// By its first bytes.
+    /// Media type, detected from its first bytes.
     pub media_type: String,
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Of its bytes, hex.
+    /// SHA-256 of the bytes, in hexadecimal.
     pub sha256: String,
-    /// RFC 3339.
+    /// Upload time (RFC 3339).
     pub created_at: String,
 }
 
-/// An account that was asked for.
+/// A requested bank account.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateBankAccountResult {
-    /// It.
+    /// The new bank account.
     pub account: BankAccount,
 }
 
-/// Accounts at the bank.
+/// A page of bank accounts.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListBankAccountsResult {
-    /// Oldest first.
+    /// Bank accounts, oldest first.
     pub accounts: Vec<BankAccount>,
-    /// Whether more follow.
+    /// Whether more accounts follow.
     pub has_more: bool,
 }
 
-/// An account at the bank.
+/// A bank account of the customer.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankAccount {
-    /// Its id.
+    /// Id of the account.
     pub account_id: String,
     /// `onramp` or `offramp`.
     pub r#type: String,
     /// `pending`, `open` or `rejected`.
     pub status: String,
-    /// What its holder calls it.
+    /// Label given by the owner.
     pub label: Option<String>,
-    /// `USD`.
+    /// `USD` is the currency.
     pub currency: String,
-    /// The bank, once it is open.
+    /// Name of the bank, once the account is open.
     pub bank_name: Option<String>,
-    /// Last four, once it is open.
+    /// Last four digits of the account number, once the account is open.
     pub account_number_last4: Option<String>,
-    /// The bank's word, if it refused.
+    /// Reason of the bank for a rejection.
     pub failure_reason: Option<String>,
-    /// ABA, once it is open.
+    /// ABA routing number, once the account is open.
     #[schema(required = false)]
     pub routing_number: String,
-    /// The whole number, once it is open.
+    /// Full account number, once the account is open.
     #[schema(required = false)]
     pub account_number: String,
-    /// What whoever pays in writes with it, once it is open and where the bank needs that.
+    /// Payment reference that senders must include, if the bank needs one.
     pub memo: Option<String>,
-    /// Of an off-ramp that is open, US dollars; null while the bank says nothing.
+    /// Balance of an open off-ramp in US dollars; null if the bank does not answer.
     #[schema(value_type = Option<ExactDecimal>, required = false)]
     pub balance: Option<serde_json::Value>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// A destination after a change.
+/// A bank destination after a change.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankDestinationResult {
-    /// `brc_…`: whose account it is.
+    /// `brc_…` is the id of its recipient.
     pub recipient_id: String,
-    /// It.
+    /// Destination after the change.
     pub destination: BankDestination,
 }
 
-/// A destination.
+/// A bank account of a recipient.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankDestination {
-    /// Its id.
+    /// Id of the destination.
     pub destination_id: String,
     /// `fiat_us` or `fiat_iban`.
     pub destination_type: String,
-    /// `active`.
+    /// `active` in every case.
     pub status: String,
-    /// What the caller calls it.
+    /// Label given by the caller.
     pub nickname: String,
-    /// The bank.
+    /// Name of the bank.
     pub bank_name: String,
-    /// Whose account.
+    /// Name of the account holder.
     pub account_holder_name: String,
-    /// Last four of its number.
+    /// Last four digits of the account number.
     pub account_number_last4: String,
-    /// ABA, in the U.S.
+    /// ABA routing number of a U.S. account.
     pub routing_number: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// Who can be paid by bank.
+/// A page of bank recipients.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListBankingRecipientsResult {
-    /// In the order in which the first destination of each was registered.
+    /// Ordered by the first destination of each recipient.
     pub recipients: Vec<BankingRecipient>,
     /// Whether more destinations follow.
     pub has_more: bool,
 }
 
-/// A recipient with destinations.
+/// A bank recipient with its destinations.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingRecipient {
-    /// `brc_…`.
+    /// `brc_…` is the id of the recipient.
     pub recipient_id: String,
-    /// A person or company.
+    /// Name of the person or company.
     pub name: String,
-    /// `active`.
+    /// `active` in every case.
     pub status: String,
-    /// One line; empty where none was given.
+    /// Postal address as one line; empty if none was given.
     pub address: String,
-    /// Its accounts.
+    /// Bank accounts of the recipient.
     pub destinations: Vec<BankDestination>,
 }
 
-/// A recipient that is off the list.
+/// A deleted bank recipient.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteBankingRecipientResult {
-    /// `brc_…`.
+    /// `brc_…` is the id of the recipient.
     pub recipient_id: String,
-    /// Always true.
+    /// Always true on success.
     pub deleted: bool,
 }
 
-/// A transfer that was begun.
+/// A new bank transfer.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateBankTransferResult {
-    /// For `getBankingTransaction`.
+    /// Id for `getBankingTransaction`.
     pub transaction_id: String,
-    /// `pending`.
+    /// `pending` until the bank has moved it.
     pub status: String,
 }
 
-/// A payout that was begun.
+/// A new bank payout.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateBankPayoutResult {
-    /// `po_…`, for `getBankingTransaction` and `GET /get-payment-status`.
+    /// `po_…` is the id for `getBankingTransaction` and `GET /get-payment-status`.
     pub transaction_id: String,
-    /// `queued`.
+    /// `queued` until the rail accepts it.
     pub status: String,
-    /// To whom.
+    /// Bank destination of the payout.
     pub destination_id: String,
-    /// What arrives, US dollars.
+    /// US dollars that arrive.
     #[schema(value_type = ExactDecimal)]
     pub amount: serde_json::Value,
-    /// What it costs beyond that.
+    /// Fee in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fee_amount: serde_json::Value,
-    /// Both.
+    /// Amount and fee in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub charged_amount: serde_json::Value,
 }
@@ -308,17 +308,17 @@ pub struct CreateBankPayoutResult {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankTransactionResult {
-    /// It.
+    /// The requested transaction.
     pub transaction: BankTransaction,
 }
 
-/// Transfers and payouts.
+/// A page of transfers and payouts.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListBankTransactionsResult {
-    /// Oldest first.
+    /// Transactions, oldest first.
     pub transactions: Vec<BankTransaction>,
-    /// Whether more follow.
+    /// Whether more transactions follow.
     pub has_more: bool,
 }
 
@@ -326,7 +326,7 @@ pub struct ListBankTransactionsResult {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankTransaction {
-    /// Its id.
+    /// Id of the transaction.
     pub transaction_id: String,
     /// `transfer` or `payout`.
     pub r#type: String,
@@ -334,35 +334,35 @@ pub struct BankTransaction {
     pub direction: String,
     /// `pending`, `complete`, `failed` or `returned`; of a payout also `queued`, `in-process`, `cancelled`.
     pub status: String,
-    /// US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: serde_json::Value,
-    /// `USD`.
+    /// `USD` is the currency.
     pub currency: String,
-    /// Of a transfer: the account at the bank.
+    /// Bank account of a transfer.
     #[schema(required = false)]
     pub account_id: String,
-    /// Of a transfer: who sent it, or the holder's own words.
+    /// Sender of a transfer, or the note of the caller.
     pub note: Option<String>,
-    /// Of a transfer: the bank's name of it.
+    /// Bank's reference of a transfer.
     pub reference: Option<String>,
-    /// Of a payout: to whom.
+    /// Destination of a payout.
     pub destination_id: Option<String>,
-    /// Of a payout.
+    /// Fee of a payout.
     #[schema(value_type = ExactDecimal, required = false)]
     pub fee_amount: serde_json::Value,
-    /// Of a payout.
+    /// Amount and fee of a payout.
     #[schema(value_type = ExactDecimal, required = false)]
     pub charged_amount: serde_json::Value,
-    /// Why it came to nothing.
+    /// Reason of a failure.
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
+    /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
-    /// Of a transfer that came back: how much of it.
+    /// Returned part of a transfer.
     #[schema(value_type = ExactDecimal, required = false)]
     pub returned_amount: serde_json::Value,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }

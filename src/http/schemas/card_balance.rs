@@ -1,4 +1,4 @@
-//! The balance at the card issuer, as its holder sees it.
+//! Schemas of the balance at the card issuer.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,90 +6,91 @@ use utoipa::ToSchema;
 
 use super::{CardCharge, CardHistoryEntry, Credentials, CreditedPurchase, ExactDecimal};
 
-/// What a paid top-up answers.
+/// Response of a paid top-up.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum TopUpPurchaseResponse {
-    /// Bought.
+    /// The top-up was bought.
     Bought(Box<TopUpPurchase>),
-    /// Paid and not possible: on the account balance.
+    /// The top-up was not possible, and the charge was credited to the account balance.
     Credited(CreditedPurchase),
 }
 
-/// A top-up as it was bought.
+/// A purchased top-up.
 #[derive(Deserialize, ToSchema)]
 pub struct TopUpPurchase {
-    /// For the call that paid first.
+    /// Tokens, only for the call that paid first.
     pub auth: Option<Credentials>,
     /// The wallet's address in lower case.
     pub user_id: String,
-    /// `top_…`, as under `top_ups` in `GET /list-card-transactions`.
+    /// `top_…` is the id, as in `top_ups` of `GET /list-card-transactions`.
     pub top_up_id: String,
-    /// `paid`.
+    /// `paid` until the transfer starts.
     pub status: String,
-    /// Dollars that arrive on the balance.
+    /// US dollars that arrive on the balance.
     #[schema(value_type = ExactDecimal)]
     pub funded_usd: Value,
-    /// The holder's own address at the card issuer.
+    /// The owner's deposit address at the card issuer.
     pub deposit_address: String,
-    /// `base`.
+    /// `base` is the network of the deposit address.
     pub network: String,
-    /// `USDC`.
+    /// `USDC` is the token.
     pub asset: String,
     /// `solana`: bridged by burn and mint; `base`: forwarded.
     pub payment_network: String,
-    /// For people.
+    /// Explanation for people.
     pub note: String,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// What moved on a card balance.
+/// Transactions of cards and of the card balance.
 #[derive(Deserialize, ToSchema)]
 pub struct CardTransactionsResponse {
-    /// What cards were charged, newest first, refused charges too; of all cards, those of the newest 100 of each kind.
+    /// Card transactions, newest first, including declined ones. Without `card_id`, those of the newest 100 cards of
+    /// each kind.
     pub transactions: Vec<CardCharge>,
-    /// Newest first.
+    /// Top-ups, newest first.
     pub top_ups: Vec<TopUp>,
-    /// What happened to them, newest first.
+    /// Status changes of the cards, newest first.
     pub card_events: Vec<CardHistoryEntry>,
     /// Whether more top-ups follow.
     pub has_more: bool,
-    /// For people.
+    /// Explanation for people.
     pub note: String,
 }
 
-/// A top-up.
+/// A top-up of the balance at the card issuer.
 #[derive(Deserialize, ToSchema)]
 pub struct TopUp {
-    /// Its id.
+    /// Id of the top-up.
     pub top_up_id: String,
     /// `paid`, `bridging`, `delivered`, `credited` or `failed`.
     pub status: String,
-    /// Dollars that arrive on the balance.
+    /// US dollars that arrive on the balance.
     #[schema(value_type = ExactDecimal)]
     pub funded_usd: Value,
-    /// The holder's own address at the card issuer.
+    /// The owner's deposit address at the card issuer.
     pub deposit_address: String,
-    /// `base`.
+    /// `base` is the network of the deposit address.
     pub network: String,
-    /// `USDC`.
+    /// `USDC` is the token.
     pub asset: String,
     /// `solana` or `base`.
     pub payment_network: String,
-    /// What is on a chain, oldest first.
+    /// Transfers on chain, oldest first.
     pub legs: Vec<TopUpLeg>,
-    /// Of a failed one, whose charge is on the account balance: `issuer_not_linked`, `delivery_expired`,
-    /// `delivery_unavailable`, `delivery_declined` or `mint_impossible`.
+    /// Reason of a failed top-up, whose charge was credited to the account balance: `issuer_not_linked`,
+    /// `delivery_expired`, `delivery_unavailable`, `delivery_declined` or `mint_impossible`.
     #[schema(required)]
     pub failure_code: Option<String>,
-    /// What paid for it.
+    /// Payment that bought the top-up.
     pub payment_id: String,
-    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
+    /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
@@ -98,20 +99,20 @@ pub struct TopUp {
 pub struct TopUpLeg {
     /// `burn` on Solana, then `mint` on Base; or `transfer` on Base.
     pub leg: String,
-    /// Its transaction.
+    /// Transaction id of the transfer.
     pub tx_hash: String,
-    /// RFC 3339.
+    /// Time of the transfer (RFC 3339).
     pub at: String,
 }
 
-/// Where a card balance is loaded.
+/// Deposit address of a card balance.
 #[derive(Deserialize, ToSchema)]
 pub struct DepositAddress {
-    /// The holder's own.
+    /// The owner's deposit address.
     pub address: String,
-    /// `base`.
+    /// `base` is the network of the address.
     pub network: String,
-    /// Dollars on the balance.
+    /// Balance in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,
 }

@@ -1,4 +1,4 @@
-//! Gift cards.
+//! Schemas of gift cards.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,144 +6,144 @@ use utoipa::ToSchema;
 
 use super::{Credentials, CreditedPurchase, ExactDecimal};
 
-/// A paid call for a gift card that was settled.
+/// Response of a paid gift card call that was settled.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum GiftCardPurchaseResponse {
-    /// The gift card is on its way.
+    /// The gift card was bought.
     Bought(Box<GiftCardPurchase>),
-    /// It could not be delivered: the charge is on the balance.
+    /// The gift card could not be delivered, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
 
-/// A gift card bought.
+/// A purchased gift card with the payment.
 #[derive(Deserialize, ToSchema)]
 pub struct GiftCardPurchase {
-    /// For the call that paid first; a replay gets none.
+    /// Tokens, only for the call that paid first. Replays have none.
     pub auth: Option<Credentials>,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// For `GET /get-card-data`.
+    /// Id for `GET /get-card-data`.
     pub card_id: String,
-    /// `processing`.
+    /// `processing` until the gift card is completed.
     pub status: String,
-    /// The gift card as it was bought.
+    /// The gift card as purchased.
     pub gift_card: PurchasedGiftCard,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// A gift card as it was bought.
+/// A gift card as purchased.
 #[derive(Deserialize, ToSchema)]
 pub struct PurchasedGiftCard {
-    /// Its id.
+    /// Id of the gift card.
     pub card_id: String,
-    /// As in `GET /search-gift-cards`.
+    /// Product id, as in `GET /search-gift-cards`.
     pub product_id: String,
-    /// In its own currency.
+    /// Amount in its own currency.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// ISO 4217.
+    /// Currency of the amount (ISO 4217).
     pub currency: String,
-    /// Where it will be redeemed, ISO 3166-1 alpha-2.
+    /// Country of redemption (ISO 3166-1 alpha-2).
     pub country: String,
-    /// `processing`.
+    /// `processing` until the gift card is completed.
     pub status: String,
-    /// Null: not there yet.
+    /// Always null at purchase.
     #[schema(required)]
     pub redemption_url: Option<String>,
-    /// Null: not there yet.
+    /// Always null at purchase.
     #[schema(required)]
     pub redemption_code: Option<String>,
-    /// Null: not there yet.
+    /// Always null at purchase.
     #[schema(required)]
     pub pin_code: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// A gift card without what redeems it.
+/// A gift card without its code and link.
 #[derive(Deserialize, ToSchema)]
 pub struct GiftCard {
-    /// Its id.
+    /// Id of the gift card.
     pub card_id: String,
     /// `processing`, `completed` or `failed`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Gift Card`.
+    /// `Gift Card` is the card type.
     pub card_type: String,
-    /// As in `GET /search-gift-cards`.
+    /// Product id, as in `GET /search-gift-cards`.
     pub product_id: String,
-    /// In its own currency.
+    /// Amount in its own currency.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// ISO 4217.
+    /// Currency of the amount (ISO 4217).
     pub currency: String,
-    /// Where it is redeemed, ISO 3166-1 alpha-2.
+    /// Country of redemption (ISO 3166-1 alpha-2).
     pub country: String,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Of that, our fee.
+    /// Fees in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fees_paid: Value,
-    /// Of a failed one.
+    /// Reason of a failed gift card.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// What paid for it.
+    /// Payment that bought the gift card.
     pub payment_id: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// One gift card, with what redeems it when it is completed.
+/// A gift card, with its code and link once it is completed.
 #[derive(Deserialize, ToSchema)]
 pub struct GiftCardWithDetails {
-    /// Its id.
+    /// Id of the gift card.
     pub card_id: String,
     /// `processing`, `completed` or `failed`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Gift Card`.
+    /// `Gift Card` is the card type.
     pub card_type: String,
-    /// As in `GET /search-gift-cards`.
+    /// Product id, as in `GET /search-gift-cards`.
     pub product_id: String,
-    /// In its own currency.
+    /// Amount in its own currency.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// ISO 4217.
+    /// Currency of the amount (ISO 4217).
     pub currency: String,
-    /// Where it is redeemed, ISO 3166-1 alpha-2.
+    /// Country of redemption (ISO 3166-1 alpha-2).
     pub country: String,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Of that, our fee.
+    /// Fees in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fees_paid: Value,
-    /// Of a failed one.
+    /// Reason of a failed gift card.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// What paid for it.
+    /// Payment that bought the gift card.
     pub payment_id: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// A page to open. Whoever opens it may spend the card.
+    /// Redemption page. Anyone who opens it can spend the gift card.
     pub redemption_url: Option<String>,
-    /// To be typed at the brand's.
+    /// Code to enter at the brand.
     pub redemption_code: Option<String>,
-    /// Asked for with the code.
+    /// PIN that the brand requests with the code.
     pub pin_code: Option<String>,
-    /// `held_unfinal` of a completed one whose payment is not final: link and code are shown once it is.
+    /// `held_unfinal` for a completed gift card whose payment is not final yet. Link and code are shown once it is.
     pub held: Option<String>,
-    /// What to do about it.
+    /// What to do during the hold.
     pub hint: Option<String>,
-    /// Also sent as `Retry-After`.
+    /// Delay before a retry, also in `Retry-After`.
     pub retry_after_seconds: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What only a person brings about: the check of an identity, the link to the card issuer, an owner's caps.
+//! Schemas of the owner's settings: the identity check, the link to the card issuer, the daily caps.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,68 +6,68 @@ use utoipa::ToSchema;
 
 use super::ExactDecimal;
 
-/// Where the check of an identity stands.
+/// Status of the identity check.
 #[derive(Deserialize, ToSchema)]
 pub struct KycStatusResponse {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `none`, `in-review`, `verified` or `rejected`.
     pub status: String,
-    /// The provider's word, when it is rejected.
+    /// Reason of the provider for a rejection.
     pub rejection_reason: Option<String>,
-    /// Checks begun so far.
+    /// Number of checks started so far.
     pub checks: u32,
-    /// RFC 3339; of the first check.
+    /// Time of the first check (RFC 3339).
     #[schema(required = false)]
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     #[schema(required = false)]
     pub last_updated_at: String,
 }
 
-/// A link behind which the owner verifies their identity.
+/// A link for the owner to verify their identity.
 #[derive(Deserialize, ToSchema)]
 pub struct KycLinkResponse {
-    /// To be given unchanged; good once.
+    /// URL to give to the owner unchanged. It can be opened once.
     pub kyc_url: String,
     /// The wallet's address in lower case.
     pub user_id: String,
-    /// Where the check stands now.
+    /// Status of the identity check.
     pub status: String,
-    /// Seconds.
+    /// Validity of the link in seconds.
     pub expires_in: u64,
 }
 
-/// A callback was taken.
+/// Response to an accepted callback.
 #[derive(Deserialize, ToSchema)]
 pub struct CallbackReceived {
-    /// Always true.
+    /// Always true on success.
     pub received: bool,
 }
 
-/// What an owner allows of each day, by budget; a budget that is not here is as wide as the service's.
+/// Daily caps set by the owner, by product. Without a cap here, only the service's cap applies.
 #[derive(Deserialize, ToSchema)]
 pub struct OwnerCaps {
-    /// Prepaid cards of both kinds.
+    /// Cap on prepaid cards of both kinds.
     pub usa_prepaid_card: Option<OwnerCap>,
-    /// Gift cards.
+    /// Cap on gift cards.
     pub gift_card: Option<OwnerCap>,
-    /// Payouts to debit cards.
+    /// Cap on payouts to debit cards.
     pub push_to_card: Option<OwnerCap>,
-    /// Payouts to bank destinations.
+    /// Cap on payouts to bank destinations.
     pub bank_payment: Option<OwnerCap>,
-    /// Payouts to payment apps.
+    /// Cap on payouts to payment apps.
     pub app_payment: Option<OwnerCap>,
-    /// Top-ups of the balance at the card issuer.
+    /// Cap on top-ups of the balance at the card issuer.
     pub card_balance: Option<OwnerCap>,
 }
 
-/// What an owner allows of one budget in a day.
+/// The owner's daily cap on one product.
 #[derive(Deserialize, ToSchema)]
 pub struct OwnerCap {
-    /// Purchases.
+    /// Maximum purchases per day.
     pub count_per_day: Option<u32>,
-    /// Dollars, fees apart.
+    /// Maximum US dollars per day, without fees.
     #[schema(value_type = Option<ExactDecimal>)]
     pub sum_per_day: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! International cards.
+//! Schemas of international cards.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,180 +6,180 @@ use utoipa::ToSchema;
 
 use super::{BillingAddress, CardTransaction, Credentials, CreditedPurchase, ExactDecimal};
 
-/// A paid order that was settled.
+/// Response of a paid order that was settled.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum IntlOrderPurchaseResponse {
-    /// It is in the queue.
+    /// The order was placed.
     Ordered(IntlOrderPurchase),
-    /// It could not be taken: the charge is on the balance.
+    /// The order could not be placed, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
 
-/// An international card ordered.
+/// A placed order of an international card with the payment.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlOrderPurchase {
-    /// For the call that paid first; a replay gets none.
+    /// Tokens, only for the call that paid first. Replays have none.
     pub auth: Option<Credentials>,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// The order as it was made.
+    /// The order as placed.
     pub intl_card_order: IntlCardOrder,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// An order as it was made.
+/// An order as placed.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlCardOrder {
-    /// For `GET /get-card-data` and `POST /cancel-intl-order`.
+    /// Id for `GET /get-card-data` and `POST /cancel-intl-order`.
     pub card_id: String,
-    /// Dollars that the card will hold.
+    /// US dollars to load on the card.
     #[schema(value_type = ExactDecimal)]
     pub on_card_usd_amount: Value,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// The caller's own name for it.
+    /// Label given by the caller.
     #[schema(required)]
     pub label: Option<String>,
-    /// `queued`.
+    /// `queued` until an operator claims it.
     pub status: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// An order that was cancelled.
+/// A cancelled order.
 #[derive(Deserialize, ToSchema)]
 pub struct CancelOrderResponse {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
 /// An international card without its number.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlCard {
-    /// Its id, from the order to the end.
+    /// Id of the card, unchanged from the order on.
     pub card_id: String,
     /// `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Non-Reloadable International`.
+    /// `Non-Reloadable International` is the card type.
     pub card_type: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// The same.
+    /// Same as `usd_amount`.
     #[schema(value_type = ExactDecimal)]
     pub on_card_usd_amount: Value,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Dollars of it that were fees.
+    /// Fees in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fees_paid: Value,
-    /// Dollars left on it, by the newest word of whoever made it.
+    /// Remaining US dollars, as the issuer last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
-    /// Dollars credited to the account's balance: the whole charge of an order that came to nothing, else what was left at the
-    /// card's end less what a refund had given.
+    /// US dollars credited to the account's balance: the full charge of an order that failed, otherwise the remainder
+    /// at the card's end, less earlier refunds.
     #[schema(value_type = ExactDecimal)]
     pub credited_usd_amount: Value,
-    /// The caller's own name for it.
+    /// Label given by the caller.
     #[schema(required)]
     pub label: Option<String>,
-    /// Of the number, once there is one.
+    /// Last four digits of the card number, once known.
     #[schema(required)]
     pub last4: Option<String>,
-    /// `pause`, `resume` or `close`, while operators are asked for it.
+    /// `pause`, `resume` or `close` while operators have not completed that action.
     #[schema(required)]
     pub pending_action: Option<String>,
-    /// The operator's words, if it was rejected.
+    /// Reason given by the operator for a rejection.
     #[schema(required)]
     pub rejection_reason: Option<String>,
-    /// Whether it was still open after 24 hours.
+    /// Whether the order was still open after 24 hours.
     pub overdue: bool,
-    /// What paid for it.
+    /// Payment that bought the card.
     pub payment_id: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// One international card, with its number while it is ready or paused.
+/// An international card, with its number while it is ready or paused.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlCardWithDetails {
-    /// Its id, from the order to the end.
+    /// Id of the card, unchanged from the order on.
     pub card_id: String,
     /// `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Non-Reloadable International`.
+    /// `Non-Reloadable International` is the card type.
     pub card_type: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// The same.
+    /// Same as `usd_amount`.
     #[schema(value_type = ExactDecimal)]
     pub on_card_usd_amount: Value,
-    /// Dollars paid, fees included.
+    /// US dollars paid, fees included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Dollars of it that were fees.
+    /// Fees in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fees_paid: Value,
-    /// Dollars left on it, by the newest word of whoever made it.
+    /// Remaining US dollars, as the issuer last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
-    /// Dollars credited to the account's balance: the whole charge of an order that came to nothing, else what was left at the
-    /// card's end less what a refund had given.
+    /// US dollars credited to the account's balance: the full charge of an order that failed, otherwise the remainder
+    /// at the card's end, less earlier refunds.
     #[schema(value_type = ExactDecimal)]
     pub credited_usd_amount: Value,
-    /// The caller's own name for it.
+    /// Label given by the caller.
     #[schema(required)]
     pub label: Option<String>,
-    /// Of the number, once there is one.
+    /// Last four digits of the card number, once known.
     #[schema(required)]
     pub last4: Option<String>,
-    /// `pause`, `resume` or `close`, while operators are asked for it.
+    /// `pause`, `resume` or `close` while operators have not completed that action.
     #[schema(required)]
     pub pending_action: Option<String>,
-    /// The operator's words, if it was rejected.
+    /// Reason given by the operator for a rejection.
     #[schema(required)]
     pub rejection_reason: Option<String>,
-    /// Whether it was still open after 24 hours.
+    /// Whether the order was still open after 24 hours.
     pub overdue: bool,
-    /// What paid for it.
+    /// Payment that bought the card.
     pub payment_id: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// What it was charged, newest first, as operators have reported it: at most 20.
+    /// Transactions of the card, newest first, as operators have reported them: at most 20.
     pub transactions: Vec<CardTransaction>,
-    /// While it is ready or paused.
+    /// Card details while the card is ready or paused.
     pub card_details: Option<IntlCardDetails>,
 }
 
-/// What is needed to use an international card.
+/// Details to pay with an international card.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlCardDetails {
-    /// 12 to 19 digits.
+    /// Card number, 12 to 19 digits.
     pub card_number: String,
-    /// 1 to 12.
+    /// Expiry month, 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Expiry year, four digits.
     pub exp_year: u16,
-    /// 3 or 4 digits.
+    /// Card verification value, 3 or 4 digits.
     pub cvv: String,
-    /// Dollars left on it, by the newest report of an operator.
+    /// Remaining US dollars, as an operator last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_balance: Value,
-    /// For shops that ask for it.
+    /// Billing address for merchants.
     pub billing_address: BillingAddress,
 }

@@ -1,4 +1,4 @@
-//! Payments, as those who made them see them.
+//! Schemas of payments, as their payers see them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,146 +9,148 @@ use super::{Card, ExactDecimal, GiftCard, IntlCard, Payout, TopUp};
 /// A payment as its payer sees it.
 #[derive(Deserialize, ToSchema)]
 pub struct Payment {
-    /// Its id.
+    /// Id of the payment.
     pub payment_id: String,
-    /// The payment's own state, not its product's; `ARCHITECTURE.md` has the chart. `credited` only if the account has the money;
-    /// `resolved` if its transfer was decided about without it, and the account was not credited: `resolution` says where the money went.
+    /// Status of the payment, not of its product; `docs/states.md` has the state chart. `credited` only if the account
+    /// was credited. `resolved` if an operator decided its transfer separately and the account was not credited: see
+    /// `resolution`.
     pub status: String,
-    /// USDC.
+    /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// `USDC`.
+    /// `USDC` is the token.
     pub asset: String,
-    /// CAIP-2.
+    /// Network as a CAIP-2 name.
     pub network: String,
-    /// The exact address.
+    /// Exact wallet address of the payer.
     pub payer: String,
-    /// Once it settled.
+    /// Transaction id, once settled.
     #[schema(required)]
     pub transaction: Option<String>,
-    /// Once it was refused.
+    /// Reason of a failed payment.
     #[schema(required)]
     pub error_reason: Option<String>,
-    /// What it pays for, as in `GET /get-pricing`.
+    /// Product of the payment, as in `GET /get-pricing`.
     pub product: String,
-    /// `card_…`, `po_…` or `top_…`: what it bought.
+    /// `card_…`, `po_…` or `top_…`: id of the product.
     #[schema(required)]
     pub product_id: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// Only of a `resolved` one: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
+    /// Only for `resolved`: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
     pub resolution: Option<String>,
 }
 
 /// A page of payments.
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentList {
-    /// Newest first.
+    /// Payments, newest first.
     pub payments: Vec<ListedPayment>,
-    /// Whether more follow.
+    /// Whether more payments follow.
     pub has_more: bool,
 }
 
-/// A payment with what it bought, as that stands now.
+/// A payment with the current status of its product.
 #[derive(Deserialize, ToSchema)]
 pub struct ListedPayment {
-    /// Its id.
+    /// Id of the payment.
     pub payment_id: String,
-    /// The payment's own state, not its product's.
+    /// Status of the payment, not of its product.
     pub status: String,
-    /// USDC.
+    /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// `USDC`.
+    /// `USDC` is the token.
     pub asset: String,
-    /// CAIP-2.
+    /// Network as a CAIP-2 name.
     pub network: String,
-    /// The exact address.
+    /// Exact wallet address of the payer.
     pub payer: String,
-    /// Once it settled.
+    /// Transaction id, once settled.
     #[schema(required)]
     pub transaction: Option<String>,
-    /// Once it was refused.
+    /// Reason of a failed payment.
     #[schema(required)]
     pub error_reason: Option<String>,
-    /// What it pays for, as in `GET /get-pricing`.
+    /// Product of the payment, as in `GET /get-pricing`.
     pub product: String,
-    /// `card_…`, `po_…` or `top_…`: what it bought.
+    /// `card_…`, `po_…` or `top_…`: id of the product.
     #[schema(required)]
     pub product_id: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// Only of a `resolved` one: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
+    /// Only for `resolved`: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
     pub resolution: Option<String>,
-    /// Whether it will stay so.
+    /// Whether the status is final.
     pub terminal: bool,
-    /// How what it bought stands now, by that product's own states: a payment that is `fulfilled` may have bought a card that `failed`
-    /// or an order that is `queued`; a top-up that is `credited` is on the card balance. Null while it has bought nothing.
+    /// Status of the product, by that product's own states. A payment that is `fulfilled` may have bought a card that
+    /// `failed` or an order that is `queued`. A top-up that is `credited` is on the card balance. Null while there is
+    /// no product.
     #[schema(required)]
     pub product_status: Option<String>,
-    /// Dollars of the charge that are on the account's balance instead, if any are.
+    /// US dollars of the charge that were credited to the account's balance, if any.
     #[schema(value_type = Option<ExactDecimal>, required = false)]
     pub credited_usd_amount: Option<Value>,
-    /// Once it settled: what `PAYMENT-RESPONSE` said.
+    /// Contents of `PAYMENT-RESPONSE`, once settled.
     #[schema(required)]
     pub receipt: Option<PaymentReceipt>,
-    /// Of a card of any kind that it bought.
+    /// Id of the purchased card of any kind.
     pub card_id: Option<String>,
-    /// Of a payout that it bought.
+    /// Id of the purchased payout.
     pub payout_id: Option<String>,
-    /// Of a top-up that it bought.
+    /// Id of the purchased top-up.
     pub top_up_id: Option<String>,
-    /// The USA card that it bought.
+    /// Purchased USA card.
     pub card: Option<Card>,
-    /// The gift card that it bought, without its code.
+    /// Purchased gift card, without its code.
     pub gift_card: Option<GiftCard>,
-    /// The international card that it bought.
+    /// Purchased international card.
     pub intl_card_order: Option<IntlCard>,
-    /// The payout that it bought, without its link.
+    /// Purchased payout, without its link.
     pub payout: Option<Payout>,
-    /// The top-up that it bought.
+    /// The purchased top-up.
     pub top_up: Option<TopUp>,
 }
 
-/// The receipt of a settled payment.
+/// Receipt of a settled payment.
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentReceipt {
-    /// True.
+    /// Always true on success.
     pub success: bool,
-    /// The chain's name of the transfer.
+    /// Transaction id on the chain.
     pub transaction: String,
-    /// CAIP-2.
+    /// Network as a CAIP-2 name.
     pub network: String,
-    /// Who paid.
+    /// Address of the payer.
     pub payer: String,
-    /// In atomic USDC.
+    /// Amount in atomic USDC.
     pub amount: String,
 }
 
-/// What became of a payment.
+/// Status of a payment.
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentStatusResponse {
-    /// As in `payment`.
+    /// Same as in `payment`.
     pub status: String,
-    /// Whether it will stay so.
+    /// Whether the status is final.
     pub terminal: bool,
-    /// When to ask again.
+    /// Delay before the next poll.
     pub retry_after_seconds: Option<u64>,
-    /// For the payer only.
+    /// The payment, for its payer only.
     pub payment: Option<Payment>,
-    /// As in `GET /list-payments`: how what it bought stands now; for the payer only.
+    /// Status of the product as in `GET /list-payments`, for the payer only.
     pub product_status: Option<String>,
-    /// Dollars of the charge that are on the account's balance instead, if any are; for the payer only.
+    /// US dollars of the charge that were credited to the account's balance, for the payer only.
     #[schema(value_type = Option<ExactDecimal>, required = false)]
     pub credited_usd_amount: Option<Value>,
-    /// The card that it bought; for the payer only.
+    /// Id of the purchased card, for the payer only.
     pub card_id: Option<String>,
-    /// The payout that it bought; for the payer only.
+    /// Id of the purchased payout, for the payer only.
     pub payout_id: Option<String>,
-    /// The top-up that it bought; for the payer only.
+    /// Id of the purchased top-up, for the payer only.
     pub top_up_id: Option<String>,
 }

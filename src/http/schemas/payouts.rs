@@ -1,4 +1,4 @@
-//! Payouts and who they go to.
+//! Schemas of payouts and recipients.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,150 +6,150 @@ use utoipa::ToSchema;
 
 use super::{Credentials, CreditedPurchase, ExactDecimal};
 
-/// A paid call for a push to card that was settled.
+/// Response of a paid push to card that was settled.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum PushToCardPurchaseResponse {
-    /// The recipient's card is awaited.
+    /// The payout waits for the recipient's card.
     Bought(Box<PushToCardPurchase>),
-    /// It could not be sold: the charge is on the balance.
+    /// The payout was not possible, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
 
-/// A push to card bought.
+/// A purchased push to card with the payment.
 #[derive(Deserialize, ToSchema)]
 pub struct PushToCardPurchase {
-    /// For the call that paid first; a replay gets none.
+    /// Tokens, only for the call that paid first. Replays have none.
     pub auth: Option<Credentials>,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// For `GET /get-payment-status`.
+    /// Id for `GET /get-payment-status`.
     pub payout_id: String,
-    /// `awaiting-details`.
+    /// `awaiting-details` until the recipient has entered a card.
     pub status: String,
-    /// For the recipient; only in the answer to the call that paid first.
+    /// Link for the recipient, only in the response to the call that paid first.
     pub redemption_url: Option<String>,
-    /// What the recipient gets.
+    /// Amount that the recipient gets.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// ISO 4217, of `amount` alone.
+    /// Currency of `amount` only (ISO 4217).
     pub currency: String,
-    /// Our fee, in `fee_currency`.
+    /// Fee in `fee_currency`.
     #[schema(value_type = ExactDecimal)]
     pub fee_amount: Value,
-    /// `USD`.
+    /// `USD` is the currency of the fee.
     pub fee_currency: String,
-    /// Dollars paid, the fee included.
+    /// US dollars paid, fee included.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
     /// What to do next.
     pub note: String,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// A paid call for a bank payment that was settled.
+/// Response of a paid bank payment that was settled.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum BankPaymentPurchaseResponse {
-    /// It is on its way.
+    /// The bank payment was bought.
     Bought(Box<BankPaymentPurchase>),
-    /// It could not be sold: the charge is on the balance.
+    /// The bank payment was not possible, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
 
-/// A bank payment bought.
+/// A purchased bank payment with the payment.
 #[derive(Deserialize, ToSchema)]
 pub struct BankPaymentPurchase {
-    /// For the call that paid first; a replay gets none.
+    /// Tokens, only for the call that paid first. Replays have none.
     pub auth: Option<Credentials>,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// The payment as it was bought.
+    /// The bank payment as purchased.
     pub bank_payment: PurchasedBankPayment,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// A bank payment as it was bought.
+/// A bank payment as purchased.
 #[derive(Deserialize, ToSchema)]
 pub struct PurchasedBankPayment {
-    /// For `GET /get-payment-status`.
+    /// Id for `GET /get-payment-status`.
     pub payout_id: String,
-    /// Dollars that arrive.
+    /// US dollars that arrive.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// Our fee in dollars.
+    /// Fee in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fee_amount: Value,
-    /// Dollars paid.
+    /// US dollars paid.
     #[schema(value_type = ExactDecimal)]
     pub charged_amount: Value,
-    /// As in `GET /bank-recipients`.
+    /// Destination id, as in `GET /bank-recipients`.
     pub destination_id: String,
-    /// `queued`.
+    /// `queued` until the rail accepts it.
     pub state: String,
-    /// Where it goes.
+    /// Destination of the payment.
     pub destination: PayoutDestination,
 }
 
-/// A bank destination with a payout.
+/// A bank destination of a payout.
 #[derive(Deserialize, ToSchema)]
 pub struct PayoutDestination {
-    /// What its owner calls it.
+    /// Label given by the owner.
     pub name: String,
-    /// The bank.
+    /// Name of the bank.
     pub bank_name: String,
-    /// Whose account.
+    /// Name of the account holder.
     pub account_holder_name: String,
-    /// Of the account number.
+    /// Last four digits of the account number.
     pub account_number_last4: String,
 }
 
-/// A paid call for an app payment that was settled.
+/// Response of a paid app payment that was settled.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum AppPaymentPurchaseResponse {
-    /// It is on its way.
+    /// The app payment was bought.
     Bought(Box<AppPaymentPurchase>),
-    /// It could not be sold: the charge is on the balance.
+    /// The app payment was not possible, and the charge was credited to the balance.
     Credited(CreditedPurchase),
 }
 
-/// An app payment bought.
+/// A purchased app payment with the payment.
 #[derive(Deserialize, ToSchema)]
 pub struct AppPaymentPurchase {
-    /// For the call that paid first; a replay gets none.
+    /// Tokens, only for the call that paid first. Replays have none.
     pub auth: Option<Credentials>,
     /// The payer's address in lower case.
     pub user_id: String,
-    /// The payment as it was bought.
+    /// The app payment as purchased.
     pub payment: PurchasedAppPayment,
-    /// Where to follow it.
+    /// URL to poll for its status.
     pub status_url: String,
-    /// For `GET /get-payment`.
+    /// Id for `GET /get-payment`.
     pub payment_id: String,
 }
 
-/// An app payment as it was bought.
+/// An app payment as purchased.
 #[derive(Deserialize, ToSchema)]
 pub struct PurchasedAppPayment {
-    /// For `GET /get-payment-status`.
+    /// Id for `GET /get-payment-status`.
     pub payout_id: String,
-    /// `queued`.
+    /// `queued` until the app accepts it.
     pub state: String,
     /// `venmo` or `paypal`.
     pub platform: String,
-    /// Dollars that arrive.
+    /// US dollars that arrive.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// Our fee in dollars.
+    /// Fee in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub fee_amount: Value,
-    /// Dollars paid.
+    /// US dollars paid.
     #[schema(value_type = ExactDecimal)]
     pub charged_amount: Value,
-    /// For `/payment-recipients`.
+    /// Id for `/payment-recipients`.
     pub recipient_id: String,
 }
 
@@ -157,144 +157,144 @@ pub struct PurchasedAppPayment {
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum PayoutStatusResponse {
-    /// Of `payout_id`.
+    /// The payout with `payout_id`.
     One(Box<Payout>),
-    /// All.
+    /// All payouts, page by page.
     Page(PayoutList),
 }
 
 /// A page of payouts, oldest first.
 #[derive(Deserialize, ToSchema)]
 pub struct PayoutList {
-    /// The page.
+    /// Payouts of the page.
     pub payouts: Vec<Payout>,
-    /// Whether more follow.
+    /// Whether more payouts follow.
     pub has_more: bool,
 }
 
-/// A payout.
+/// A payout to a card, bank account or payment app.
 #[derive(Deserialize, ToSchema)]
 pub struct Payout {
-    /// Its id.
+    /// Id of the payout.
     pub payout_id: String,
     /// `push_to_card`, `bank_payment` or `app_payment`.
     pub product: String,
     /// `awaiting-details`, `queued`, `in-process`, `complete`, `returned`, `failed`, `cancelled` or `expired`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// What the recipient gets.
+    /// Amount that the recipient gets.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// ISO 4217, of `amount` alone.
+    /// Currency of `amount` only (ISO 4217).
     pub currency: String,
-    /// Our fee, in `fee_currency`.
+    /// Fee in `fee_currency`.
     #[schema(value_type = ExactDecimal)]
     pub fee_amount: Value,
-    /// `USD`.
+    /// `USD` is the currency of the fee.
     pub fee_currency: String,
-    /// Dollars paid.
+    /// US dollars paid.
     #[schema(value_type = ExactDecimal)]
     pub charged_amount: Value,
-    /// The same.
+    /// Same as `charged_amount`.
     #[schema(value_type = ExactDecimal)]
     pub charged_usd_amount: Value,
-    /// Of a push to card, once the recipient has given it; null before.
+    /// Last four digits of the recipient's card, once entered; null before.
     pub card_last4: Option<String>,
-    /// Of a bank payment.
+    /// Destination of a bank payment.
     pub destination_id: Option<String>,
-    /// Of an app payment.
+    /// Recipient of an app payment.
     pub recipient_id: Option<String>,
-    /// Of an app payment.
+    /// Payment app of an app payment.
     pub platform: Option<String>,
-    /// Why it failed, was stopped or came back.
+    /// Reason of a failed, cancelled or returned payout.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
+    /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
-    /// What went back to the account's balance.
+    /// Amount credited to the account's balance.
     #[schema(value_type = Option<ExactDecimal>)]
     pub credited_amount: Option<Value>,
-    /// What paid for it.
+    /// Payment that bought the payout.
     pub payment_id: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// Of one payout: its money, if it came back after its return window.
+    /// Late return of the payout. Only when one payout is read.
     pub late_return: Option<LateReturn>,
-    /// For the recipient, while a card is awaited.
+    /// Link for the recipient, until a card is entered.
     pub redemption_url: Option<String>,
-    /// Of a bank payment.
+    /// Destination of a bank payment.
     pub destination: Option<PayoutDestination>,
 }
 
-/// Money of a payout that came back after its return window.
+/// A payout that was returned after its return window.
 #[derive(Deserialize, ToSchema)]
 pub struct LateReturn {
-    /// Its id: the `cause` of the credit in the account's statement.
+    /// Id of the late return: the `cause` of the credit in the account's statement.
     pub late_return_id: String,
-    /// Of which payout.
+    /// Payout that was returned.
     pub payout_id: String,
     /// `received`, then `credited`.
     pub status: String,
-    /// Dollars that came back.
+    /// US dollars that were returned.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// Dollars of it that the rail kept.
+    /// US dollars kept by the payout rail.
     #[schema(value_type = ExactDecimal)]
     pub return_fee: Value,
-    /// Dollars that go to the account's balance.
+    /// US dollars credited to the account's balance.
     #[schema(value_type = ExactDecimal)]
     pub credited_amount: Value,
-    /// The rail's word.
+    /// Reason reported by the payout rail.
     pub reason: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// Recipients of app payments.
+/// A page of recipients of app payments.
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentRecipientList {
-    /// The page, oldest first.
+    /// Recipients, oldest first.
     pub recipients: Vec<PaymentRecipient>,
-    /// Whether more follow.
+    /// Whether more recipients follow.
     pub has_more: bool,
 }
 
 /// A recipient of app payments.
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentRecipient {
-    /// Its id.
+    /// Id of the recipient.
     pub recipient_id: String,
     /// `venmo` or `paypal`.
     pub platform: String,
-    /// What its owner calls it.
+    /// Name given by the owner.
     pub display_name: String,
     /// `active` or `archived`.
     pub status: String,
-    /// Whether it is hidden by default.
+    /// Whether it is hidden from the list by default.
     pub archived: bool,
-    /// Payments to it, those on their way included, those whose money came back not.
+    /// Number of payments, including pending ones, without those whose funds returned.
     pub payments_count: u64,
-    /// Their sum in dollars, fees apart.
+    /// Total of these payments in US dollars, without fees.
     #[schema(value_type = ExactDecimal)]
     pub total_amount: Value,
-    /// `USD`.
+    /// `USD` is the currency of the total.
     pub currency: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last payment (RFC 3339).
     pub last_paid_at: String,
-    /// What is paid: the phone number, e-mail address or user name that the app knows the recipient by.
+    /// Handle at the app: telephone number, e-mail address or user name.
     pub recipient: String,
-    /// As last paid.
+    /// First name in the last payment.
     pub first_name: String,
-    /// As last paid.
+    /// Last name in the last payment.
     pub last_name: String,
-    /// As last paid.
+    /// E-mail address in the last payment.
     pub email: String,
 }
 
@@ -305,67 +305,67 @@ pub struct UpdatedPaymentRecipient {
     pub user_id: String,
     /// `venmo` or `paypal`.
     pub platform: String,
-    /// Its id.
+    /// Id of the recipient.
     pub recipient_id: String,
-    /// What its owner calls it.
+    /// Name given by the owner.
     pub display_name: String,
-    /// Whether it is hidden by default.
+    /// Whether it is hidden from the list by default.
     pub archived: bool,
 }
 
-/// A recipient that is off the list.
+/// A deleted recipient.
 #[derive(Deserialize, ToSchema)]
 pub struct DeletedPaymentRecipient {
-    /// Its id.
+    /// Id of the recipient.
     pub recipient_id: String,
-    /// Always true.
+    /// Always true on success.
     pub deleted: bool,
 }
 
-/// Bank recipients with their destinations.
+/// A page of bank recipients with their destinations.
 #[derive(Deserialize, ToSchema)]
 pub struct BankRecipientList {
-    /// In the order in which they were registered.
+    /// In order of registration.
     pub recipients: Vec<BankRecipient>,
     /// Whether more destinations follow.
     pub has_more: bool,
 }
 
-/// A person or company with accounts.
+/// A person or company with bank accounts.
 #[derive(Deserialize, ToSchema)]
 pub struct BankRecipient {
-    /// `brc_…`.
+    /// `brc_…` is the id of the recipient.
     pub recipient_id: String,
-    /// Who.
+    /// Name of the person or company.
     pub name: String,
-    /// `active`.
+    /// `active` in every case.
     pub status: String,
-    /// One line; empty where none was given.
+    /// Postal address as one line; empty if none was given.
     pub address: String,
-    /// Where they can be paid.
+    /// Bank accounts of the recipient.
     pub destinations: Vec<BankRecipientDestination>,
 }
 
-/// A bank destination.
+/// A bank account of a recipient.
 #[derive(Deserialize, ToSchema)]
 pub struct BankRecipientDestination {
-    /// For `GET /send-bank-payment`.
+    /// Id for `GET /send-bank-payment`.
     pub destination_id: String,
     /// `fiat_us` or `fiat_iban`.
     pub destination_type: String,
-    /// `active`.
+    /// `active` in every case.
     pub status: String,
-    /// What its owner calls it.
+    /// Label given by the owner.
     pub nickname: String,
-    /// The bank.
+    /// Name of the bank.
     pub bank_name: String,
-    /// Whose account.
+    /// Name of the account holder.
     pub account_holder_name: String,
-    /// Of the account number.
+    /// Last four digits of the account number.
     pub account_number_last4: String,
-    /// Of a U.S. account.
+    /// Routing number of a U.S. account.
     #[schema(required)]
     pub routing_number: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }

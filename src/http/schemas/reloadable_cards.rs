@@ -1,4 +1,4 @@
-//! Reloadable cards.
+//! Schemas of reloadable cards.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,153 +6,153 @@ use utoipa::ToSchema;
 
 use super::{CardDetails, CardTransaction, ExactDecimal};
 
-/// A reloadable card that was ordered.
+/// Response to a card creation.
 #[derive(Deserialize, ToSchema)]
 pub struct CreateReloadableCardResponse {
-    /// True.
+    /// Always true on success.
     pub success: bool,
-    /// It.
+    /// The card as created.
     pub card: CreatedReloadableCard,
-    /// Where to read it.
+    /// URL to poll for its status.
     pub status_url: String,
 }
 
-/// A reloadable card as it was made.
+/// A reloadable card as created.
 #[derive(Deserialize, ToSchema)]
 pub struct CreatedReloadableCard {
-    /// For `GET /get-card-data`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`.
+    /// Id for `GET /get-card-data`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`.
     pub card_id: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
     /// Whether it stays open after its first charge.
     pub reusable: bool,
-    /// `US`.
+    /// `US` is the country of the card.
     pub country: String,
-    /// `open`, or `creating` as long as the issuer has not answered.
+    /// `open`, or `creating` until the issuer has answered.
     pub status: String,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
-/// What came of a wish for a card.
+/// Response to a card action.
 #[derive(Deserialize, ToSchema)]
 pub struct CardActionResponse {
-    /// True.
+    /// Always true on success.
     pub success: bool,
-    /// Which card.
+    /// Id of the card.
     pub card_id: String,
-    /// `pause`, `resume` or `close`: what whoever made the card is asked for. Null when it is so already.
+    /// `pause`, `resume` or `close` was sent to the issuer. Null if the card already has that status.
     #[schema(required)]
     pub requested_action: Option<String>,
-    /// Where to read it.
+    /// URL to poll for its status.
     pub status_url: String,
 }
 
 /// A reloadable card without its number.
 #[derive(Deserialize, ToSchema)]
 pub struct ReloadableCard {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
     /// `creating`, `open`, `paused`, `closed` or `failed`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Reloadable`.
+    /// `Reloadable` is the card type.
     pub card_type: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// Dollars left on it, by the issuer's newest word.
+    /// Remaining US dollars, as the issuer last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
     /// Whether it stays open after its first charge.
     pub reusable: bool,
-    /// `US`.
+    /// `US` is the country of the card.
     pub country: String,
-    /// Of the number, once there is one.
+    /// Last four digits of the card number, once known.
     #[schema(required)]
     pub last4: Option<String>,
-    /// `pause`, `resume` or `close`, while the issuer is asked for it.
+    /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
     pub pending_action: Option<String>,
-    /// Of a failed card: `insufficient_card_balance`, or the issuer's word.
+    /// Reason of a failed card: `insufficient_card_balance`, or the issuer's reason.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// One reloadable card, with its number while it is open or paused.
+/// A reloadable card, with its number while it is open or paused.
 #[derive(Deserialize, ToSchema)]
 pub struct ReloadableCardWithDetails {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
     /// `creating`, `open`, `paused`, `closed` or `failed`.
     pub status: String,
-    /// As `status`.
+    /// Same as `status`.
     pub state: String,
-    /// `Reloadable`.
+    /// `Reloadable` is the card type.
     pub card_type: String,
-    /// Dollars loaded.
+    /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// Dollars left on it, by the issuer's newest word.
+    /// Remaining US dollars, as the issuer last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
     /// Whether it stays open after its first charge.
     pub reusable: bool,
-    /// `US`.
+    /// `US` is the country of the card.
     pub country: String,
-    /// Of the number, once there is one.
+    /// Last four digits of the card number, once known.
     #[schema(required)]
     pub last4: Option<String>,
-    /// `pause`, `resume` or `close`, while the issuer is asked for it.
+    /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
     pub pending_action: Option<String>,
-    /// Of a failed card: `insufficient_card_balance`, or the issuer's word.
+    /// Reason of a failed card: `insufficient_card_balance`, or the issuer's reason.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// What it was charged, newest first, refused charges too: at most 20.
+    /// Transactions of the card, newest first, including declined ones: at most 20.
     pub transactions: Vec<CardTransaction>,
-    /// While it is open or paused.
+    /// Card details while the card is open or paused.
     pub card_details: Option<CardDetails>,
 }
 
-/// A charge of a card, taken or refused.
+/// A charge of a card, approved or declined.
 #[derive(Deserialize, ToSchema)]
 pub struct CardCharge {
-    /// With which.
+    /// Card that was charged.
     pub card_id: String,
-    /// `txn_000001` for example: the issuer's name of it.
+    /// `txn_000001` for example. The issuer's id of the transaction.
     pub transaction_id: String,
-    /// In the merchant's own words.
+    /// Name of the merchant: external text.
     pub merchant: String,
-    /// Dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
     /// `pending`, `settled`, `declined` or `refunded`.
     pub status: String,
-    /// Of a declined one: why, in the words of whoever made the card.
+    /// Reason of a declined charge, as the issuer reports it.
     #[schema(required)]
     pub decline_reason: Option<String>,
-    /// RFC 3339.
+    /// Time of the charge (RFC 3339).
     pub at: String,
 }
 
-/// Something that happened to a card.
+/// A status change of a card.
 #[derive(Deserialize, ToSchema)]
 pub struct CardHistoryEntry {
-    /// To which.
+    /// Id of the card.
     pub card_id: String,
     /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
     pub event: String,
-    /// RFC 3339.
+    /// Time of the change (RFC 3339).
     pub at: String,
 }

@@ -1,23 +1,24 @@
-//! Endpoints that events are posted to, and what was posted.
+//! Schemas of webhook endpoints and deliveries.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A registered endpoint, with its secret.
+/// A registered webhook endpoint, with its secret.
 #[derive(Deserialize, ToSchema)]
 pub struct RegisterWebhookResponse {
-    /// True.
+    /// Always true on success.
     pub registered: bool,
-    /// `wh_…`.
+    /// `wh_…` is the id of the endpoint.
     pub webhook_id: String,
-    /// Where events are posted to.
+    /// URL that receives events.
     pub url: String,
-    /// What it wants to hear of; empty for everything.
+    /// Event types that are sent; empty for all.
     pub types: Vec<String>,
-    /// `whsec_…`, base64 of 32 bytes. Null, with the reason beside it, in the answer to a key whose secret was replaced since.
+    /// `whsec_…`, base64 of 32 bytes. Null if a replayed response is older than the current secret; see
+    /// `secret_withheld`.
     #[schema(required)]
     pub secret: Option<String>,
-    /// Null, or why there is no `secret`: `secret_replaced`.
+    /// Reason for a missing `secret`: `secret_replaced`; otherwise null.
     #[schema(required)]
     pub secret_withheld: Option<String>,
     /// How messages are signed.
@@ -27,15 +28,15 @@ pub struct RegisterWebhookResponse {
 /// How messages are signed.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookSigning {
-    /// `standard-webhooks`.
+    /// `standard-webhooks` is the signature scheme.
     pub scheme: String,
-    /// `hmac-sha256`.
+    /// `hmac-sha256` is the signature algorithm.
     pub algorithm: String,
-    /// `v1`: what each signature begins with, before a comma.
+    /// `v1` is the prefix of each signature, before a comma.
     pub signature_version: String,
-    /// What is signed.
+    /// Content that is signed.
     pub signed_content: String,
-    /// The headers of a message.
+    /// Names of the signature headers.
     pub headers: Vec<String>,
 }
 
@@ -43,55 +44,55 @@ pub struct WebhookSigning {
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum GetWebhookResponse {
-    /// With `webhook_id`.
+    /// The endpoint with `webhook_id`.
     One(WebhookResponse),
-    /// Without.
+    /// All endpoints, without `webhook_id`.
     All(WebhookList),
 }
 
-/// One endpoint.
+/// A webhook endpoint.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookResponse {
-    /// It.
+    /// The requested endpoint.
     pub webhook: Webhook,
 }
 
-/// The endpoints of the account.
+/// Webhook endpoints of the account.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookList {
-    /// The oldest first.
+    /// Webhook endpoints, oldest first.
     pub webhooks: Vec<Webhook>,
 }
 
-/// An endpoint, as its events tell it too.
+/// A webhook endpoint, as in its events.
 #[derive(Deserialize, ToSchema)]
 pub struct Webhook {
-    /// `wh_…`.
+    /// `wh_…` is the id of the endpoint.
     pub webhook_id: String,
-    /// Where events are posted to.
+    /// URL that receives events.
     pub url: String,
-    /// What it wants to hear of; empty for everything.
+    /// Event types that are sent; empty for all.
     pub types: Vec<String>,
     /// `active`, `disabled` or `deleted`.
     pub status: String,
-    /// `gone`: it answered 410. `failing`: it only failed for too long.
+    /// `gone`: it answered 410. `failing`: all attempts failed for too long.
     #[schema(required)]
     pub disabled_reason: Option<String>,
-    /// Since when every try has failed.
+    /// Time since when all attempts have failed.
     #[schema(required)]
     pub failing_since: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// An endpoint that is gone.
+/// A deleted webhook endpoint.
 #[derive(Deserialize, ToSchema)]
 pub struct DeleteWebhookResponse {
-    /// True.
+    /// Always true on success.
     pub deleted: bool,
-    /// Which.
+    /// Id of the endpoint.
     pub webhook_id: String,
 }
 
@@ -99,91 +100,91 @@ pub struct DeleteWebhookResponse {
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum WebhookDeliveriesResponse {
-    /// With `delivery_id`.
+    /// The delivery with `delivery_id`.
     One(Box<WebhookDeliveryResponse>),
-    /// Without.
+    /// A page of deliveries, without `delivery_id`.
     Page(WebhookDeliveryList),
 }
 
-/// One delivery.
+/// A webhook delivery.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookDeliveryResponse {
-    /// It.
+    /// The requested delivery.
     pub delivery: WebhookDelivery,
 }
 
 /// A page of deliveries.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookDeliveryList {
-    /// The newest first.
+    /// Deliveries, newest first.
     pub deliveries: Vec<WebhookDelivery>,
-    /// Whether the list goes on.
+    /// Whether more deliveries follow.
     pub has_more: bool,
-    /// Where the next page begins.
+    /// Cursor of the next page.
     #[schema(required)]
     pub next_starting_after: Option<String>,
 }
 
-/// An event on its way to one endpoint.
+/// The delivery of an event to one endpoint.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookDelivery {
-    /// `whd_…`.
+    /// `whd_…` is the id of the delivery.
     pub delivery_id: String,
-    /// To whom.
+    /// Endpoint of the delivery.
     pub webhook_id: String,
-    /// What: the `webhook-id` of the message.
+    /// Event, which is the `webhook-id` of the message.
     pub event_id: String,
-    /// Its type.
+    /// Type of the event.
     pub r#type: String,
-    /// Its place among the events.
+    /// Sequence number of the event.
     pub seq: u64,
     /// `pending`, `delivered`, `failed` or `dropped`.
     pub status: String,
     /// `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
     #[schema(required)]
     pub dropped_reason: Option<String>,
-    /// When it is tried next.
+    /// Time of the next attempt.
     #[schema(required)]
     pub next_attempt_at: Option<String>,
-    /// Tries so far.
+    /// Number of attempts so far.
     pub attempt_count: u64,
-    /// The last ten of them, oldest first.
+    /// The last ten attempts, oldest first.
     pub attempts: Vec<WebhookAttempt>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// A try.
+/// One attempt to deliver an event.
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookAttempt {
-    /// When it began.
+    /// Start of the attempt.
     pub at: String,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// The status that was answered.
+    /// HTTP status of the response.
     #[schema(required)]
     pub status: Option<u64>,
-    /// What was wrong.
+    /// Error of the attempt.
     #[schema(required)]
     pub error: Option<String>,
-    /// The beginning of the answer, with long numbers and long words hidden.
+    /// Beginning of the response, with long numbers and long words masked.
     #[schema(required)]
     pub response_excerpt: Option<String>,
 }
 
-/// What is posted again.
+/// Response to a redelivery request.
 #[derive(Deserialize, ToSchema)]
 pub struct RedeliverWebhookResponse {
-    /// True.
+    /// Always true on success.
     pub success: bool,
-    /// To whom.
+    /// Endpoint of the redelivery.
     pub webhook_id: String,
-    /// Which delivery; null for all since a moment.
+    /// Delivery that is repeated; null with `since`.
     #[schema(required)]
     pub delivery_id: Option<String>,
-    /// Since when; null for one delivery.
+    /// Start of the redelivered period; null for one delivery.
     #[schema(required)]
     pub since: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What moves on a balance, as its holder sees it.
+//! Schemas of withdrawals and account statements.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,74 +6,75 @@ use utoipa::ToSchema;
 
 use super::ExactDecimal;
 
-/// A withdrawal that was taken on.
+/// Response to an accepted withdrawal.
 #[derive(Deserialize, ToSchema)]
 pub struct CreateWithdrawalResponse {
-    /// True.
+    /// Always true on success.
     pub success: bool,
-    /// It.
+    /// The withdrawal as accepted.
     pub withdrawal: CreatedWithdrawal,
-    /// Where to ask what became of it.
+    /// URL to poll for its status.
     pub status_url: String,
 }
 
-/// A withdrawal as it begins.
+/// A withdrawal as accepted.
 #[derive(Deserialize, ToSchema)]
 pub struct CreatedWithdrawal {
-    /// `wd_…`.
+    /// `wd_…` is the id of the withdrawal.
     pub id: String,
-    /// Dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// `pending`.
+    /// `pending` until it is sent.
     pub state: String,
 }
 
-/// A withdrawal.
+/// A withdrawal from a balance.
 #[derive(Deserialize, ToSchema)]
 pub struct Withdrawal {
-    /// `wd_…`.
+    /// `wd_…` is the id of the withdrawal.
     pub id: String,
-    /// `card_balance` for one from the balance at the card issuer.
+    /// `card_balance` for a withdrawal from the balance at the card issuer.
     pub source: Option<String>,
     /// `pending`, `sent`, `complete` or `failed`.
     pub state: String,
-    /// Of one from a card balance, more exactly: `pending`, `queued`, `claimed`, `complete`, `rejected` or `failed`.
+    /// Detailed status of a card balance withdrawal: `pending`, `queued`, `claimed`, `complete`, `rejected` or
+    /// `failed`.
     pub status: Option<String>,
-    /// Dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// `USDC`.
+    /// `USDC` is the token.
     pub asset: String,
     /// `base` or `solana`.
     pub network: String,
-    /// Who receives it.
+    /// Address of the receiver.
     pub address: String,
-    /// The transaction, once the chain shows it; from a card balance as the operator entered it.
+    /// Transaction id, once on chain. From a card balance, as the operator entered it.
     pub tx_hash: Option<String>,
-    /// Why it failed or was rejected; its amount is available again.
+    /// Reason of a failed or rejected withdrawal. Its amount is available again.
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
+    /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// One withdrawal.
+/// Response with one withdrawal.
 #[derive(Deserialize, ToSchema)]
 pub struct WithdrawalResponse {
-    /// It.
+    /// Details of the withdrawal.
     pub withdrawal: Withdrawal,
 }
 
 /// A page of withdrawals.
 #[derive(Deserialize, ToSchema)]
 pub struct WithdrawalList {
-    /// Oldest first.
+    /// Withdrawals, oldest first.
     pub withdrawals: Vec<Withdrawal>,
-    /// Whether a page follows.
+    /// Whether more withdrawals follow.
     pub has_more: bool,
 }
 
@@ -81,43 +82,43 @@ pub struct WithdrawalList {
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum WithdrawalStatusResponse {
-    /// With `withdrawal_id`.
+    /// The withdrawal with `withdrawal_id`.
     One(Box<WithdrawalResponse>),
-    /// Without.
+    /// A page of withdrawals, without `withdrawal_id`.
     All(WithdrawalList),
 }
 
-/// A page of a statement.
+/// A page of the account statement.
 #[derive(Deserialize, ToSchema)]
 pub struct StatementResponse {
-    /// Oldest first.
+    /// Entries, oldest first.
     pub entries: Vec<StatementLine>,
-    /// Whether a page follows.
+    /// Whether more lines follow.
     pub has_more: bool,
 }
 
 /// One change of the balance.
 #[derive(Deserialize, ToSchema)]
 pub struct StatementLine {
-    /// `ent_…`.
+    /// `ent_…` is the id of the line.
     pub entry_id: String,
-    /// `credited`, `held`, `withdrawn`, `released` or `debited`; `held_unfinal` for a credit that is held until the payment that it
-    /// rests on is final, `reversed` for one that is gone with its payment.
+    /// `credited`, `held`, `withdrawn`, `released` or `debited`; `held_unfinal` for a credit on hold until the payment
+    /// behind it is final; `reversed` for a credit whose payment was reversed.
     pub r#type: String,
-    /// Dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// The id of a payment, card, deposit or withdrawal.
+    /// Id of the payment, card, deposit or withdrawal behind the change.
     pub cause: String,
-    /// Dollars after it.
+    /// Balance after the change, in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,
-    /// Of that, what can be used.
+    /// Part of the balance that can be spent.
     #[schema(value_type = ExactDecimal)]
     pub available: Value,
-    /// Of that, what is held.
+    /// Part of the balance that is on hold.
     #[schema(value_type = ExactDecimal)]
     pub held: Value,
-    /// RFC 3339.
+    /// Time of the change (RFC 3339).
     pub created_at: String,
 }

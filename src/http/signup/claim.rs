@@ -1,8 +1,8 @@
-//! `/claim`: the page that a signup's `claim_url` leads to. It shows the code whoever opens it; its form is shown to and counts
-//! with the session cookie of a wallet that signed in, and from our own page only.
+//! `/claim`: the page behind a signup's `claim_url`. It shows the code to any visitor. Its form needs the session
+//! cookie of a wallet that signed in, and must come from our own page.
 //!
-//! The cookie is `SameSite=Strict`, so that a browser which comes from a chat does not send it with the page. The form,
-//! which our own page sends, has it.
+//! The cookie is `SameSite=Strict`, so a browser that follows a link from a chat does not send it with the page. A form
+//! of our own page sends it.
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
@@ -14,7 +14,7 @@ use purser_actors::engine::OperationError;
 use super::super::agent_wallet::text;
 use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
-use super::super::error::{ApiError, with_prebuilt_body};
+use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::super::json;
 use super::super::login::cookie_of;
 use super::super::owner::{accepts, error_page, owner, parse_form, redirect_or_error, redirect_to_login};
@@ -24,73 +24,81 @@ use super::{SharedState, SignupState, expired};
 use crate::identity::api_key::Signup;
 
 const HTML: &str = include_str!("../pages/claim.html");
-/// A name of the longest kind, percent-encoded, and the signup.
+/// The longest name, percent-encoded, and the signup.
 const MAX_FORM_BYTES: usize = 2_048;
 
-/// The page that an agent's signup leads to
+/// Show the approval page of a signup
 ///
-/// Changes nothing, so a link preview uses nothing up.
-#[utoipa::path(get, path = "/claim", tag = "Page",
+/// Changes nothing, so a link preview does not use up the link.
+#[utoipa::path(get, path = "/claim", operation_id = "showClaimPage", tag = "Account pages",
     params(("signup" = Option<String>, Query, description = "Of the link.")),
-    responses((status = 200, description = "The code, and a form for somebody who is signed in; else what to do first.", body = String, content_type = "text/html"),
+    responses((status = 200, description = "The code, with a form if the account owner is signed in and with sign-in instructions otherwise.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
         (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html")))]
 pub(super) async fn get_claim(
-    State(room): SharedState,
+    State(state): SharedState,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["signup"]).ok();
-    let Some(signup) = query.and_then(|query| room.signups.parse_claim_key(query.get("signup")?)) else {
+    let Some(signup) = query.and_then(|query| state.signups.parse_claim_key(query.get("signup")?)) else {
         return Ok(page(
             StatusCode::NOT_FOUND,
-            "<p role=\"alert\">This link is not one of ours.</p>",
+            "<p role=\"alert\">This link is not valid.</p>",
         ));
     };
-    if room.key_of(signup).await?.is_some() {
-        let said = "<p role=\"status\">This was answered already.</p>\n  <p><a href=\"/login\">Your account</a></p>";
-        return Ok(page(StatusCode::GONE, said));
+    if state.key_of(signup).await?.is_some() {
+        let notice = "<p role=\"status\">This was answered already.</p>\n  <p><a href=\"/login\">Your account</a></p>";
+        return Ok(page(StatusCode::GONE, notice));
     }
-    if signup.is_expired(room.login.clock.now()) {
-        let said = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
-        return Ok(page(StatusCode::GONE, said));
+    if signup.is_expired(state.login.clock.now()) {
+        let notice = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
+        return Ok(page(StatusCode::GONE, notice));
     }
-    let claims = room.login.authenticator.authenticate_session(cookie_of(&headers)).await;
+    let claims = state
+        .login
+        .authenticator
+        .authenticate_session(cookie_of(&headers))
+        .await;
     let may = claims.is_ok_and(|claims| claims.is_signed_in());
-    Ok(page(StatusCode::OK, &room.offer(signup, may)))
+    Ok(page(StatusCode::OK, &state.offer(signup, may)))
 }
 
 /// Approve an API key
 ///
-/// A form of the page, with `signup` and a `name` for the key (an empty one is chosen). Makes the API key for whoever is
-/// signed in.
-#[utoipa::path(post, path = "/claim", tag = "Page",
+/// A form of the page, with `signup` and a `name` for the key (a default if empty). Creates the API key for the
+/// signed-in account.
+#[utoipa::path(post, path = "/claim", operation_id = "claimSignup", tag = "Account pages",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Made: to the account page, which lists it."),
         (status = 400, description = "A field that it cannot have."), (status = 401, description = "No session."),
-        (status = 403, description = "Another page's form, a session born of a payment or an API key, or frozen."),
-        (status = 404, description = "The signup is not one of ours."), (status = 408, description = "The body did not come."),
-        (status = 409, description = "Somebody else said yes, or the account has as many keys as it can have."),
+        (status = 403, description = "Another page's form, a session from a payment or an API key, or frozen."),
+        (status = 404, description = "There is no such signup."), (status = 408, description = "The body did not come."),
+        (status = 409, description = "Another account approved the signup, or this account has the maximum number of keys."),
         (status = 410, description = "Too late."), (status = 413, description = "Too long.")))]
-pub(super) async fn post_claim(State(room): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let done = room.claim(&headers, body).await;
+pub(super) async fn post_claim(
+    State(state): SharedState,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let done = state.claim(&headers, body).await;
     match done {
-        // A person sends this form, whatever their browser says that it accepts.
+        // A person sends this form, whatever content types the browser accepts.
         Err(error) if error.status == StatusCode::UNAUTHORIZED && !accepts(&headers, "json") => {
-            Ok(error_page(&room.login, &error))
+            Ok(error_page(&state.login, &error))
         }
-        done => redirect_or_error(&room.login, &headers, done),
+        done => redirect_or_error(&state.login, &headers, done),
     }
 }
 
 fn page(status: StatusCode, content: &str) -> Response {
-    // A form that is sent without a referrer has no origin to be known by.
+    // A form without a referrer would have an origin of `null`.
     with_prebuilt_body(framed(HTML, content, "same-origin", status))
 }
 
 impl SignupState {
-    /// The code, and for somebody who may say yes the form; else what to do first. A browser that comes from elsewhere does not
-    /// send the cookie with this page, and does when it is asked for by a link of ours.
+    /// The code, with the form for a signed-in owner and sign-in instructions otherwise. A browser that comes from
+    /// another site does not send the cookie with this page. It does when it follows a link of our own.
     fn offer(&self, signup: Signup, may: bool) -> String {
         let (code, pass) = (self.signups.code(signup), self.signups.claim_key(signup));
         let answer = match may {
@@ -108,7 +116,7 @@ impl SignupState {
             ),
         };
         format!(
-            "<p>If you asked an agent to use your account, compare: it must have told you this code.</p>\n  \
+            "<p>If you asked an agent to use your account, check that it gave you this code.</p>\n  \
              <p id=\"balance\">{code}</p>\n  \
              <p class=\"quiet\">With a yes it gets an API key: it sees what you have bought, card numbers included, and spends \
              from your managed wallet within the caps that you set. It cannot withdraw to other wallets, verify your identity \
@@ -128,7 +136,7 @@ impl SignupState {
         let signup = self
             .signups
             .parse_claim_key(form.required("signup")?)
-            .ok_or_else(|| ApiError::not_found("signup_not_found", "This signup is not one of ours."))?;
+            .ok_or_else(|| ApiError::new(ErrorCode::SignupNotFound, "There is no such signup."))?;
         let name = match form.get("name").map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => text("name", name, MAX_NAME_LEN)?,
             None => format!("Agent {}", self.signups.code(signup)),
@@ -145,8 +153,7 @@ impl SignupState {
         {
             Ok(()) => Ok(redirect_to_login()),
             Err(OperationError::Rejected(Rejection::AlreadyClaimed)) => Err(ApiError::new(
-                StatusCode::CONFLICT,
-                "signup_already_claimed",
+                ErrorCode::SignupAlreadyClaimed,
                 "This signup was answered already.",
             )),
             Err(denied) => Err(map_error(&denied)),

@@ -1,4 +1,4 @@
-//! How often an address may sign up: by the minute and by the hour, whichever is tighter.
+//! Signups per address: a limit per minute and one per hour. The tighter one applies.
 
 use std::net::IpAddr;
 
@@ -9,10 +9,9 @@ use super::super::headers::write_budget;
 use super::super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
 use crate::config::Limits;
 
-/// Both ceilings.
 pub struct SignupRateLimiter([(RateLimiter, u32); 2]);
 
-/// How an address stands after a call.
+/// Limit of an address after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignupLimitStatus {
     tighter: RateLimitStatus,
@@ -20,7 +19,7 @@ pub struct SignupLimitStatus {
 }
 
 impl SignupRateLimiter {
-    /// By the minute, then by the hour.
+    /// Per minute, then per hour.
     pub fn new(ceilings: &[Limits; 2]) -> Self {
         Self(
             ceilings
@@ -29,7 +28,7 @@ impl SignupRateLimiter {
         )
     }
 
-    /// Counts a call. One that the minute refuses costs the hour nothing.
+    /// Counts a call. A call that the minute limit rejects does not count for the hour.
     pub fn count(&self, ip: IpAddr, now: Timestamp) -> SignupLimitStatus {
         let caller = RateLimitKey::from(ip);
         let [(minute, minutes_s), (hour, hours_s)] = &self.0;
@@ -40,7 +39,8 @@ impl SignupRateLimiter {
         };
         let by_hour = match (short.allowed, long.allowed) {
             (true, true) => long.remaining < short.remaining,
-            // A call that the minute refused was not put to the hour; with nothing left there, waiting a minute is no help.
+            // A call that the minute limit rejected was not counted for the hour. If the hour has no calls left,
+            // waiting a minute does not help.
             (false, _) => long.remaining == 0,
             (true, false) => true,
         };
@@ -58,7 +58,7 @@ impl SignupLimitStatus {
         self.tighter.allowed
     }
 
-    /// Until the tighter window rolls over.
+    /// Seconds until the tighter window resets.
     pub(super) fn wait_s(&self) -> u64 {
         u64::from(self.tighter.reset_seconds)
     }
@@ -94,10 +94,11 @@ mod tests {
         (allowed, limit, remaining, reset_seconds, standing.window_seconds)
     }
 
-    // Aim (case 51): by the defaults the fourth in a minute is refused, the twenty-first in an hour too, and the headers show
-    // whichever budget is tighter; what the minute refused costs the hour nothing; the next hour begins anew.
+    // Checks (case 51): by default the fourth signup in a minute and the twenty-first in an hour are rejected, and the
+    // headers show the tighter limit. Calls rejected by the minute limit do not count for the hour. The next hour
+    // starts at zero.
     #[test]
-    fn case_51_three_a_minute_and_twenty_an_hour() {
+    fn case_51_signups_are_limited_per_minute_and_hour() {
         let (budgets, ip) = (budgets(), "192.0.2.1".parse().unwrap());
         let hour = 7_200;
         for minute in 0..6 {
@@ -114,7 +115,7 @@ mod tests {
                 );
             }
         }
-        // 18 were allowed so far: one more minute has two.
+        // 18 were allowed so far: one more minute allows two.
         let now = at(hour + 360);
         assert_eq!(fields(budgets.count(ip, now)), (true, 20, 1, 3_240, 3_600));
         assert_eq!(fields(budgets.count(ip, now)), (true, 20, 0, 3_240, 3_600));
@@ -133,10 +134,10 @@ mod tests {
         assert_eq!(fields(budgets.count(ip, at(hour + 3_600))), (true, 3, 2, 60, 60));
     }
 
-    // Aim (case 51): all addresses of an IPv6 /64 share a budget, and so do an IPv4 address and its IPv6 form; a neighbouring
-    // /64 has its own.
+    // Checks (case 51): all addresses of an IPv6 /64 share a limit, and so do an IPv4 address and its IPv6 form; a
+    // neighbouring /64 has its own.
     #[test]
-    fn case_51_a_network_is_one_caller() {
+    fn case_51_ipv6_network_shares_a_signup_limit() {
         let (budgets, now) = (budgets(), at(7_200));
         for host in ["2001:db8:1:2::1", "2001:db8:1:2:ffff::2", "2001:db8:1:2:a:b:c:d"] {
             assert!(budgets.count(host.parse().unwrap(), now).allowed(), "{host}");

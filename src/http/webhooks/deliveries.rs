@@ -1,4 +1,4 @@
-//! What was posted to endpoints and what came of it, and posting it again.
+//! Webhook deliveries: list and redeliver.
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
@@ -17,20 +17,20 @@ use utoipa::ToSchema;
 use super::{SharedState, WebhookState, already_deleted, check_state, may_change};
 use crate::http::account::{BearerClaims, authenticated_account};
 use crate::http::auth::AuthClaims;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use crate::http::query::Query;
 use crate::http::{json, schemas};
 use crate::identity::rfc3339;
 
-/// The states of a delivery.
+/// Statuses of a delivery.
 pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed", "dropped"];
 
-/// What was posted
+/// List webhook deliveries
 ///
-/// The deliveries of the account, newest first: each event to each endpoint, with its last ten tries. A page may be shorter
-/// than asked for while `has_more` is true; go on behind `next_starting_after`.
-#[utoipa::path(get, path = "/webhook-deliveries", tag = "Events", security(("bearer" = [])),
+/// The deliveries of the account, newest first: each event to each endpoint, with its last ten attempts. A page may be
+/// shorter than requested while `has_more` is true. Continue with `next_starting_after`.
+#[utoipa::path(get, path = "/webhook-deliveries", operation_id = "listWebhookDeliveries", tag = "Webhooks", security(("bearer" = [])),
     params(("delivery_id" = Option<String>, Query, description = "One delivery."),
         ("webhook_id" = Option<String>, Query, description = "Of this endpoint only."),
         ("status" = Option<String>, Query, description = "`pending`, `delivered`, `failed` or `dropped` only."),
@@ -66,13 +66,13 @@ pub(super) async fn get_deliveries(
         Some(text) => Some(state.load_owned_delivery(&claims, text).await?.0),
         None => None,
     };
-    let wanted = DeliveryQuery {
+    let request = DeliveryQuery {
         endpoint,
         status: wanted_state.map(str::to_owned),
         after,
         limit,
     };
-    let page = state.engine.webhook_deliveries_of(&claims.wallet, &wanted).await;
+    let page = state.engine.webhook_deliveries_of(&claims.wallet, &request).await;
     let page = page.map_err(|_| ApiError::internal())?;
     let body = JsonObject::new()
         .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
@@ -82,7 +82,7 @@ pub(super) async fn get_deliveries(
 }
 
 impl WebhookState {
-    /// The delivery of this name, if it is the caller's.
+    /// Loads the caller's delivery.
     async fn load_owned_delivery(
         &self,
         claims: &AuthClaims,
@@ -97,33 +97,32 @@ impl WebhookState {
         let delivery = found.ok_or_else(unknown_delivery)?;
         if delivery.owner != claims.wallet {
             let error = "This delivery belongs to another wallet.";
-            return Err(ApiError::forbidden("delivery_access_denied", error));
+            return Err(ApiError::new(ErrorCode::DeliveryAccessDenied, error));
         }
         Ok((id, delivery))
     }
 }
 
 pub(in crate::http) fn unknown_delivery() -> ApiError {
-    ApiError::not_found("delivery_not_found", "There is no such delivery.")
+    ApiError::new(ErrorCode::DeliveryNotFound, "There is no such delivery.")
 }
 
-/// What `POST /redeliver-webhook` takes: one delivery, or an endpoint and a moment.
+/// Request of `POST /redeliver-webhook`: one delivery, or an endpoint and a time.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct RedeliverWebhookRequest {
-    /// One delivery, whatever became of it.
+    /// Delivery to repeat, in any status.
     pub(in crate::http) delivery_id: Option<String>,
-    /// Everything that this endpoint has not received.
+    /// Endpoint, for all events that it has not received.
     pub(in crate::http) webhook_id: Option<String>,
-    /// With `webhook_id`: of events since then, RFC 3339 in UTC. Events are kept for 30 days.
+    /// Start of the period with `webhook_id` (RFC 3339 in UTC). Events are kept for 30 days.
     pub(in crate::http) since: Option<String>,
 }
 
-/// What was understood of it.
+/// The parsed request.
 pub(in crate::http) enum RedeliverParams<'a> {
-    /// One delivery.
     One(&'a str),
-    /// Of an endpoint, since a moment.
+    /// Undelivered events of an endpoint since a time.
     Since(&'a str, Timestamp),
 }
 
@@ -136,30 +135,30 @@ impl RedeliverWebhookRequest {
             (None, Some(id), Some(since)) => {
                 let error = "`since` is not a time like 2026-11-20T21:40:00Z.";
                 let since = rfc3339::parse(since);
-                let since = since.ok_or_else(|| ApiError::parameter("parameter_invalid", "since", error))?;
+                let since = since.ok_or_else(|| ApiError::parameter(ErrorCode::ParameterInvalid, "since", error))?;
                 Ok(RedeliverParams::Since(id, since))
             }
             (None, Some(_), None) => {
                 let error = "The body lacks this field.";
-                Err(ApiError::parameter("parameter_missing", "since", error))
+                Err(ApiError::parameter(ErrorCode::ParameterMissing, "since", error))
             }
             (None, None, _) => {
                 let error = "Name a delivery, or an endpoint and a time.";
-                Err(ApiError::parameter("parameter_missing", "delivery_id", error))
+                Err(ApiError::parameter(ErrorCode::ParameterMissing, "delivery_id", error))
             }
             (Some(_), ..) => {
                 let error = "Either a delivery, or an endpoint and a time.";
-                Err(ApiError::parameter("parameter_invalid", "delivery_id", error))
+                Err(ApiError::parameter(ErrorCode::ParameterInvalid, "delivery_id", error))
             }
         }
     }
 }
 
-/// Send webhook deliveries again
+/// Redeliver webhook events
 ///
-/// One delivery, whatever became of it, under the same `webhook-id`; or everything since a moment that an endpoint wants and
-/// has not received: what failed, what was dropped, and what happened while it was disabled.
-#[utoipa::path(post, path = "/redeliver-webhook", tag = "Events", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
+/// One delivery in any status, under the same `webhook-id`. Or all events since a time that match an endpoint's types
+/// and that it has not received: failed ones, dropped ones, and those while it was disabled.
+#[utoipa::path(post, path = "/redeliver-webhook", operation_id = "redeliverWebhook", tag = "Webhooks", security(("bearer" = [])), request_body = inline(RedeliverWebhookRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `webhook_id`, `delivery_id`, `since`.", body = schemas::RedeliverWebhookResponse),
         (status = 400, description = "A malformed body, time or key."), (status = 401, description = "No good token."),
@@ -174,50 +173,50 @@ pub(super) async fn post_redeliver(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: RedeliverWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let again = wanted.parse()?;
+    let request: RedeliverWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let again = request.parse()?;
     authenticated_account(&state.engine, &claims).await?;
-    let (room, caller, route) = (state.clone(), claims.clone(), "/redeliver-webhook");
+    let (running, caller, route) = (state.clone(), claims.clone(), "/redeliver-webhook");
     match again {
         RedeliverParams::One(text) => {
             let named = text.to_owned();
             let run = move |place: Option<IdempotencySlot>| async move {
-                let (id, delivery) = room.load_owned_delivery(&caller, &named).await?;
+                let (id, delivery) = running.load_owned_delivery(&caller, &named).await?;
                 let to = delivery.message.endpoint;
-                let endpoint = room.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
+                let endpoint = running.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
                 let endpoint = endpoint.ok_or_else(ApiError::internal)?;
                 may_change(&caller, &endpoint)?;
                 check_state(&endpoint)?;
                 let memo = place.map(|place| {
-                    recorder::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| {
-                        one(to, id, told)
+                    recorder::<WebhookDelivery>(place, move |result: CommandResult<'_, WebhookDelivery>| {
+                        one(to, id, result)
                     })
                 });
-                match room.engine.redeliver_webhook(id, None, memo).await {
+                match running.engine.redeliver_webhook(id, None, memo).await {
                     Ok(()) => Ok(accepted(to, Some(id), None)),
                     Err(OperationError::Rejected(_)) => Err(unknown_delivery()),
                     Err(denied) => Err(in_progress_response(&denied)),
                 }
             };
-            key.run(&state.engine, &claims, route, &wanted, run).await
+            key.run(&state.engine, &claims, route, &request, run).await
         }
         RedeliverParams::Since(text, since) => {
             let named = text.to_owned();
             let run = move |place: Option<IdempotencySlot>| async move {
-                let (id, endpoint) = room.load_owned(&caller, &named).await?;
+                let (id, endpoint) = running.load_owned(&caller, &named).await?;
                 may_change(&caller, &endpoint)?;
                 let memo = place.map(|place| {
-                    recorder::<WebhookEndpoint>(place, move |told: CommandResult<'_, WebhookEndpoint>| {
-                        all(id, since, told.map(drop).map_err(|why| *why))
+                    recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {
+                        all(id, since, result.map(drop).map_err(|why| *why))
                     })
                 });
-                match room.engine.redeliver_since(id, since, None, memo).await {
+                match running.engine.redeliver_since(id, since, None, memo).await {
                     Ok(()) => all(id, since, Ok(())),
                     Err(OperationError::Rejected(why)) => all(id, since, Err(why)),
                     Err(denied) => Err(in_progress_response(&denied)),
                 }
             };
-            key.run(&state.engine, &claims, route, &wanted, run).await
+            key.run(&state.engine, &claims, route, &request, run).await
         }
     }
 }
@@ -225,18 +224,18 @@ pub(super) async fn post_redeliver(
 fn one(
     to: WebhookId,
     id: WebhookDeliveryId,
-    told: CommandResult<'_, WebhookDelivery>,
+    result: CommandResult<'_, WebhookDelivery>,
 ) -> Result<RecordedReply, ApiError> {
-    told.map_err(|_| unknown_delivery())?;
+    result.map_err(|_| unknown_delivery())?;
     Ok(accepted(to, Some(id), None))
 }
 
-fn all(id: WebhookId, since: Timestamp, told: Result<(), webhook::Rejection>) -> Result<RecordedReply, ApiError> {
-    told.map_err(already_deleted)?;
+fn all(id: WebhookId, since: Timestamp, result: Result<(), webhook::Rejection>) -> Result<RecordedReply, ApiError> {
+    result.map_err(already_deleted)?;
     Ok(accepted(id, None, Some(since)))
 }
 
-/// The answer, as it is sent and remembered.
+/// The response, as sent and recorded.
 pub(in crate::http) fn accepted(
     to: WebhookId,
     id: Option<WebhookDeliveryId>,

@@ -129,7 +129,7 @@ fn the_body_is_the_header_with_the_contracts_names() {
 
 /// Checks (case 42): after a rejection the challenge is new and contains the reason, for people and for programs.
 #[test]
-fn case_42_a_refusal_is_named_in_a_fresh_challenge() {
+fn case_42_rejection_is_named_in_a_new_challenge() {
     let (challenges, _) = challenges("https://api.example.com");
     for refusal in [
         SignInError::NonceUsed,

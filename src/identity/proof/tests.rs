@@ -233,7 +233,7 @@ fn assert_each_rejected(changes: &[(SignInError, Change)]) {
 
 /// Checks (case 42): a correctly signed message for another domain or URI is rejected with the matching reason.
 #[test]
-fn case_42_a_message_for_another_place_is_refused_by_name() {
+fn case_42_message_for_another_origin_is_rejected_by_name() {
     assert_each_rejected(&[
         (
             SignInError::DomainMismatch,
@@ -268,7 +268,7 @@ fn case_42_a_message_for_another_place_is_refused_by_name() {
 /// Checks (cases 42 and 43): a correctly signed message of another time or challenge is rejected with the matching
 /// reason.
 #[test]
-fn case_43_a_message_of_another_time_is_refused_by_name() {
+fn case_43_message_of_another_time_is_rejected_by_name() {
     let later = |ms| rfc3339::format(NOW.plus_ms(ms));
     let earlier = |ms| rfc3339::format(Timestamp(NOW.0 - ms));
     assert_each_rejected(&[

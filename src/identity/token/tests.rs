@@ -83,7 +83,7 @@ fn a_minted_token_says_who_and_verifies() {
 
 /// Checks (case 44): only our own header is accepted, whatever another one requests and even if it is validly signed.
 #[test]
-fn case_44_a_header_that_we_do_not_write_is_refused() {
+fn case_44_unexpected_token_header_is_rejected() {
     let keys = keys(1);
     let tokens = tokens(&keys);
     let good = mint(&tokens);
@@ -216,7 +216,7 @@ fn case_44_a_token_expires_to_the_second() {
 
 /// Checks: contradictory claims are rejected even under our signature.
 #[test]
-fn claims_that_are_not_ours_are_refused() {
+fn foreign_claims_are_rejected() {
     let keys = keys(1);
     let tokens = tokens(&keys);
     let good = mint(&tokens);
@@ -231,7 +231,7 @@ fn claims_that_are_not_ours_are_refused() {
         "a later version may add members"
     );
     for (member, value) in [
-        ("sub", json!("somebody")),
+        ("sub", json!("anyone")),
         ("wallet", json!(Wallet::Evm([1; 20]).address())),
         ("wallet", json!("")),
         ("sid", json!("ses_1")),

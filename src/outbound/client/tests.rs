@@ -98,11 +98,14 @@ async fn case_59_a_name_that_means_an_inside_address_is_not_called() {
         vec![outside, inside],
         vec!["::ffff:127.0.0.1".parse().unwrap()],
     ] {
-        let (told, asked) = through([says.clone(), says], address.port()).await;
-        assert_eq!(told.unwrap_err(), OutboundError::Blocked(BlockedUrl::InternalAddress));
+        let (first_attempts, asked) = through([says.clone(), says], address.port()).await;
+        assert_eq!(
+            first_attempts.unwrap_err(),
+            OutboundError::Blocked(BlockedUrl::InternalAddress)
+        );
         assert_eq!(asked, 1);
     }
-    assert_eq!(reached.load(Ordering::SeqCst), 0, "nobody inside was dialled");
+    assert_eq!(reached.load(Ordering::SeqCst), 0, "no internal address was dialled");
 }
 
 // Checks (case 59): a name is resolved once, and the checked address is the one that is dialled. A name that becomes
@@ -118,8 +121,8 @@ async fn case_59_the_address_that_was_judged_is_the_one_dialled() {
     .await;
     // From a block that is unassigned and not special.
     let outside: IpAddr = [192, 0, 9, 1].into();
-    let (told, asked) = through([vec![outside], vec![Ipv4Addr::LOCALHOST.into()]], address.port()).await;
-    assert!(told.is_err(), "{told:?}");
+    let (first_attempts, asked) = through([vec![outside], vec![Ipv4Addr::LOCALHOST.into()]], address.port()).await;
+    assert!(first_attempts.is_err(), "{first_attempts:?}");
     assert_eq!((asked, reached.load(Ordering::SeqCst)), (1, 0));
 }
 
@@ -180,7 +183,7 @@ async fn case_60_an_answer_without_end_is_cut_at_the_limit() {
 
 // Checks (case 60): a server that hangs, drips or disconnects is given up in bounded time with the right error.
 #[tokio::test]
-async fn case_60_who_hangs_drips_or_breaks_off_is_given_up() {
+async fn case_60_slow_or_interrupted_responses_time_out() {
     let short = CallLimits {
         total: Duration::from_millis(300),
         ..LIMITS
@@ -207,11 +210,14 @@ async fn case_60_who_hangs_drips_or_breaks_off_is_given_up() {
         server(|mut stream| async move { stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx").await })
             .await;
     assert_eq!(called(breaks, LIMITS).await.unwrap_err(), OutboundError::Disconnected);
-    let nobody = {
+    let unused_address = {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         listener.local_addr().unwrap()
     };
-    assert_eq!(called(nobody, LIMITS).await.unwrap_err(), OutboundError::Unreachable);
+    assert_eq!(
+        called(unused_address, LIMITS).await.unwrap_err(),
+        OutboundError::Unreachable
+    );
 }
 
 // Checks (case 60): statuses that ask for a later retry are responses with their headers.

@@ -20,7 +20,7 @@ pub struct ChallengeFields<'a> {
     pub intent: &'a str,
     /// The payment request: base64url of JSON (RFC 8785).
     pub request: &'a str,
-    /// RFC 3339.
+    /// Expiry time (RFC 3339).
     pub expires: &'a str,
     /// Digest of the body; never in our challenges, because no paid route has a body.
     pub digest: &'a str,

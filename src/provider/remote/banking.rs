@@ -1,4 +1,4 @@
-//! A bank elsewhere.
+//! A remote bank.
 
 use purser_actors::id::BankAccountId;
 use purser_actors::money::Cents;
@@ -51,7 +51,7 @@ impl BankApi for RemoteBank {
             }
             match self.submitted(&application).await? {
                 ApplicationReview::Answered(said) => Ok(said),
-                // Nothing was decided; the next try may find them all.
+                // Nothing was decided; the next attempt may find them all.
                 ApplicationReview::DocumentsRequired(_) => {
                     Err(failed(ErrorKind::Temporary, CALL, "the bank lost a document"))
                 }

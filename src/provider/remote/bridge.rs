@@ -1,4 +1,4 @@
-//! A bridge elsewhere. It holds the key of the treasury's account that it burns from.
+//! A remote bridge. It holds the key of the treasury account that it burns from.
 
 use purser_actors::port;
 use purser_actors::port::{
@@ -20,12 +20,12 @@ use crate::provider::wire::bridge_messages::{
 pub struct RemoteBridge(pub RemoteClient);
 
 impl Bridge for RemoteBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<port::SignedBurn, PortError>> {
+    fn sign_burn<'a>(&'a self, transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<port::SignedBurn, PortError>> {
         const CALL: &str = "sign burn";
         Box::pin(async move {
-            let wanted = BridgeTransferRequest::from(crossing);
+            let wanted = BridgeTransferRequest::from(transfer);
             let said: SignedBurnResponse = self.0.post(CALL, &["bridge-transfers"], None, &wanted).await?;
-            said.read(crossing).map_err(unreadable(CALL))
+            said.read(transfer).map_err(unreadable(CALL))
         })
     }
 

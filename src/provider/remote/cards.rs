@@ -1,4 +1,4 @@
-//! A card issuer elsewhere.
+//! A remote card issuer.
 
 use purser_actors::money::Cents;
 use purser_actors::port;
@@ -14,12 +14,12 @@ use crate::secret::Secret;
 /// An issuer over HTTP.
 pub struct RemoteIssuer {
     remote: RemoteClient,
-    /// Asked for once, at the start: every card has it.
+    /// Shared by all cards; fetched once when the client connects.
     billing_address: BillingAddress,
 }
 
 impl RemoteIssuer {
-    /// Asks for what all its cards have in common.
+    /// Connects and fetches the data that all cards of the issuer share.
     ///
     /// # Errors
     /// When the issuer does not answer.
@@ -32,7 +32,7 @@ impl RemoteIssuer {
         })
     }
 
-    /// See [`Remote::unconfigured`]. The billing address is empty.
+    /// See [`RemoteClient::unconfigured`]. The billing address is empty.
     pub(crate) const fn unconfigured() -> Self {
         Self {
             remote: RemoteClient::unconfigured(),
@@ -84,9 +84,9 @@ impl CardIssuerApi for RemoteIssuer {
         &'a self,
         order: &'a port::CardActionRequest,
     ) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        const CALL: &str = "steer card";
+        const CALL: &str = "change card state";
         Box::pin(async move {
-            let path = ["cards", &order.issuer_ref, "wishes"];
+            let path = ["cards", &order.issuer_ref, "actions"];
             let wanted = CardActionRequest {
                 card_id: TextValue(order.card),
                 action: order.action.into(),
@@ -103,7 +103,7 @@ impl CardIssuerApi for RemoteIssuer {
                 return Ok(Vec::new());
             }
             let query = [("after", after), ("limit", limit as u64)];
-            let said: CardEventList = self.remote.get(CALL, &["prepaid-card-words"], &query).await?;
+            let said: CardEventList = self.remote.get(CALL, &["prepaid-card-events"], &query).await?;
             said.read(after).map_err(unreadable(CALL))
         })
     }

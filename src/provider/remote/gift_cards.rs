@@ -1,4 +1,4 @@
-//! A catalog of gift cards elsewhere.
+//! A remote catalog of gift cards.
 
 use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, PortError};

@@ -1,4 +1,4 @@
-//! An identity check and holders' accounts elsewhere.
+//! A remote identity check and remote issuer accounts.
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
@@ -42,7 +42,7 @@ impl port::IdentityCheck for RemoteIdentityCheck {
     }
 }
 
-/// Holders' accounts over HTTP.
+/// Issuer accounts over HTTP.
 pub struct RemoteIssuerAccounts(pub RemoteClient);
 
 impl IssuerAccounts for RemoteIssuerAccounts {
@@ -52,7 +52,7 @@ impl IssuerAccounts for RemoteIssuerAccounts {
             let wanted = IssuerAccountRequest {
                 wallet: TextValue(WalletAddress(*holder)),
             };
-            // The holder is the key: a wallet has one account.
+            // The wallet is the key: each wallet has one account.
             let said: IssuerAccountResponse = self.0.post(CALL, &["issuer-accounts"], None, &wanted).await?;
             said.read(*holder).map_err(unreadable(CALL))
         })
@@ -67,7 +67,7 @@ impl CardBalances for RemoteIssuerAccounts {
             let path = ["issuer-accounts", &address, "deposits", &deposit.transaction];
             let amount = UsdcAmount(deposit.amount);
             let said: IssuerDeposit = self.0.get(CALL, &path, &[("amount", amount.to_string())]).await?;
-            // Another amount is another deposit, whatever it is called.
+            // Another amount is another deposit, even with the same reference.
             Ok(said.transaction == deposit.transaction && said.amount.0 == amount && said.credited)
         })
     }

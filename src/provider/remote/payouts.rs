@@ -1,4 +1,4 @@
-//! Payout rails elsewhere.
+//! Remote payout rails.
 
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::port;
@@ -39,7 +39,7 @@ impl PayoutApi for RemotePayouts {
         Box::pin(async move {
             let key = key.to_string();
             let said: PayoutLookupResponse = self.0.get(CALL, &["payout-orders", &key], &()).await?;
-            // A payer is credited on its no: another's does not count.
+            // A decline credits the payer, so a decline of another payout must not count.
             if said.key != key {
                 return Err(unreadable(CALL)(MalformedResponse("it is about another order")));
             }
@@ -61,7 +61,7 @@ impl PayoutApi for RemotePayouts {
 
     fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>> {
         Box::pin(async move {
-            // A number in a path or a query would end in somebody's log.
+            // POST, because card numbers in a path or query would end up in access logs.
             let card = DebitCardQuery {
                 number: SecretText(number.clone()),
             };
@@ -74,7 +74,7 @@ impl PayoutApi for RemotePayouts {
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
-        const CALL: &str = "told";
+        const CALL: &str = "payout events";
         Box::pin(async move {
             if !self.0.is_configured() {
                 return Ok(Vec::new());

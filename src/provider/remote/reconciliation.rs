@@ -1,4 +1,4 @@
-//! A list kept elsewhere.
+//! A remote reconciliation list.
 
 use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
 
@@ -10,9 +10,7 @@ const CALL: &str = "list";
 
 /// A list over HTTP.
 pub struct RemoteReconciliationList {
-    /// Whose.
     pub remote: RemoteClient,
-    /// Which.
     pub list: ReconciliationListName,
 }
 

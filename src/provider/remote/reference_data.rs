@@ -1,4 +1,4 @@
-//! Rates and merchants elsewhere.
+//! Remote rates and merchants.
 
 use std::sync::Arc;
 

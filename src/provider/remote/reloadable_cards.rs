@@ -1,4 +1,4 @@
-//! A card program elsewhere: reloadable cards, and what is set aside of holders' balances.
+//! A remote provider of reloadable cards and balance holds.
 
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
@@ -21,7 +21,7 @@ use crate::secret::Secret;
 const CARDS: &str = "reloadable-cards";
 const RESERVATIONS: &str = "balance-holds";
 
-/// A program over HTTP.
+/// The provider over HTTP.
 pub struct RemoteReloadableCards(pub RemoteClient);
 
 impl ReloadableCardApi for RemoteReloadableCards {
@@ -38,7 +38,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
         &'a self,
         order: &'a port::CardActionRequest,
     ) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        const CALL: &str = "steer card";
+        const CALL: &str = "change card state";
         Box::pin(async move {
             let path = [CARDS, &order.issuer_ref, "actions"];
             let wanted = CardActionRequest {

@@ -1,5 +1,5 @@
-//! Every provider of the sandbox, opened together over one directory and one pair of chains, of which the card issuer may watch
-//! another Base.
+//! All providers of the sandbox, opened together over one directory and one pair of chains. The card issuer may follow
+//! another Base chain.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,38 +26,30 @@ use crate::config::Config;
 use crate::provider::{ProviderLists, Providers};
 use crate::settlement::sandbox::remote::ChainRpc;
 
-/// The sandbox's providers, steerable.
+/// The sandbox's providers with their controls.
 #[derive(Clone)]
 pub struct SandboxProviders {
-    /// Makes cards.
     pub issuer: Arc<SandboxIssuer>,
-    /// Sells gift cards.
     pub gift_cards: Arc<SandboxGiftCards>,
-    /// Pays out.
     pub payouts: Arc<SandboxPayouts>,
-    /// Knows who people are.
     pub identity_check: Arc<SandboxIdentityCheck>,
-    /// Opens holders' accounts.
     pub accounts: Arc<SandboxIssuerAccounts>,
-    /// Sees what is deposited to holders' balances.
+    /// Observes deposits to card balances.
     pub balances: Arc<SandboxCardBalances>,
-    /// Keeps reloadable cards, and takes from those balances.
+    /// Opens reloadable cards and takes the money from those balances.
     pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
-    /// Keeps their bank accounts.
     pub bank: Arc<SandboxBank>,
-    /// Carries USDC from Solana to Base.
+    /// Moves USDC from Solana to Base.
     pub bridge: Arc<SandboxBridge>,
-    /// Says what currencies cost.
     pub rates: Arc<SandboxRates>,
-    /// Says who takes cards.
     pub merchants: Arc<SandboxMerchants>,
 }
 
 impl SandboxProviders {
-    /// Opens or makes their files in `directory`, which must exist.
+    /// Opens or creates their files in `directory`, which must exist.
     ///
     /// # Errors
-    /// Whose file cannot be read or is damaged, and why.
+    /// Names the file that cannot be read or is corrupt, and why.
     pub fn open(
         directory: &Path,
         config: &Config,
@@ -143,7 +135,7 @@ impl SandboxProviders {
         ])
     }
 
-    /// As whoever asks them sees them.
+    /// The same providers as the engine sees them.
     pub fn providers(&self) -> Providers {
         Providers {
             issuer: self.issuer.clone(),

@@ -1,5 +1,5 @@
-//! The sandbox's bank: idempotent by key in a file of its own that is synced before it answers, decisions that take their
-//! time, deposits that the desk makes, and faults.
+//! The sandbox's bank: idempotent by key, with its own file that is synced before each response, delayed decisions,
+//! deposits made by the sandbox controls, and faults.
 
 mod decisions;
 pub mod faults;
@@ -27,25 +27,21 @@ use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::record_log::{DurablePromise, LogError};
 
 const KIND: [u8; 8] = *b"SBXBNK02";
-/// How long a call takes that times out.
+/// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
-/// What the engine is told to wait at most while a decision is due.
+/// Maximum delay after which the engine is asked to retry while a decision is due.
 const RETRY_MS: u64 = 500;
 
-/// The bank at a glance.
+/// Summary of the bank.
 #[derive(Clone, Debug)]
 pub struct SandboxBankSummary {
-    /// Applications decided.
     pub applications: u64,
-    /// Accounts open.
     pub accounts: usize,
-    /// Moves made.
     pub transfers: u64,
-    /// Deposits that came in.
     pub deposits: u64,
     /// US dollars on all accounts.
     pub balance: Cents,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<BankFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
@@ -60,22 +56,22 @@ pub struct SandboxBank {
     rules: FaultRules<BankFault>,
 }
 
-/// Why a deposit cannot be made.
+/// Why a deposit or return is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum DepositError {
-    /// There is no such account, or less stands on it.
-    #[error("no such account, or less stands on it")]
+    /// The account does not exist, or its balance is too low.
+    #[error("no such account, or its balance is too low")]
     NoAccount,
-    /// The file has stopped.
+    /// The log has stopped.
     #[error(transparent)]
     Stopped(#[from] LogError),
 }
 
 impl SandboxBank {
-    /// Opens or makes `bank.accounts` in the directory, which must exist.
+    /// Opens or creates `bank.accounts` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = BankRecords::default();
         let archive = Archive::open(&directory.join("bank.accounts"), KIND, &mut book)?;
@@ -88,20 +84,18 @@ impl SandboxBank {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, rule: FaultRule<BankFault>) {
         self.rules.add(rule);
     }
 
-    /// Makes the bank well again.
     pub fn clear_faults(&self) {
         self.rules.clear();
     }
 
-    /// Totals and faults, durably.
+    /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn state(&self) -> Result<SandboxBankSummary, LogError> {
         let (state, durable) = {
             let book = self.records.lock();
@@ -119,7 +113,7 @@ impl SandboxBank {
         durable.wait().await.map(|()| state)
     }
 
-    /// Somebody outside pays into an on-ramp. The same reference again is the same money, told once more.
+    /// Deposits external money into an on-ramp. A repeated reference is the same deposit and is only reported again.
     ///
     /// # Errors
     /// [`DepositError`].
@@ -147,10 +141,10 @@ impl SandboxBank {
         Ok(durable.wait().await?)
     }
 
-    /// A transfer to an account comes back out of it, as a returned ACH does.
+    /// Returns a transfer that went to an account, like a returned ACH payment.
     ///
     /// # Errors
-    /// [`DepositError`]; also when less stands on the account.
+    /// [`DepositError`]; also when the account's balance is too low.
     pub async fn return_transfer(
         &self,
         transfer: BankTransferId,
@@ -183,7 +177,8 @@ impl SandboxBank {
         self.archive.append(book, entry.encode())
     }
 
-    /// One call: what a fault does to it, what is written down under its key, and what is told of that once it is due.
+    /// Handles one call: applies a fault, records the request under its key, and returns the recorded result once it is
+    /// due.
     async fn call(
         &self,
         call: BankCall,
@@ -220,7 +215,7 @@ impl SandboxBank {
         }
     }
 
-    /// What a fault does before the bank has understood the call.
+    /// The effect of a fault before the bank has read the request.
     async fn check_faults(&self, call: BankCall) -> Result<Option<BankFaultKind>, PortError> {
         let meets = |fault: BankFault| {
             let listening = matches!(fault.kind, BankFaultKind::Duplicate | BankFaultKind::OutOfOrder);
@@ -232,7 +227,7 @@ impl SandboxBank {
         let operation = call.name();
         match trouble {
             Some(BankFaultKind::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the bank is unreachable")),
-            // Nonsense says nothing about what happened behind it.
+            // A malformed response reveals nothing about the outcome.
             Some(BankFaultKind::MalformedResponse) => {
                 Err(failed(operation, ErrorKind::Unknown, "the answer is no bank's answer"))
             }
@@ -265,7 +260,7 @@ impl SandboxBank {
         };
         let stopped = |e: LogError| failed("incoming", ErrorKind::Temporary, &e.to_string());
         durable.wait().await.map_err(stopped)?;
-        let told = found.into_iter().filter_map(|(number, entry)| match entry {
+        let incoming = found.into_iter().filter_map(|(number, entry)| match entry {
             BankRecord::Deposited {
                 account,
                 reference,
@@ -296,13 +291,15 @@ impl SandboxBank {
             }),
             _ => None,
         });
-        let mut told: Vec<IncomingTransfer> = told.collect();
+        let mut incoming: Vec<IncomingTransfer> = incoming.collect();
         match trouble {
-            Some(BankFaultKind::Duplicate) => told = told.iter().flat_map(|one| [one.clone(), one.clone()]).collect(),
-            Some(BankFaultKind::OutOfOrder) => told.reverse(),
+            Some(BankFaultKind::Duplicate) => {
+                incoming = incoming.iter().flat_map(|one| [one.clone(), one.clone()]).collect()
+            }
+            Some(BankFaultKind::OutOfOrder) => incoming.reverse(),
             _ => {}
         }
-        Ok(told)
+        Ok(incoming)
     }
 
     async fn read_balance(&self, account: BankAccountId) -> Result<Cents, PortError> {

@@ -1,7 +1,8 @@
-//! The sandbox's bridge. Burns and mints are transfers on the sandbox's own chains, to and from the bridge's address, so
-//! what crosses can be seen there; what the attesters saw is in a file of its own, synced before it answers.
+//! The sandbox's bridge. Burns and mints are transfers on the sandbox's own chains, to and from the bridge's address,
+//! so bridge transfers are visible there. Observations of the attesters are in the bridge's own file, synced before
+//! each response.
 //!
-//! Messages have the real layout and are signed; a mint checks the signature, and its nonce makes it once.
+//! Messages have the real layout and are signed. A mint checks the signature, and the nonce makes it happen once.
 
 mod base;
 pub mod faults;
@@ -41,26 +42,26 @@ pub struct SandboxBridge {
     records: Mutex<BridgeRecords>,
     archive: Archive,
     faults: BridgeFaults,
-    /// Whether Solana knows the bridge's token account.
+    /// Whether the bridge's token account exists on Solana.
     is_open: AtomicBool,
 }
 
-/// The bridge at a glance.
+/// Summary of the bridge.
 #[derive(Clone, Debug)]
 pub struct SandboxBridgeSummary {
-    /// Burns that the attesters have seen.
+    /// Burns that the attesters have observed.
     pub burns: u64,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<BridgeFaultRule>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
 impl SandboxBridge {
-    /// Opens or makes `bridge.messages` in the directory, which must exist. The attesters take `attest_after_ms`.
+    /// Opens or creates `bridge.messages` in the directory, which must exist. An attestation takes `attest_after_ms`.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(
         directory: &Path,
         chains: Arc<dyn ChainRpc>,
@@ -71,7 +72,7 @@ impl SandboxBridge {
         let archive = Archive::open(&directory.join("bridge.messages"), KIND, &mut book)?;
         Ok(Self {
             chains,
-            // The sentences of the sandbox's keys are fixed and give keys.
+            // The sentences of the sandbox's keys are constants that yield valid keys.
             wallet: bridge_wallet().map_err(|_| LogError::Stopped)?,
             clock,
             attest_after_ms,
@@ -82,17 +83,14 @@ impl SandboxBridge {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, rule: BridgeFaultRule) {
         self.faults.add(rule);
     }
 
-    /// Makes the bridge well again.
     pub fn clear_faults(&self) {
         self.faults.clear();
     }
 
-    /// Totals and faults.
     pub fn state(&self) -> SandboxBridgeSummary {
         SandboxBridgeSummary {
             burns: self.records.lock().burns,
@@ -101,7 +99,8 @@ impl SandboxBridge {
         }
     }
 
-    /// Looks at what is known of a burn and notes what follows; the result may be told once it is durable.
+    /// Decides on the next record of a burn by its known records and persists it. The result may be reported once it is
+    /// durable.
     async fn record<R>(
         &self,
         transaction: &str,
@@ -135,12 +134,13 @@ impl SandboxBridge {
         if self.archive.has_failed() || book.apply(noted).is_err() {
             return DurablePromise::broken();
         }
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let record = bincode::encode_to_vec(noted, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }
 
-    /// The fault that a call meets: of the desk, or of its amount, which is met once unless it is for good.
+    /// The fault that a call meets: from the sandbox controls, or from its amount. A fault of an amount applies once
+    /// unless it is permanent.
     fn fault(&self, leg: BridgeLeg, known: &[BridgeRecord]) -> Option<BridgeFault> {
         if let Some(fault) = self.faults.take(leg) {
             return Some(fault);
@@ -161,15 +161,15 @@ impl SandboxBridge {
         (!met).then_some(fault)
     }
 
-    /// All that is known of a burn, durably.
+    /// All records of a burn, after they are durable.
     async fn records_of(&self, transaction: &str) -> Result<Vec<BridgeRecord>, PortError> {
         self.record(transaction, |known, _| (None, known.to_vec())).await
     }
 }
 
 impl Bridge for SandboxBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
-        Box::pin(self.sign_burn(crossing))
+    fn sign_burn<'a>(&'a self, transfer: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+        Box::pin(self.sign_burn(transfer))
     }
 
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
@@ -197,7 +197,7 @@ impl Bridge for SandboxBridge {
         Box::pin(async move {
             Ok(SignedMint {
                 bytes: [&attested.message[..], &attested.attestation].concat(),
-                // Base gives it.
+                // The Base transaction is set by the caller.
                 transaction: String::new(),
             })
         })
@@ -223,12 +223,12 @@ fn signed_of(known: &[BridgeRecord]) -> Option<SignedBurnRecord> {
     })
 }
 
-/// What a fault does before the bridge has understood the call.
+/// The effect of a fault before the bridge has read the request.
 async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
     match fault {
         Some(BridgeFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox bridge is unreachable")),
         Some(BridgeFault::RateLimited) => Err(failed(ErrorKind::Temporary, "too many requests")),
-        // Nonsense says nothing about what happened behind it.
+        // A malformed response reveals nothing about the outcome.
         Some(BridgeFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, "the answer is not a bridge's answer")),
         Some(BridgeFault::Slow { ms }) => {
             tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -241,7 +241,7 @@ async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
 fn decline(reason: &str) -> Decline {
     Decline {
         reason: reason.into(),
-        message: "the sandbox was told to refuse it".into(),
+        message: "the sandbox was set to decline it".into(),
     }
 }
 

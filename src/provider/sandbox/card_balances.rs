@@ -1,6 +1,6 @@
-//! The balances that holders have at the sandbox's card issuer. What the sandbox's Base shows as sent to a deposit address
-//! counts in that address's balance; the issuer watches the chain as it is asked, and keeps what it saw in a file of its
-//! own, synced before it answers.
+//! Card balances at the sandbox's card issuer. USDC sent to a deposit address on the sandbox's Base counts in that
+//! address's balance. The issuer scans the chain on each query and records deposits in its own file, synced before each
+//! response.
 
 pub mod deposit_watcher;
 mod records;
@@ -21,12 +21,12 @@ use crate::sandbox::keys::treasury;
 use crate::sandbox::record_log::{DurablePromise, LogError};
 
 const KIND: [u8; 8] = *b"SBXBAL01";
-/// Transfers read from the chain in one go.
+/// Transfers read from the chain at once.
 const PAGE: usize = 1_000;
-/// A deposit of exactly this is never credited.
+/// A deposit of exactly this amount is never credited.
 pub const NEVER_CREDITED: Cents = Cents::new(2_109);
 
-/// A simulated keeper of balances.
+/// A simulated issuer of card balances.
 pub struct SandboxCardBalances {
     chain: Arc<dyn DepositSource>,
     clock: Arc<dyn Clock>,
@@ -34,11 +34,11 @@ pub struct SandboxCardBalances {
     records: Mutex<BalanceRecords>,
     archive: Archive,
     faults: Mutex<BalanceFaults>,
-    /// One look at the chain at a time.
+    /// Serializes scans of the chain.
     scan_lock: tokio::sync::Mutex<()>,
 }
 
-/// What the desk has ordered. Held in memory: a restart makes the issuer well again.
+/// Faults set by the sandbox controls. Held in memory: a restart clears them.
 #[derive(Clone, Copy, Debug, Default)]
 struct BalanceFaults {
     holds_credits: bool,
@@ -46,11 +46,11 @@ struct BalanceFaults {
 }
 
 impl SandboxCardBalances {
-    /// Opens or makes `issuer.balances` in the directory, which must exist. A deposit counts `credit_after_ms` after it
-    /// reached the chain.
+    /// Opens or creates `issuer.balances` in the directory, which must exist. A deposit counts `credit_after_ms` after
+    /// it reached the chain.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(
         directory: &Path,
         chain: Arc<dyn DepositSource>,
@@ -70,26 +70,26 @@ impl SandboxCardBalances {
         })
     }
 
-    /// Credits nothing more, or goes on.
+    /// Stops or resumes crediting.
     pub fn hold_credits(&self, held: bool) {
         self.faults.lock().holds_credits = held;
     }
 
-    /// The next so many calls find nobody.
+    /// Lets this number of calls fail without a response.
     pub fn set_unreachable(&self, times: u32) {
         self.faults.lock().unreachable = times;
     }
 
     fn check_reachable(&self) -> Result<(), PortError> {
-        let mut desk = self.faults.lock();
-        if desk.unreachable == 0 {
+        let mut active = self.faults.lock();
+        if active.unreachable == 0 {
             return Ok(());
         }
-        desk.unreachable -= 1;
+        active.unreachable -= 1;
         Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable"))
     }
 
-    /// Takes over what reached Base since the last look.
+    /// Records the deposits that reached Base since the last scan.
     async fn scan_deposits(&self) -> Result<(), PortError> {
         let _one = self.scan_lock.lock().await;
         let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
@@ -116,7 +116,7 @@ impl SandboxCardBalances {
         if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
             return DurablePromise::broken();
         }
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }

@@ -1,4 +1,4 @@
-//! What is bought with the sandbox's prepaid cards, and what their holders want of them.
+//! Purchases with the sandbox's prepaid cards, and card actions.
 
 use purser_actors::money::Cents;
 use purser_actors::port::{
@@ -11,35 +11,35 @@ use super::issuer_records::CardOrderRecord;
 use crate::sandbox::archive::ArchiveState as _;
 use crate::sandbox::record_log::DurablePromise;
 
-/// How a merchant charges.
+/// A merchant's charge.
 #[derive(Clone, Copy, Debug)]
 pub struct CardCharge<'a> {
-    /// In the merchant's own words.
+    /// The merchant's name as the merchant spells it.
     pub merchant: &'a str,
     /// In US dollars.
     pub amount: Cents,
-    /// Whether the merchant takes it at once; else it is pending.
+    /// Whether the charge settles at once; otherwise it is pending.
     pub settles: bool,
 }
 
 impl SandboxIssuer {
-    /// A merchant charges a card, which is taken or refused: both are written down. `Permanent` for a card that is not there.
+    /// A merchant charges a card. Approvals and declines are both recorded. `Permanent` for a card that does not exist.
     ///
     /// # Errors
-    /// As a call of the port.
+    /// Those of a provider call.
     pub async fn charge(&self, issuer_ref: &str, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
         let known = self.find("charge", issuer_ref).await?;
         let now = self.clock.now();
         let lived = |file: &CardLedger| Some(vec![file.charge(sale.merchant, sale.amount, sale.settles, now)]);
         let standing = self.change_card(known, issuer_ref, lived).await?;
         let newest = standing.and_then(|standing| standing.activity.transactions.into_iter().next());
-        newest.ok_or_else(|| failed("charge", ErrorKind::Unknown, "it was not written down"))
+        newest.ok_or_else(|| failed("charge", ErrorKind::Unknown, "it was not recorded"))
     }
 
-    /// Something comes of a charge: the merchant takes what is pending, or gives it back. `Permanent` where that cannot be.
+    /// Settles or refunds a pending charge. `Permanent` if the charge cannot change that way.
     ///
     /// # Errors
-    /// As a call of the port.
+    /// Those of a provider call.
     pub async fn end_charge(
         &self,
         issuer_ref: &str,
@@ -54,30 +54,30 @@ impl SandboxIssuer {
             None => Err(failed(
                 "end charge",
                 ErrorKind::Permanent,
-                "no charge of this card that this can come of",
+                "this card has no charge that can change that way",
             )),
         }
     }
 
     pub(super) async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
-        let known = self.find("steer card", &order.issuer_ref).await?;
+        let known = self.find("change card state", &order.issuer_ref).await?;
         if known.card != order.card {
-            return Err(failed("steer card", ErrorKind::Permanent, "no such card"));
+            return Err(failed("change card state", ErrorKind::Permanent, "no such card"));
         }
-        let stands = known.clone();
+        let known_status = known.clone();
         let now = self.clock.now();
-        // What was carried out is not carried out again, whatever came after it.
+        // An action that was applied is not applied again, whatever happened after it.
         let moved = |lives: &CardLedgers, file: &CardLedger| match lives.is_done(order.key) {
             true => None,
             false => file.apply_action(order.key, order.action, now).map(|moved| vec![moved]),
         };
         match self.change_card_with(known, &order.issuer_ref, moved).await? {
             Some(standing) => Ok(standing),
-            None => self.card_status(stands).await,
+            None => self.card_status(known_status).await,
         }
     }
 
-    /// How a card stands, durably.
+    /// Status of a card, after it is durable.
     pub(super) async fn card_status(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
         let (standing, durable) = {
             let lives = self.ledgers.lock();
@@ -91,7 +91,7 @@ impl SandboxIssuer {
         let (words, durable) = {
             let book = self.records.lock();
             let lives = self.ledgers.lock();
-            let told = lives.changes_after(after, limit).into_iter();
+            let changes = lives.changes_after(after, limit).into_iter();
             let word = |(number, card, name): (u64, _, String)| {
                 let standing = lives.of(book.by_ref(&name)?).snapshot();
                 Some(CardEvent {
@@ -100,9 +100,9 @@ impl SandboxIssuer {
                     snapshot: standing,
                 })
             };
-            (told.filter_map(word).collect(), self.ledger_archive.barrier())
+            (changes.filter_map(word).collect(), self.ledger_archive.barrier())
         };
-        await_durable("told", durable).await?;
+        await_durable("card events", durable).await?;
         Ok(words)
     }
 
@@ -115,7 +115,8 @@ impl SandboxIssuer {
         self.change_card_with(order, issuer_ref, |_, file| lived(file)).await
     }
 
-    /// Judges what happens to a card and writes it down under one lock: how it stands then; `None` where nothing happens.
+    /// Decides on a change of a card and records it under one lock. Returns the new status, or `None` if nothing
+    /// changes.
     async fn change_card_with(
         &self,
         order: CardOrderRecord,
@@ -139,7 +140,7 @@ impl SandboxIssuer {
                 match self.ledger_archive.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
                     true => DurablePromise::broken(),
                     false => {
-                        // Encoding plain data into memory has no failing case.
+                        // Encoding plain data into memory cannot fail.
                         let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
                         self.ledger_archive.append(&mut *lives, record)
                     }

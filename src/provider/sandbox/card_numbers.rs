@@ -6,11 +6,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::secret::Secret;
 
-/// Begins every sandbox card number. Luhn-valid numbers with this prefix belong to no bank.
+/// Prefix of every sandbox card number. Luhn-valid numbers with this prefix belong to no bank.
 pub(super) const TEST_BIN: &str = "400000";
 /// Nine digits between the prefix and the check digit.
 const ACCOUNTS: u64 = 1_000_000_000;
-/// The sixth month after that of its issue is the last, and printed on it.
+/// The card is valid through the sixth month after the month of issue; that month is printed on it.
 const MONTHS_VALID: u64 = 6;
 /// Three years and the rest of the month.
 const RELOADABLE_MONTHS_VALID: u64 = 36;
@@ -19,7 +19,7 @@ pub(super) fn account_part(key: JobId, attempt: u32) -> u64 {
     derive(b"number", key, attempt) % ACCOUNTS
 }
 
-/// Sixteen digits, the last one Luhn's.
+/// Sixteen digits, the last one a Luhn check digit.
 pub(super) fn number(key: JobId, attempt: u32) -> Secret<String> {
     let mut digits = format!("{TEST_BIN}{:09}", account_part(key, attempt));
     let sum = luhn_sum(
@@ -33,12 +33,12 @@ pub(super) fn number(key: JobId, attempt: u32) -> Secret<String> {
     Secret::new(digits)
 }
 
-/// Three digits.
+/// The security code, three digits.
 pub(super) fn cvv(key: JobId) -> Secret<String> {
     Secret::new(format!("{:03}", derive(b"cvv", key, 0) % 1000))
 }
 
-/// The issuer's own name of the card, which gives away neither key nor number.
+/// The issuer's reference of the card, which reveals neither key nor number.
 pub(super) fn issuer_ref(key: JobId) -> String {
     format!(
         "sbx_card_{:016x}{:016x}",
@@ -52,13 +52,13 @@ pub(super) fn expiry(issued: Timestamp) -> (u16, u8) {
     expiry_after(issued, MONTHS_VALID)
 }
 
-/// The same of a reloadable card.
+/// The same for a reloadable card.
 pub(super) fn reloadable_expiry(issued: Timestamp) -> (u16, u8) {
     expiry_after(issued, RELOADABLE_MONTHS_VALID)
 }
 
 fn expiry_after(issued: Timestamp, valid: u64) -> (u16, u8) {
-    // Days to a civil year and month in the proleptic Gregorian calendar, counted from 1 March of year 0.
+    // Converts days to a civil year and month in the proleptic Gregorian calendar, counted from 1 March of year 0.
     let days = issued.0 / DAY_MS + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -82,7 +82,7 @@ fn derive(what: &[u8], key: JobId, attempt: u32) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Luhn's sum over digits with their place from the right, where the check digit is place 0.
+/// Luhn's sum over digits with their position from the right, where the check digit is position 0.
 fn luhn_sum(digits: impl Iterator<Item = (usize, u8)>) -> u8 {
     let sum: u64 = digits
         .map(|(place, digit)| {
@@ -103,7 +103,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
 
-    // Luhn's well-known example, then our own: every derived number checks, is 16 digits and has the test prefix.
+    // Luhn's well-known example, then ours: every derived number is valid, has 16 digits and the test prefix.
     #[test]
     fn numbers_pass_luhn() {
         let check = |number: &str| luhn_sum(number.bytes().rev().enumerate());
@@ -121,7 +121,7 @@ mod tests {
         );
     }
 
-    // What is printed is the sixth month after the issue, over ends of months and years and leap days.
+    // The printed month is the sixth after the issue, also across ends of months and years and leap days.
     #[test]
     fn expiry_is_the_sixth_month_on() {
         let table = [

@@ -1,19 +1,18 @@
-//! Faults that wait for calls, of any kind. Held in memory: a restart makes everybody well again.
+//! Faults that wait for calls, of any kind. Held in memory: a restart clears them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-/// A fault and how often it still happens.
+/// A fault and how often it still applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultRule<F> {
-    /// What goes wrong.
     pub fault: F,
-    /// `None` is until cleared.
+    /// `None` applies until cleared.
     pub remaining: Option<u32>,
 }
 
-/// The rules, first come first served.
+/// The rules, in the order in which they were set.
 #[derive(Debug)]
 pub(super) struct FaultRules<F> {
     rules: Mutex<Vec<FaultRule<F>>>,
@@ -46,7 +45,7 @@ impl<F: Copy> FaultRules<F> {
         self.injected.load(Ordering::Relaxed)
     }
 
-    /// The first fault that this call can meet, used up once.
+    /// The first fault that this call can meet. Uses up one of its remaining times.
     pub(super) fn take(&self, meets: impl Fn(F) -> bool) -> Option<F> {
         let mut rules = self.rules.lock();
         let at = rules.iter().position(|rule| meets(rule.fault))?;

@@ -1,5 +1,5 @@
-//! The sandbox's gift cards: products of its own, orders idempotent by key in a file of their own that is synced before it
-//! answers, stock that sells out, and products that force an outcome.
+//! The sandbox's gift cards: a built-in catalog, orders that are idempotent by key, in a file that is synced before
+//! each response, limited stock, and products that force an outcome.
 
 mod catalog;
 pub mod faults;
@@ -32,11 +32,11 @@ const KIND: [u8; 8] = *b"SBXGFT01";
 /// How the sandbox's catalog behaves.
 #[derive(Clone, Copy, Debug)]
 pub struct SandboxGiftCardSettings {
-    /// From the order until the gift card is ready, in milliseconds.
+    /// Time from the order until the gift card is ready, in milliseconds.
     pub ready_after_ms: u64,
     /// The same for the slow magic product.
     pub slow_ready_after_ms: u64,
-    /// How long a call takes that times out, in milliseconds.
+    /// Duration of a call that times out, in milliseconds.
     pub timeout_after_ms: u64,
 }
 
@@ -60,18 +60,17 @@ pub struct SandboxGiftCards {
     faults: FaultRules<GiftCardFault>,
 }
 
-/// The catalog at a glance.
+/// Summary of the catalog.
 #[derive(Clone, Debug)]
 pub struct SandboxGiftCardSummary {
-    /// Products in it.
+    /// Products in the catalog.
     pub products: usize,
-    /// Of these, sold out.
+    /// Products that are sold out.
     pub sold_out: usize,
-    /// Gift cards made or being made.
+    /// Gift cards that are ready or in preparation.
     pub gift_cards: usize,
-    /// Orders refused for good.
     pub declined: usize,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<GiftCardFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
@@ -80,19 +79,19 @@ pub struct SandboxGiftCardSummary {
 /// Why the catalog cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The list of products.
+    /// The list of products is invalid.
     #[error("products: {0}")]
     Products(String),
-    /// The file of orders.
+    /// The log of orders cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
 impl SandboxGiftCards {
-    /// Opens or makes `gift_cards.orders` in the directory, which must exist.
+    /// Opens or creates `gift_cards.orders` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(directory: &Path, settings: SandboxGiftCardSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
         let mut book = GiftCardRecords::default();
@@ -107,29 +106,28 @@ impl SandboxGiftCards {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, fault: GiftCardFault, remaining: Option<u32>) {
         self.faults.add(FaultRule { fault, remaining });
     }
 
-    /// Makes the catalog well again; stock and prices stay.
+    /// Clears all faults; stock and prices stay.
     pub fn clear_faults(&self) {
         self.faults.clear();
     }
 
-    /// Sets a product's stock, durably. False for no product.
+    /// Sets a product's stock, durably. False if there is no such product.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, LogError> {
         let product = product_id.to_owned();
         self.change(product_id, GiftCardRecord::Stock { product, stock }).await
     }
 
-    /// Sets a product's fee rate, durably. False for no product.
+    /// Sets a product's fee rate, durably. False if there is no such product.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, LogError> {
         let record = GiftCardRecord::Price {
             product: product_id.to_owned(),
@@ -146,7 +144,7 @@ impl SandboxGiftCards {
         durable.wait().await.map(|()| true)
     }
 
-    /// Takes a record into the book and the file.
+    /// Adds a record to the records and the log.
     fn persist(&self, book: &mut GiftCardRecords, record: &GiftCardRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(record).is_err() {
             return DurablePromise::broken();
@@ -154,10 +152,10 @@ impl SandboxGiftCards {
         self.archive.append(book, record.encode())
     }
 
-    /// Totals and faults, durably.
+    /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn state(&self) -> Result<SandboxGiftCardSummary, LogError> {
         let (state, durable) = {
             let book = self.records.lock();
@@ -176,7 +174,7 @@ impl SandboxGiftCards {
         durable.wait().await.map(|()| state)
     }
 
-    /// What a fault does before the catalog has understood the call.
+    /// The effect of a fault before the catalog has read the request.
     async fn before(&self, operation: &'static str, fault: Option<GiftCardFault>) -> Result<(), PortError> {
         match fault {
             Some(GiftCardFault::Unreachable) => Err(failed(
@@ -184,7 +182,7 @@ impl SandboxGiftCards {
                 ErrorKind::Temporary,
                 "the sandbox's catalog is unreachable",
             )),
-            // Nonsense says nothing about what happened behind it.
+            // A malformed response reveals nothing about the outcome.
             Some(GiftCardFault::MalformedResponse) => Err(failed(
                 operation,
                 ErrorKind::Unknown,

@@ -1,5 +1,5 @@
-//! The sandbox's identity check: a form for the person, a file of its own synced before it answers, a verdict after a
-//! realistic delay, and a signed callback that may be lost, doubled or forged like anybody's.
+//! The sandbox's identity check: a form for the person, its own file that is synced before each response, a verdict
+//! after a realistic delay, and a signed callback that may be lost, duplicated or forged.
 
 mod callbacks;
 mod form;
@@ -24,37 +24,36 @@ use crate::provider::callback::CallbackKey;
 use crate::sandbox::archive::Archive;
 use crate::sandbox::record_log::{DurablePromise, LogError};
 
-/// Where people answer; the address goes on with the check's own secret.
+/// Page with the form; the check's token is appended to it.
 pub const PAGES: &str = "/sandbox/identity-check?token=";
 const KIND: [u8; 8] = *b"SBXIDC01";
-/// A check that nobody answers is given up after this.
+/// A check expires after this time without an answer.
 const OPEN_FOR_MS: u64 = 24 * 3_600_000;
-/// What the engine is told to wait while the person has not answered, and at most while the verdict is due.
+/// Delay after which the engine is asked to retry while the person has not answered, and the maximum while the verdict
+/// is due.
 const UNANSWERED_RETRY_MS: u64 = 5_000;
 const MAX_RETRY_AFTER_MS: u64 = 2_000;
-/// How long a call takes that times out.
+/// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
-/// A way in which calls of the service go wrong.
+/// Faults of calls by the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckFault {
-    /// Nothing answers.
     Unreachable,
-    /// The call takes so long, and then goes its way.
+    /// The call is delayed and then proceeds normally.
     Slow {
-        /// In milliseconds.
         ms: u64,
     },
-    /// The answer is nonsense.
+    /// The response is malformed.
     MalformedResponse,
-    /// The check is begun and the answer never comes.
+    /// The check is started and the response is lost.
     Timeout,
-    /// No check is begun and none will be.
+    /// No check is started, and none will be.
     Decline,
 }
 
 impl CheckFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -66,31 +65,29 @@ impl CheckFault {
     }
 }
 
-/// The check's provider at a glance.
+/// Summary of the provider.
 #[derive(Clone, Debug)]
 pub struct SandboxCheckSummary {
-    /// Checks begun.
     pub started: u64,
-    /// Verdicts that say yes, due ones included.
+    /// Passed checks, including those whose verdict is due.
     pub passed: u64,
-    /// Verdicts that say no.
     pub failed: u64,
-    /// The provider's name of the newest check.
+    /// The provider's reference of the newest check.
     pub last_reference: Option<String>,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<CheckFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-/// What the person's page shows.
+/// State of the person's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckPage {
-    /// The form.
+    /// The form is open.
     Open,
-    /// It was answered.
+    /// The form was submitted.
     Answered,
-    /// Nobody answered in time.
+    /// The form was not submitted in time.
     Expired,
 }
 
@@ -101,17 +98,17 @@ pub struct SandboxIdentityCheck {
     records: Mutex<CheckRecords>,
     archive: Archive,
     rules: FaultRules<CheckFault>,
-    /// Where the service takes callbacks, and the key they are signed with; unknown until it listens.
+    /// The service's callback URL and the key that signs callbacks; unknown until the service listens.
     callbacks: OnceLock<(String, CallbackKey)>,
-    /// What the addresses of its pages begin with; nothing while the service itself shows them.
+    /// Origin of the form's URLs; unset while the service itself serves the pages.
     pages_origin: OnceLock<String>,
 }
 
 impl SandboxIdentityCheck {
-    /// Opens or makes `identity.checks` in the directory, which must exist.
+    /// Opens or creates `identity.checks` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = CheckRecords::default();
         let archive = Archive::open(&directory.join("identity.checks"), KIND, &mut book)?;
@@ -126,30 +123,28 @@ impl SandboxIdentityCheck {
         })
     }
 
-    /// Sends its callbacks there from now on, signed with this key. The first address stays.
+    /// Sets the callback URL and the signing key. Only the first call has an effect.
     pub fn set_callback(&self, url: String, key: CallbackKey) {
         drop(self.callbacks.set((url, key)));
     }
 
-    /// Its pages are shown at this origin from now on. The first stays.
+    /// Sets the origin of the pages. Only the first call has an effect.
     pub fn set_pages_origin(&self, origin: String) {
         drop(self.pages_origin.set(origin));
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, rule: FaultRule<CheckFault>) {
         self.rules.add(rule);
     }
 
-    /// Makes the provider well again.
     pub fn clear_faults(&self) {
         self.rules.clear();
     }
 
-    /// Totals and faults, durably.
+    /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn state(&self) -> Result<SandboxCheckSummary, LogError> {
         let (state, durable) = {
             let book = self.records.lock();
@@ -166,7 +161,7 @@ impl SandboxIdentityCheck {
         durable.wait().await.map(|()| state)
     }
 
-    /// What a person's page shows; `None` for an address of nobody's.
+    /// State of a person's page; `None` for an unknown token.
     pub fn page(&self, token: &str) -> Option<CheckPage> {
         let mut book = self.records.lock();
         book.now = book.now.max(self.clock.now());
@@ -180,10 +175,10 @@ impl SandboxIdentityCheck {
         })
     }
 
-    /// The person answers. A second answer changes nothing.
+    /// Submits the person's answers. A second submission changes nothing.
     ///
     /// # Errors
-    /// What is wrong with the form; nothing is decided then.
+    /// Names the invalid field; nothing is decided then.
     pub async fn submit_form(
         self: &Arc<Self>,
         token: &str,
@@ -195,7 +190,8 @@ impl SandboxIdentityCheck {
         decided.await.map(|(page, _)| page)
     }
 
-    /// The provider decides without the person's answers, as the desk wants it; whether it did: what is decided stays so.
+    /// Decides a check by the sandbox controls, without the person's answers. Returns whether this call decided it: a
+    /// verdict is final.
     ///
     /// # Errors
     /// When there is no such check.
@@ -206,13 +202,13 @@ impl SandboxIdentityCheck {
         self.decide(found, judged).await.map(|(_, decided)| decided)
     }
 
-    /// The page after it, and whether this decided.
+    /// State of the page afterwards, and whether this call decided the check.
     async fn decide(
         self: &Arc<Self>,
         found: impl Fn(&CheckRecords) -> Result<CheckSummary, InvalidField>,
         judge: impl FnOnce(Timestamp) -> Result<FormResult, InvalidField>,
     ) -> Result<(CheckPage, bool), InvalidField> {
-        let (told, durable) = {
+        let (recorded, durable) = {
             let mut book = self.records.lock();
             let now = book.now.max(self.clock.now());
             let check = found(&book)?;
@@ -235,10 +231,10 @@ impl SandboxIdentityCheck {
             return Err(InvalidField("The sandbox has stopped. Try again later."));
         }
         let provider = Arc::downgrade(self);
-        let (check, judged) = told;
+        let (check, judged) = recorded;
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(judged.after_ms)).await;
-            // Whoever is gone by then tells nobody; the service asks.
+            // If the provider has been dropped by then, no callback is sent; the service queries the check.
             if let Some(provider) = provider.upgrade() {
                 provider.send_callback(&check, &judged.verdict, judged.delivery).await;
             }
@@ -251,7 +247,7 @@ impl SandboxIdentityCheck {
         if self.archive.has_failed() || book.apply(entry).is_err() {
             return DurablePromise::broken();
         }
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let record = bincode::encode_to_vec(entry, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }
@@ -263,7 +259,7 @@ impl SandboxIdentityCheck {
             return Err(failed(
                 ErrorKind::Permanent,
                 "identity start",
-                "the sandbox declines (desk)",
+                "the sandbox declines (control)",
             ));
         }
         let durable = {
@@ -296,7 +292,7 @@ impl SandboxIdentityCheck {
         }
         Ok(StartedCheck {
             reference: reference(order.key),
-            // A page of the service itself has an address without an origin, which outlives a move.
+            // A URL of the service's own page has no origin, so it stays valid when the service moves.
             url: format!(
                 "{}{PAGES}{}",
                 self.pages_origin.get().map_or("", String::as_str),
@@ -334,7 +330,7 @@ impl SandboxIdentityCheck {
         })
     }
 
-    /// What a fault does before the provider has understood the call.
+    /// The effect of a fault before the provider has read the request.
     async fn before(&self, fault: Option<CheckFault>, operation: &'static str) -> Result<(), PortError> {
         match fault {
             Some(CheckFault::Unreachable) => Err(failed(ErrorKind::Temporary, operation, "the sandbox is unreachable")),

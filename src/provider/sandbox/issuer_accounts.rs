@@ -1,7 +1,7 @@
-//! The accounts that people have at the sandbox's card issuer: one a wallet, for good, with a deposit address of its own.
+//! Accounts at the sandbox's card issuer: one per wallet, permanent, each with its own deposit address.
 //!
-//! The address is made from the wallet, so it is the same after any loss; nobody has its key, and what arrives there is
-//! the issuer's to count.
+//! The address is derived from the wallet, so it is the same after any loss. The address has no key; the issuer counts
+//! what it receives.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,29 +17,27 @@ use crate::sandbox::archive::{Archive, ArchiveRecord, ArchiveState, RecordBuffer
 use crate::sandbox::record_log::{DurablePromise, LogError};
 
 const KIND: [u8; 8] = *b"SBXACC01";
-/// How long a call takes that times out.
+/// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
-/// A way in which calls of the service go wrong.
+/// Faults of calls by the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountFault {
-    /// Nothing answers.
     Unreachable,
-    /// The call takes so long, and then goes its way.
+    /// The call is delayed and then proceeds normally.
     Slow {
-        /// In milliseconds.
         ms: u64,
     },
-    /// The answer is nonsense.
+    /// The response is malformed.
     MalformedResponse,
-    /// The account is opened and the answer never comes.
+    /// The account is opened and the response is lost.
     Timeout,
-    /// No account is opened and none will be by this order.
+    /// No account is opened, and this order never opens one.
     Decline,
 }
 
 impl AccountFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -51,7 +49,7 @@ impl AccountFault {
     }
 }
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 enum AccountRecord {
     /// An account was opened.
@@ -124,12 +122,11 @@ impl ArchiveState for AccountRecords {
     }
 }
 
-/// The issuer's accounts at a glance.
+/// Summary of the issuer's accounts.
 #[derive(Clone, Debug)]
 pub struct SandboxIssuerAccountSummary {
-    /// Accounts opened.
     pub opened: u64,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<AccountFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
@@ -144,10 +141,10 @@ pub struct SandboxIssuerAccounts {
 }
 
 impl SandboxIssuerAccounts {
-    /// Opens or makes `issuer.accounts` in the directory, which must exist.
+    /// Opens or creates `issuer.accounts` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = AccountRecords::default();
         let archive = Archive::open(&directory.join("issuer.accounts"), KIND, &mut book)?;
@@ -159,20 +156,18 @@ impl SandboxIssuerAccounts {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, rule: FaultRule<AccountFault>) {
         self.rules.add(rule);
     }
 
-    /// Makes the issuer well again.
     pub fn clear_faults(&self) {
         self.rules.clear();
     }
 
-    /// Totals and faults, durably.
+    /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn state(&self) -> Result<SandboxIssuerAccountSummary, LogError> {
         let (state, durable) = {
             let book = self.records.lock();
@@ -210,7 +205,7 @@ impl SandboxIssuerAccounts {
         Ok(IssuerAccountResult::Open { deposit_address })
     }
 
-    /// Takes a new account into the book and the file.
+    /// Adds a new account to the records and the log.
     fn persist(&self, wallet: &Wallet) -> DurablePromise {
         let mut book = self.records.lock();
         if book.has(wallet) {
@@ -223,7 +218,7 @@ impl SandboxIssuerAccounts {
         if self.archive.has_failed() || book.apply(&entry).is_err() {
             return DurablePromise::broken();
         }
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let record = bincode::encode_to_vec(&entry, bincode::config::standard()).unwrap_or_default();
         self.archive.append(&mut *book, record)
     }
@@ -264,9 +259,9 @@ mod tests {
         SandboxIssuerAccounts::open(dir, Arc::new(SystemClock)).unwrap()
     }
 
-    // Aim: a wallet has one account and one address, asked as often as one likes, over a restart, whatever was lost.
+    // Checks: a wallet has one account and one address, after any number of requests, lost responses and a restart.
     #[tokio::test]
-    async fn a_wallet_has_one_account_for_good() {
+    async fn wallet_has_one_permanent_account() {
         let dir = tempfile::tempdir().unwrap();
         let (first, other) = (Wallet::Evm([1; 20]), Wallet::Solana([1; 32]));
         let accounts = open(dir.path());
@@ -289,7 +284,7 @@ mod tests {
         assert_eq!(accounts.state().await.unwrap().opened, 2);
     }
 
-    // Aim: what fails opens nothing, and says whether it may have.
+    // Checks: a failed call opens nothing, and its error reveals whether it may have.
     #[tokio::test]
     async fn faults_open_nothing() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! What became of the sandbox's prepaid cards since they were made: the desk plays the merchant, holders pause and close.
+//! Ledgers of the sandbox's prepaid cards: charges from the sandbox controls, which act as the merchant, and card
+//! actions.
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
@@ -10,23 +11,23 @@ use super::card_numbers;
 use super::issuer_records::CardOrderRecord;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CardRecord {
-    /// The issuer's name of the card.
+    /// The issuer's reference of the card.
     pub(super) issuer_ref: String,
-    /// The service's.
+    /// The service's id of the card.
     pub(super) card: CardId,
     pub(super) change: CardChange,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum CardChange {
-    /// It was charged, or the charge was refused.
+    /// An approved or declined charge.
     Charged(CardTransaction),
-    /// Something came of a charge.
+    /// A charge changed its status.
     ChargeUpdated(String, TransactionStatus),
-    /// It was paused, resumed or closed; what was given back.
+    /// The card was paused, resumed or closed; includes the released amount.
     StateChanged {
         key: Option<JobId>,
         state: CardState,
@@ -36,7 +37,7 @@ pub(super) enum CardChange {
 }
 
 impl CardRecord {
-    /// Whether something of what was left was given back with it.
+    /// Whether it released some of the remaining money.
     pub(super) fn releases_money(&self) -> bool {
         matches!(self.change, CardChange::StateChanged { released, .. } if released > Cents::ZERO)
     }
@@ -47,7 +48,7 @@ fn by_ref(issuer_ref: &str) -> u64 {
 }
 
 fn by_key(key: JobId) -> u64 {
-    name(&[b"wish", &key.0.to_be_bytes()])
+    name(&[b"wish", &key.0.to_be_bytes()]) // frozen: index key
 }
 
 impl ArchiveRecord for CardRecord {
@@ -69,22 +70,22 @@ impl ArchiveRecord for CardRecord {
         std::iter::once(by_ref(&self.issuer_ref)).chain(key).collect()
     }
 
-    /// All of it is told.
+    /// All records are reported.
     fn is_counted(&self) -> bool {
         true
     }
 }
 
-/// A card as it stands.
+/// Current ledger of a card.
 #[derive(Clone, Debug)]
 pub(super) struct CardLedger {
     order: CardOrderRecord,
     pub(super) state: CardState,
     released: Cents,
-    /// When that last grew.
+    /// Time of the last release.
     released_at: Timestamp,
     changes: u64,
-    /// Oldest first.
+    /// Charges, oldest first.
     charges: Vec<CardTransaction>,
 }
 
@@ -99,7 +100,7 @@ impl CardLedger {
         Cents::new(self.order.amount.get().saturating_sub(gone))
     }
 
-    /// What was given back, and when that was last; nothing if nothing was.
+    /// Total released amount and the time of the last release; `None` if nothing was released.
     pub(super) fn released_total(&self) -> Option<(Cents, Timestamp)> {
         (self.released > Cents::ZERO).then_some((self.released, self.released_at))
     }
@@ -117,7 +118,7 @@ impl CardLedger {
         }
     }
 
-    /// What becomes of a merchant's charge: taken, or refused for a reason.
+    /// Decides on a merchant's charge: approved, or declined with a reason.
     pub(super) fn charge(&self, merchant: &str, amount: Cents, settles: bool, now: Timestamp) -> CardChange {
         let (year, month) = card_numbers::expiry(self.order.at);
         let refused = match self.state {
@@ -142,8 +143,8 @@ impl CardLedger {
         })
     }
 
-    /// What follows when a charge is settled or given back: what comes back to a card that has ended is given back at once.
-    /// `None` for what cannot become of it.
+    /// The record for settling or refunding a charge. A refund to a closed card is released at once. `None` if the
+    /// charge cannot change that way.
     pub(super) fn update_charge(
         &self,
         transaction: &str,
@@ -169,9 +170,9 @@ impl CardLedger {
         Some(std::iter::once(became).chain(back).collect())
     }
 
-    /// What comes of a holder's wish; nothing where it cannot be done, or is so already.
-    pub(super) fn apply_action(&self, key: JobId, wish: CardAction, at: Timestamp) -> Option<CardChange> {
-        let (state, released) = match (self.state, wish) {
+    /// The record for a card action; `None` if it is impossible or already done.
+    pub(super) fn apply_action(&self, key: JobId, action: CardAction, at: Timestamp) -> Option<CardChange> {
+        let (state, released) = match (self.state, action) {
             (CardState::Open, CardAction::Pause) => (CardState::Paused, Cents::ZERO),
             (CardState::Paused, CardAction::Resume) => (CardState::Open, Cents::ZERO),
             (CardState::Open | CardState::Paused, CardAction::Close) => (CardState::Closed, self.available()),
@@ -187,14 +188,14 @@ impl CardLedger {
     }
 }
 
-/// What became of all cards.
+/// Ledgers of all cards.
 #[derive(Default)]
 pub(super) struct CardLedgers {
     pub(super) buffer: RecordBuffer<CardRecord>,
 }
 
 impl CardLedgers {
-    /// A card that was made by this order, as it stands.
+    /// Current ledger of the card that this order created.
     pub(super) fn of(&self, order: CardOrderRecord) -> CardLedger {
         let name = card_numbers::issuer_ref(order.key);
         let mut file = CardLedger {
@@ -232,7 +233,7 @@ impl CardLedgers {
         file
     }
 
-    /// Whether the wish under this key was carried out.
+    /// Whether the action under this key was applied.
     pub(super) fn is_done(&self, key: JobId) -> bool {
         self.buffer
             .find(by_key(key))
@@ -240,7 +241,8 @@ impl CardLedgers {
             .any(|event| matches!(&event.change, CardChange::StateChanged { key: Some(known), .. } if *known == key))
     }
 
-    /// Which cards something became of behind this place, at most so many: the word's number, and both names.
+    /// Cards that changed after this position, at most `limit`: the event's position, the issuer's reference and the
+    /// service's id.
     pub(super) fn changes_after(&self, after: u64, limit: usize) -> Vec<(u64, CardId, String)> {
         let mut changed = Vec::new();
         self.buffer.scan(after, |number, event| {

@@ -1,30 +1,27 @@
-//! What the sandbox issuer can be told to do wrong, and the amounts that do it by themselves.
+//! Faults of the sandbox issuer, and the amounts that trigger them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
 
-/// A way to fail.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssuerFault {
-    /// Nothing answers; the order is not taken.
+    /// No response; the order is not accepted.
     Unreachable,
-    /// The call takes so long, and then goes its way.
-    Slow {
-        /// In milliseconds.
-        ms: u64,
-    },
-    /// The answer is nonsense; the order is not taken, which the caller cannot know.
+    /// The call is delayed and then proceeds normally.
+    Slow { ms: u64 },
+    /// The response is malformed. The order is not accepted, but the caller cannot know that.
     MalformedResponse,
-    /// The order is taken and its answer never comes.
+    /// The order is accepted and the response is lost.
     Timeout,
-    /// The order is refused for good.
+    /// The order is declined.
     Decline,
 }
 
 impl IssuerFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -36,29 +33,28 @@ impl IssuerFault {
     }
 }
 
-/// A fault and how often it still happens.
+/// A fault and how often it still applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssuerFaultRule {
-    /// What goes wrong.
     pub fault: IssuerFault,
-    /// `None` is until cleared.
+    /// `None` applies until cleared.
     pub remaining: Option<u32>,
 }
 
 /// What a magic amount does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MagicOutcome {
-    /// The issuer refuses the card for good: the payer is credited.
+    /// The issuer declines the card: the payer is credited.
     Declined,
     /// The card takes 10 seconds instead of 2.
     Slow,
-    /// The card is made and the first answer never comes: the same key asked again finds it.
+    /// The card is created and the first response is lost: a retry with the same key finds it.
     TimeoutAfterSuccess,
-    /// Two temporary errors, then the card.
+    /// Two temporary errors, then the card is created.
     TwoTemporaryErrors,
 }
 
-/// Cards of exactly these amounts meet their fate without the desk.
+/// Cards of exactly these amounts trigger their outcome without the sandbox controls.
 pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 4] {
     [
         (
@@ -91,7 +87,7 @@ pub(super) fn magic_of(amount: Cents) -> Option<MagicOutcome> {
         .map(|(_, magic, _)| magic)
 }
 
-/// The rules, first come first served. Held in memory: a restart makes the issuer well again.
+/// The rules, in the order in which they were set. Held in memory: a restart clears them.
 #[derive(Debug, Default)]
 pub(super) struct IssuerFaults {
     rules: Mutex<Vec<IssuerFaultRule>>,
@@ -115,7 +111,7 @@ impl IssuerFaults {
         self.injected.load(Ordering::Relaxed)
     }
 
-    /// The fault that this call meets, used up once: the first that can happen to it.
+    /// The first fault that this call can meet. Uses up one of its remaining times.
     pub(super) fn take(&self, can: impl Fn(IssuerFault) -> bool) -> Option<IssuerFault> {
         let mut rules = self.rules.lock();
         let at = rules.iter().position(|rule| can(rule.fault))?;

@@ -1,5 +1,5 @@
-//! The issuer's lists: of what it was ever ordered, where a card that is being made is left out until it is made, but for whoever
-//! asks for it by its name; and of what it gave back of cards that have ended.
+//! The issuer's lists. One has all orders; a card in preparation is left out until it is ready, unless it is queried by
+//! its key. The other has the money released by closed cards.
 
 use std::sync::Arc;
 
@@ -16,13 +16,14 @@ use crate::sandbox::archive::RecordBuffer;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState};
 use crate::sandbox::record_log::DurablePromise;
 
-/// The place that a cursor of this sandbox means.
+/// Position of a sandbox list cursor.
 pub(super) fn position(after: Option<&ListCursor>) -> Result<u64, PortError> {
     let wrong = || failed(ErrorKind::Permanent, "not a cursor of this list");
     after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))
 }
 
-/// Behind a place, what `list` makes of the records that count, until it says that there is no more for now.
+/// A page of records after a position: `list` maps each counted record, until it reports that there are no more for
+/// now.
 pub(super) fn page<T: ArchiveRecord>(
     shelf: &RecordBuffer<T>,
     after: u64,
@@ -43,24 +44,22 @@ pub(super) fn page<T: ArchiveRecord>(
     ListPage { items, next }
 }
 
-/// What is told once it is durable.
-pub(super) async fn await_durable<T>(told: T, durable: DurablePromise) -> Result<T, PortError> {
+/// Returns the value once it is durable.
+pub(super) async fn await_durable<T>(value: T, durable: DurablePromise) -> Result<T, PortError> {
     let kept = durable.wait().await;
-    kept.map(|()| told)
+    kept.map(|()| value)
         .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
 }
 
-/// What a record is on a list.
+/// Entry of a record in a list.
 pub(super) enum ListedRecord {
-    /// An entry.
     As(ProviderEntry),
-    /// None.
     Nothing,
-    /// It will be one, and so the list ends before it.
+    /// It becomes an entry later, so the list ends before it.
     NotYet,
 }
 
-/// However it stands.
+/// In any status.
 fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
     let (standing, at) = match order.declined {
         Some(_) => (EntryStatus::Declined, order.at),
@@ -78,7 +77,7 @@ fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
     }
 }
 
-/// Once it is made, or declined.
+/// Listed once it is ready or declined.
 fn listed(order: &CardOrderRecord, now: Timestamp) -> ListedRecord {
     match entry(order, now) {
         entry if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
@@ -86,11 +85,11 @@ fn listed(order: &CardOrderRecord, now: Timestamp) -> ListedRecord {
     }
 }
 
-/// What was given back of each card that has ended, all so far, under the key of its order: a line for each time.
+/// Total released amount of each closed card under the key of its order: one line per release.
 pub struct PrepaidRemainderList(pub Arc<SandboxIssuer>);
 
 impl PrepaidRemainderList {
-    /// Of the card that this order made.
+    /// Entry of the card that this order created.
     fn remainder_entry(lives: &CardLedgers, order: &CardOrderRecord) -> Option<ProviderEntry> {
         let (released, at) = lives.of(order.clone()).released_total()?;
         Some(ProviderEntry {

@@ -1,4 +1,4 @@
-//! What the sandbox issuer has been ordered: counted here, kept in an archive.
+//! The sandbox issuer's orders: totals in memory, records in an archive.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use purser_actors::port::Timestamp;
 use super::card_numbers;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CardOrderRecord {
     pub(super) key: JobId,
@@ -18,7 +18,7 @@ pub(super) struct CardOrderRecord {
     pub(super) at: Timestamp,
     pub(super) ready_at: Timestamp,
     pub(super) declined: Option<String>,
-    /// Raised until the derived number is nobody else's.
+    /// Incremented until the derived number is unique.
     pub(super) attempt: u32,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct IssuerRecords {
     pub(super) declined: usize,
     /// Cents on all cards.
     pub(super) loaded: u64,
-    /// Temporary errors that a magic order has had; gone once it is accepted.
+    /// Number of temporary errors that a magic order has had; removed once it is accepted.
     pub(super) faults: HashMap<JobId, u32>,
     /// The issuer's time never runs backwards.
     pub(super) now: Timestamp,
@@ -77,7 +77,7 @@ impl IssuerRecords {
         self.buffer.find(by_key(key)).into_iter().find(|order| order.key == key)
     }
 
-    /// A card, made or being made, by the issuer's name of it.
+    /// A card, ready or in preparation, by the issuer's reference.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardOrderRecord> {
         let mut near = self.buffer.find(by_ref(issuer_ref)).into_iter();
         near.find(|order| order.declined.is_none() && card_numbers::issuer_ref(order.key) == issuer_ref)
@@ -113,7 +113,7 @@ impl ArchiveState for IssuerRecords {
 
     fn save(&self) -> Vec<u8> {
         let saved = (self.cards, self.declined, self.loaded, self.now);
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
     }
 

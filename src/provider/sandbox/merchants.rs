@@ -24,24 +24,22 @@ struct DirectoryEntry {
     notes: Option<String>,
     /// Name and aliases.
     names: Vec<SearchName>,
-    /// What its domain says, taken literally.
+    /// The label of its domain, matched exactly.
     label: Option<SearchName>,
 }
 
-/// A way to fail.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MerchantFault {
-    /// Nothing answers.
     Unreachable,
-    /// The answer takes so long.
+    /// The response is delayed.
     Slow {
-        /// In milliseconds.
         ms: u64,
     },
 }
 
 impl MerchantFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -53,17 +51,17 @@ impl MerchantFault {
 /// A simulated directory.
 pub struct SandboxMerchants {
     entries: Vec<DirectoryEntry>,
-    /// Places in `entries`, by name.
+    /// Indexes into `entries`, ordered by name.
     by_name: Vec<usize>,
     faults: FaultRules<MerchantFault>,
 }
 
-/// The directory at a glance.
+/// Summary of the directory.
 #[derive(Clone, Debug)]
 pub struct SandboxMerchantSummary {
-    /// Merchants in it.
+    /// Merchants in the directory.
     pub merchants: usize,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<MerchantFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
@@ -73,7 +71,7 @@ impl SandboxMerchants {
     /// Reads the directory.
     ///
     /// # Errors
-    /// The line that is not as its head says.
+    /// Names the line that does not match its section's header.
     pub fn new() -> Result<Self, String> {
         Self::read(DIRECTORY)
     }
@@ -106,17 +104,14 @@ impl SandboxMerchants {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, fault: MerchantFault, remaining: Option<u32>) {
         self.faults.add(FaultRule { fault, remaining });
     }
 
-    /// Makes the directory well again.
     pub fn clear_faults(&self) {
         self.faults.clear();
     }
 
-    /// Totals and faults.
     pub fn state(&self) -> SandboxMerchantSummary {
         SandboxMerchantSummary {
             merchants: self.entries.len(),
@@ -136,7 +131,7 @@ impl SandboxMerchants {
         ranked(self.entries.iter().map(|entry| (entry.points(&wanted), entry)))
     }
 
-    /// Whose address it is: the longest domain wins, so that `aws.amazon.com` is not the shop.
+    /// Merchants of a host. The longest domain wins, so that `aws.amazon.com` is not the shop.
     fn at(&self, host: &Host) -> Vec<&DirectoryEntry> {
         let longest = self.entries.iter().map(|e| host.within(&e.domain)).max().unwrap_or(0);
         if longest > 0 {
@@ -193,7 +188,7 @@ impl DirectoryEntry {
     fn points(&self, wanted: &SearchQuery) -> u32 {
         let named = self.names.iter().map(|name| wanted.score(name)).max().unwrap_or(0);
         let by_domain = self.label.as_ref().is_some_and(|label| wanted.score(label) == SAME);
-        // An alias that is somebody else's name comes behind it.
+        // A match by name comes before a match by alias.
         let alias = u32::from(self.names.first().is_none_or(|name| wanted.score(name) < named));
         if by_domain {
             named.max(SAME - 2)
@@ -220,7 +215,7 @@ impl DirectoryEntry {
     }
 }
 
-/// What the merchants under one head share.
+/// Values shared by the merchants of one section.
 struct DirectorySection {
     category: String,
     countries: Vec<String>,

@@ -1,5 +1,5 @@
-//! The sandbox's payout rails: orders idempotent by key in a file of their own that is synced before they answer, words
-//! that come in their own time whether anybody asks or not, and amounts that force an outcome.
+//! The sandbox's payout rails: orders that are idempotent by key, in their own file that is synced before each
+//! response, events that occur on schedule whether or not they are queried, and amounts that force an outcome.
 //!
 //! No card or account number is in the file, nor a digest of one.
 
@@ -34,13 +34,13 @@ const KIND: [u8; 8] = *b"SBXPAY02";
 /// How the sandbox's rails behave.
 #[derive(Clone, Copy, Debug)]
 pub struct SandboxPayoutSettings {
-    /// From the order until the money is paid, in milliseconds.
+    /// Time from the order until the money is paid, in milliseconds.
     pub paid_after_ms: u64,
     /// The same for the slow magic amount.
     pub slow_paid_after_ms: u64,
-    /// From payment until the magic amounts come back, in milliseconds.
+    /// Time from payment until the magic amounts are returned, in milliseconds.
     pub returned_after_ms: u64,
-    /// How long a call takes that times out, in milliseconds.
+    /// Duration of a call that times out, in milliseconds.
     pub timeout_after_ms: u64,
 }
 
@@ -55,7 +55,6 @@ impl Default for SandboxPayoutSettings {
     }
 }
 
-/// Simulated rails.
 pub struct SandboxPayouts {
     settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
@@ -64,29 +63,26 @@ pub struct SandboxPayouts {
     faults: FaultRules<PayoutFault>,
 }
 
-/// The rails at a glance.
+/// Summary of the rails.
 #[derive(Clone, Debug)]
 pub struct SandboxPayoutSummary {
-    /// Orders taken.
     pub orders: usize,
-    /// Words told.
     pub events: u64,
-    /// Of the orders, those whose money was taken back.
     pub recalled: usize,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<PayoutFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
 impl SandboxPayouts {
-    /// Opens or makes `payouts.rails` in the directory, which must exist.
+    /// Opens or creates `payouts.orders` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open(directory: &Path, settings: SandboxPayoutSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = PayoutRecords::default();
-        let archive = Archive::open(&directory.join("payouts.rails"), KIND, &mut book)?;
+        let archive = Archive::open(&directory.join("payouts.orders"), KIND, &mut book)?;
         Ok(Self {
             settings,
             clock,
@@ -96,20 +92,18 @@ impl SandboxPayouts {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, fault: PayoutFault, remaining: Option<u32>) {
         self.faults.add(FaultRule { fault, remaining });
     }
 
-    /// Makes the rails well again.
     pub fn clear_faults(&self) {
         self.faults.clear();
     }
 
-    /// Totals and faults, durably.
+    /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn state(&self) -> Result<SandboxPayoutSummary, LogError> {
         let (state, durable) = {
             let mut book = self.records.lock();
@@ -127,11 +121,11 @@ impl SandboxPayouts {
         durable.wait().await.map(|()| state)
     }
 
-    /// Says something of a payout now, as its next word or with a sequence of its own. False for a payout that was not
-    /// ordered here.
+    /// Emits a payout event now, as the next one or with an explicit sequence. False for a payout that was not ordered
+    /// here.
     ///
     /// # Errors
-    /// When the file has stopped.
+    /// When the log has stopped.
     pub async fn emit_event(
         &self,
         payout: PayoutId,
@@ -160,7 +154,7 @@ impl SandboxPayouts {
         durable.wait().await.map(|()| true)
     }
 
-    /// Says every word whose time has come, in the order of their times.
+    /// Emits every event that is due, in the order of their times.
     fn emit_due_events(&self, book: &mut PayoutRecords) -> DurablePromise {
         book.now = book.now.max(self.clock.now());
         let mut durable = self.archive.barrier();
@@ -170,7 +164,7 @@ impl SandboxPayouts {
         durable
     }
 
-    /// Takes a record into the book and the file.
+    /// Adds a record to the records and the log.
     fn persist(&self, book: &mut PayoutRecords, record: &PayoutRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(record).is_err() {
             return DurablePromise::broken();
@@ -178,11 +172,11 @@ impl SandboxPayouts {
         self.archive.append(book, record.encode())
     }
 
-    /// What a fault does before the rails have understood the call.
+    /// The effect of a fault before the rails have read the request.
     async fn before(&self, operation: &'static str, fault: Option<PayoutFault>) -> Result<(), PortError> {
         match fault {
             Some(PayoutFault::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the rails are unreachable")),
-            // Nonsense says nothing about what happened behind it.
+            // A malformed response reveals nothing about the outcome.
             Some(PayoutFault::MalformedResponse) => Err(failed(
                 operation,
                 ErrorKind::Unknown,
@@ -197,17 +191,17 @@ impl SandboxPayouts {
     }
 
     async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
-        const CALL: &str = "told";
+        const CALL: &str = "payout events";
         self.before(CALL, self.faults.take(PayoutFault::affects_event_reads))
             .await?;
-        let (told, durable) = {
+        let (page, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
             (book.events_after(after, limit), durable)
         };
         let stopped = |e: LogError| failed(CALL, ErrorKind::Temporary, &e.to_string());
         durable.wait().await.map_err(stopped)?;
-        Ok(told)
+        Ok(page)
     }
 }
 

@@ -1,5 +1,5 @@
-//! The sandbox's exchange rates: the table of `config.toml`, until the desk changes it. Held in memory: a restart goes
-//! back to the settings.
+//! The sandbox's exchange rates: the table of `config.toml`, until the sandbox controls change it. Held in memory: a
+//! restart restores the settings.
 
 use std::sync::Arc;
 
@@ -18,21 +18,20 @@ pub struct SandboxRates {
 
 struct State {
     table: Arc<RateTable>,
-    /// Calls that meet no answer; `None` is until cleared.
+    /// Number of calls that get no response; `None` until cleared.
     unreachable_calls: Option<u32>,
 }
 
-/// The source at a glance.
+/// Summary of the source.
 #[derive(Clone, Debug)]
 pub struct SandboxRateSummary {
-    /// What is told now.
     pub table: Arc<RateTable>,
-    /// Calls that still meet no answer; `None` is until cleared.
+    /// Remaining calls that get no response; `None` until cleared.
     pub unreachable_calls: Option<u32>,
 }
 
 impl SandboxRates {
-    /// Begins with the table of the settings.
+    /// Starts with the table of the settings.
     pub fn new(settings: RateTable, clock: Arc<dyn Clock>) -> Self {
         let table = Arc::new(settings);
         Self {
@@ -45,7 +44,7 @@ impl SandboxRates {
         }
     }
 
-    /// Moves one rate, from now on. False for a currency that the table does not have, or that is the dollar.
+    /// Sets one rate from now on. False for a currency that is not in the table, or for the dollar.
     pub fn set(&self, currency: &str, usd_per_unit: Decimal) -> bool {
         let mut state = self.state.lock();
         if currency == "USD" || !state.table.usd_per_unit.contains_key(currency) {
@@ -58,19 +57,19 @@ impl SandboxRates {
         true
     }
 
-    /// Lets so many calls meet no answer; `None` until cleared.
+    /// Lets this number of calls get no response; `None` until cleared.
     pub fn set_unreachable(&self, times: Option<u32>) {
         self.state.lock().unreachable_calls = times;
     }
 
-    /// Back to the settings, and answering.
+    /// Restores the settings' rates and clears the fault.
     pub fn clear(&self) {
         let mut state = self.state.lock();
         state.table = self.settings.clone();
         state.unreachable_calls = Some(0);
     }
 
-    /// The table and what waits.
+    /// Current table and remaining faults.
     pub fn state(&self) -> SandboxRateSummary {
         let state = self.state.lock();
         SandboxRateSummary {
@@ -118,7 +117,7 @@ mod tests {
         Decimal::from_str_exact(text).unwrap()
     }
 
-    // Aim: a moved rate is told with its own time, exactly, and a clear goes back to the settings.
+    // Checks: a changed rate is returned exactly, with its own time; clearing restores the settings.
     #[tokio::test]
     async fn a_moved_rate_has_a_later_time_and_ends_with_clear() {
         let settings = Config::load(&ConfigSources::default()).unwrap().rates.table();
@@ -137,9 +136,9 @@ mod tests {
         assert_eq!(*rates.current().await.unwrap(), settings);
     }
 
-    // Aim: a silent source is a temporary failure, as often as it was told.
+    // Checks: an unreachable source is a temporary failure for the set number of calls.
     #[tokio::test]
-    async fn a_silent_source_fails_as_often_as_told() {
+    async fn unreachable_source_fails_for_the_set_number_of_calls() {
         let settings = Config::load(&ConfigSources::default()).unwrap().rates.table();
         let rates = SandboxRates::new(settings, Arc::new(StaticRates(0)));
         rates.set_unreachable(Some(2));

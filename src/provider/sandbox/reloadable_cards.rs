@@ -1,7 +1,8 @@
-//! The sandbox's card program: reloadable cards and reservations, taken from what its keeper of balances has counted.
+//! The sandbox's reloadable cards and holds, which draw on the card balances.
 //!
-//! Everything is judged and written down under one lock: what reached the account only grows, so it is read first; what was
-//! taken from it is summed where the next order is added to it. Two orders never share a cent.
+//! Every decision is made and recorded under one lock. The deposits of an account only grow, so they are read first.
+//! The spent amount is summed under the lock, where the next order is added. Two orders therefore never use the same
+//! cent.
 
 pub mod faults;
 mod holds;
@@ -30,18 +31,17 @@ use crate::sandbox::record_log::{DurablePromise, LogError};
 use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXPRG03";
-/// The program at a glance.
+/// Summary of the provider.
 #[derive(Clone, Debug)]
 pub struct SandboxReloadableCardSummary {
-    /// Cards opened.
     pub cards: u64,
-    /// The faults waiting for a call.
+    /// Faults that wait for a call.
     pub rules: Vec<FaultRule<ReloadableCardFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-/// A simulated card program.
+/// A simulated provider of reloadable cards.
 pub struct SandboxReloadableCards<B> {
     balances: Arc<B>,
     clock: Arc<dyn Clock>,
@@ -51,13 +51,13 @@ pub struct SandboxReloadableCards<B> {
 }
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
-    /// Opens or makes `issuer.program` in the directory, which must exist.
+    /// Opens or creates `issuer.reloadable_cards` in the directory, which must exist.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    /// When the disk fails, another process has the file, or it is corrupt before its tail.
     pub fn open_in(directory: &Path, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = ReloadableCardRecords::default();
-        let archive = Archive::open(&directory.join("issuer.program"), KIND, &mut book)?;
+        let archive = Archive::open(&directory.join("issuer.reloadable_cards"), KIND, &mut book)?;
         Ok(Self {
             balances,
             clock,
@@ -67,17 +67,14 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         })
     }
 
-    /// Adds a fault.
     pub fn add_fault(&self, rule: FaultRule<ReloadableCardFault>) {
         self.rules.add(rule);
     }
 
-    /// Makes the program well again.
     pub fn clear_faults(&self) {
         self.rules.clear();
     }
 
-    /// Totals and faults.
     pub fn state(&self) -> SandboxReloadableCardSummary {
         SandboxReloadableCardSummary {
             cards: self.records.lock().cards,
@@ -86,10 +83,10 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         }
     }
 
-    /// A merchant charges a card, which is taken or refused: both are written down. `Permanent` for a card that is not there.
+    /// A merchant charges a card. Approvals and declines are both recorded. `Permanent` for a card that does not exist.
     ///
     /// # Errors
-    /// As a call of the port.
+    /// Those of a provider call.
     pub async fn charge(&self, id: CardId, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
         let refused = |message: &str| failed(ErrorKind::Permanent, "charge", message);
         let (transaction, durable) = {
@@ -100,7 +97,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 card: id,
                 transaction: transaction.clone(),
             };
-            // A card for one charge ends with it, in the same record.
+            // A single-use card closes with its charge, in the same record.
             let is_last = !file.opened.reusable && transaction.status != TransactionStatus::Declined;
             let closed = is_last.then(|| {
                 let left = Cents::new(file.available.get().saturating_sub(sale.amount.get()));
@@ -113,10 +110,10 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         Ok(transaction)
     }
 
-    /// Something comes of a charge: the merchant takes what is pending, or gives it back. `Permanent` where that cannot be.
+    /// Settles or refunds a pending charge. `Permanent` if the charge cannot change that way.
     ///
     /// # Errors
-    /// As a call of the port.
+    /// Those of a provider call.
     pub async fn end_charge(&self, id: CardId, charge: &str, status: TransactionStatus) -> Result<(), PortError> {
         const CALL: &str = "end charge";
         let durable = {
@@ -127,7 +124,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 failed(
                     ErrorKind::Permanent,
                     CALL,
-                    "no charge of this card that this can come of",
+                    "this card has no charge that can change that way",
                 )
             };
             let entries = ended.ok_or_else(no)?;
@@ -140,12 +137,12 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
             return DurablePromise::broken();
         }
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }
 
-    /// What reached an account and counts, in whole cents.
+    /// Credited deposits of an account, in whole cents.
     async fn counted(&self, account: &[u8; 20]) -> Result<u64, PortError> {
         Ok(self.balances.balance(account).await?.atomic() / ATOMIC_PER_CENT)
     }
@@ -177,7 +174,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         Ok(answer)
     }
 
-    /// A new order under the lock.
+    /// Decides on a new order under the lock.
     fn decide_order(
         &self,
         book: &ReloadableCardRecords,
@@ -220,7 +217,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     }
 
     async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
-        const CALL: &str = "steer card";
+        const CALL: &str = "change card state";
         let fault = faults::before(&self.rules, CALL).await?;
         let (standing, durable) = {
             let mut book = self.records.lock();
@@ -234,7 +231,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 (CardState::Open | CardState::Paused, CardAction::Close) => Some((CardState::Closed, file.available)),
                 _ => None,
             };
-            // An order that was carried out is not carried out again, whatever came after it.
+            // An action that was applied is not applied again, whatever happened after it.
             match to.filter(|_| book.records_of(order.key).is_empty()) {
                 Some((state, back)) => {
                     let moved = state_change(&file, Some(order.key), (state, back), self.clock.now());
@@ -257,7 +254,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             let book = self.records.lock();
             (book.events_after(after, limit), self.archive.barrier())
         };
-        written("told", durable).await?;
+        written("card events", durable).await?;
         Ok(words)
     }
 
@@ -295,7 +292,7 @@ fn plain(opened: &OpenedCard) -> PlainCard {
     }
 }
 
-/// Without a reason it is the balance that is less.
+/// Without a reason the balance is too low.
 fn declined(reason: Option<String>) -> PlainOpenResult {
     match reason {
         Some(reason) => PlainOpenResult::Declined { reason: reason.into() },
@@ -357,7 +354,7 @@ impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
 }
 
 impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
-    /// What is left of what reached the account.
+    /// Deposits of the account less what was spent.
     fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
         Box::pin(async move {
             let counted = self.balances.balance(account).await?.atomic();

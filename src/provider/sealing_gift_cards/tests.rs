@@ -2,7 +2,7 @@
 
 use super::*;
 
-// Aim: every set of parts comes back as it was, and what was cut or is something else is refused.
+// Checks: every set of parts reads back as written; truncated or foreign bytes are rejected.
 #[test]
 fn what_is_sealed_reads_back_and_nothing_else_does() {
     let some = |text: &str| Some(Secret::new(text.to_owned()));

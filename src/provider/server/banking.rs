@@ -1,4 +1,4 @@
-//! Banking.
+//! Routes of the bank.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::provider::wire::banking::{
 use crate::provider::wire::deposits::{BankBalance, BankDepositList};
 use crate::provider::wire::{DecimalAmount, ErrorCode, MalformedResponse, TextValue};
 
-/// The longest document, a third longer in Base64.
+/// Maximum size of a document; in Base64 it is a third longer.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
-/// Documents that are held until their application is decided; the oldest go first, and are asked for again.
+/// Documents held until their application is decided. The oldest are dropped first and requested again.
 const MAX_DOCUMENTS: usize = 20;
 
-/// Documents in the order in which they came.
+/// Documents in the order in which they arrived.
 type StoredDocuments = Arc<Mutex<VecDeque<(DocumentId, Zeroizing<Vec<u8>>)>>>;
 
 #[derive(Clone)]
@@ -73,10 +73,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// Submits an application, or asks after one
+/// Submit an application, or query its review
 #[utoipa::path(post, path = "/v1/bank-applications", operation_id = "submitBankApplication", tag = "Banking", request_body = BankApplication,
     params(("Idempotency-Key" = String, Header, description = "The same key is the same submission.")),
-    responses((status = 200, description = "What the bank says to it.", body = BankReview)))]
+    responses((status = 200, description = "The bank's review.", body = BankReview)))]
 async fn apply_to_bank(
     State(PendingApplications { bank, documents }): State<PendingApplications>,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -100,10 +100,10 @@ async fn apply_to_bank(
     ok(BankReview::of(id, key, said))
 }
 
-/// Brings the bytes of a document that an application names
+/// Upload a document that an application names
 #[utoipa::path(post, path = "/v1/bank-documents/{document_id}", operation_id = "uploadBankDocument", tag = "Banking", request_body = BankDocumentBytes,
-    params(("document_id" = String, Path, description = "The service's id of it.")),
-    responses((status = 200, description = "It is here until its application is decided.", body = BankDocumentReceived)))]
+    params(("document_id" = String, Path, description = "The service's id of the resource.")),
+    responses((status = 200, description = "The document is stored until its application is decided.", body = BankDocumentReceived)))]
 async fn send_document(
     State(PendingApplications { documents, .. }): State<PendingApplications>,
     Path(id): Path<String>,
@@ -121,10 +121,10 @@ async fn send_document(
     ok(BankDocumentReceived { document_id })
 }
 
-/// Opens an account, or asks after it
+/// Open an account, or query its status
 #[utoipa::path(post, path = "/v1/bank-accounts", operation_id = "openBankAccount", tag = "Banking", request_body = OpenBankAccountRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never opens a second account.")),
-    responses((status = 200, description = "What came of it.", body = BankAccountResponse)))]
+    responses((status = 200, description = "Result of the request.", body = BankAccountResponse)))]
 async fn open_bank_account(
     State(bank): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -135,9 +135,9 @@ async fn open_bank_account(
     ok(BankAccountResponse::of(&order, said))
 }
 
-/// What stands on an account now
+/// Return the current balance of an account
 #[utoipa::path(get, path = "/v1/bank-accounts/{account_id}", operation_id = "getBankAccountBalance", tag = "Banking",
-    params(("account_id" = String, Path, description = "The service's id of it.")),
+    params(("account_id" = String, Path, description = "The service's id of the resource.")),
     responses((status = 200, description = "The balance.", body = BankBalance)))]
 async fn bank_balance(State(bank): ServerState, Path(account): Path<String>) -> ProtocolResult<BankBalance> {
     let account: BankAccountId = account
@@ -150,10 +150,10 @@ async fn bank_balance(State(bank): ServerState, Path(account): Path<String>) -> 
     })
 }
 
-/// Moves money between the service and a holder's account, or asks after a move
+/// Transfer money between the service and an account, or query a transfer
 #[utoipa::path(post, path = "/v1/bank-transfers", operation_id = "createBankTransfer", tag = "Banking", request_body = BankTransferRequest,
-    params(("Idempotency-Key" = String, Header, description = "The same key moves once.")),
-    responses((status = 200, description = "What came of it.", body = BankTransferResponse)))]
+    params(("Idempotency-Key" = String, Header, description = "The same key transfers once.")),
+    responses((status = 200, description = "Result of the request.", body = BankTransferResponse)))]
 async fn bank_transfer(
     State(bank): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -164,13 +164,13 @@ async fn bank_transfer(
     ok(BankTransferResponse::of(&order, said))
 }
 
-/// What came into on-ramps since
+/// List incoming transfers after a position
 #[utoipa::path(get, path = "/v1/bank-deposits", operation_id = "listBankDeposits", tag = "Banking", params(AfterParam),
-    responses((status = 200, description = "Deposits in the order in which the bank counted them.", body = BankDepositList)))]
+    responses((status = 200, description = "Deposits in the order of their positions.", body = BankDepositList)))]
 async fn bank_deposits(
     State(bank): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<BankDepositList> {
-    let told = bank.incoming(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
-    ok(BankDepositList::of(told))
+    let deposits = bank.incoming(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    ok(BankDepositList::of(deposits))
 }

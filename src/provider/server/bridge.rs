@@ -1,4 +1,4 @@
-//! The bridge.
+//! Routes of the bridge.
 
 use std::sync::Arc;
 
@@ -49,23 +49,23 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// Signs a burn out of the service's treasury; sends nothing
+/// Sign a burn out of the service's treasury; nothing is sent
 #[utoipa::path(post, path = "/v1/bridge-transfers", operation_id = "signBurn", tag = "Bridge", request_body = BridgeTransferRequest,
-    responses((status = 200, description = "What is to be sent.", body = SignedBurnResponse)))]
+    responses((status = 200, description = "The signed transaction to submit.", body = SignedBurnResponse)))]
 async fn sign_burn(
     State(bridge): ServerState,
-    ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>,
+    ProtocolBody(transfer): ProtocolBody<BridgeTransferRequest>,
 ) -> ProtocolResult<SignedBurnResponse> {
-    let burn = SignedBurn::from(&bridge.sign_burn(&crossing.read()?).await?);
+    let burn = SignedBurn::from(&bridge.sign_burn(&transfer.read()?).await?);
     ok(SignedBurnResponse {
-        transfer_id: crossing,
+        transfer_id: transfer,
         burn,
     })
 }
 
-/// Sends a burn; the same one sent again burns nothing more
+/// Submit a burn; repeating it burns nothing more
 #[utoipa::path(post, path = "/v1/bridge-burns", operation_id = "submitBurn", tag = "Bridge", request_body = SignedBurn,
-    responses((status = 200, description = "What Solana said.", body = SubmitBurnResponse)))]
+    responses((status = 200, description = "Solana's response.", body = SubmitBurnResponse)))]
 async fn send_burn(
     State(bridge): ServerState,
     ProtocolBody(burn): ProtocolBody<SignedBurn>,
@@ -75,9 +75,9 @@ async fn send_burn(
     ok(SubmitBurnResponse::of(&burn, said))
 }
 
-/// What Solana shows of a burn
+/// Return what Solana shows of a burn
 #[utoipa::path(post, path = "/v1/bridge-burns/lookup", operation_id = "lookupBurn", tag = "Bridge", request_body = SignedBurn,
-    responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
+    responses((status = 200, description = "Status on the chain.", body = ChainStatusResponse)))]
 async fn find_burn(
     State(bridge): ServerState,
     ProtocolBody(burn): ProtocolBody<SignedBurn>,
@@ -87,9 +87,9 @@ async fn find_burn(
     ok(ChainStatusResponse::of(burn.transaction, said))
 }
 
-/// What the attesters say of a burn; they are asked by its transaction alone
+/// Return the attestation of a burn, found by its transaction
 #[utoipa::path(post, path = "/v1/bridge-burns/attestation", operation_id = "getBurnAttestation", tag = "Bridge", request_body = SignedBurn,
-    responses((status = 200, description = "Their word.", body = AttestationResponse)))]
+    responses((status = 200, description = "Status of the attestation.", body = AttestationResponse)))]
 async fn burn_attestation(
     State(bridge): ServerState,
     ProtocolBody(burn): ProtocolBody<SignedBurn>,
@@ -99,10 +99,10 @@ async fn burn_attestation(
     ok(AttestationResponse::of(burn.transaction, said))
 }
 
-/// Has a lapsed message attested again; the newer word has the same nonce
+/// Request a new attestation of an expired message, with the same nonce
 #[utoipa::path(post, path = "/v1/bridge-messages/{nonce}/reattest", operation_id = "reattestMessage", tag = "Bridge",
-    params(("nonce" = String, Path, description = "Names the message, 64 hex digits.")),
-    responses((status = 200, description = "They were asked.", body = ReattestResponse)))]
+    params(("nonce" = String, Path, description = "Nonce of the message, 64 hex digits.")),
+    responses((status = 200, description = "A new attestation was requested.", body = ReattestResponse)))]
 async fn reattest_message(State(bridge): ServerState, Path(nonce): Path<String>) -> ProtocolResult<ReattestResponse> {
     let mut named = [0; 32];
     hex::decode_to_slice(&nonce, &mut named).map_err(|_| MalformedResponse("a nonce"))?;
@@ -110,9 +110,9 @@ async fn reattest_message(State(bridge): ServerState, Path(nonce): Path<String>)
     ok(ReattestResponse { nonce })
 }
 
-/// Signs a mint; sends nothing
+/// Sign a mint; nothing is sent
 #[utoipa::path(post, path = "/v1/bridge-messages/mint", operation_id = "signMint", tag = "Bridge", request_body = BridgeMessage,
-    responses((status = 200, description = "What is to be sent.", body = SignedMintResponse)))]
+    responses((status = 200, description = "The signed transaction to submit.", body = SignedMintResponse)))]
 async fn sign_mint(
     State(bridge): ServerState,
     ProtocolBody(message): ProtocolBody<BridgeMessage>,
@@ -122,9 +122,9 @@ async fn sign_mint(
     ok(SignedMintResponse { nonce, mint })
 }
 
-/// Sends a mint; a nonce mints once
+/// Submit a mint; a nonce mints once
 #[utoipa::path(post, path = "/v1/bridge-mints", operation_id = "submitMint", tag = "Bridge", request_body = SignedMint,
-    responses((status = 200, description = "What Base said.", body = SubmitMintResponse)))]
+    responses((status = 200, description = "Base's response.", body = SubmitMintResponse)))]
 async fn send_mint(
     State(bridge): ServerState,
     ProtocolBody(mint): ProtocolBody<SignedMint>,
@@ -134,9 +134,9 @@ async fn send_mint(
     ok(SubmitMintResponse::of(&mint, said))
 }
 
-/// What Base shows of a message's mint, whoever minted
+/// Return what Base shows of a message's mint, by any minter
 #[utoipa::path(post, path = "/v1/bridge-mints/lookup", operation_id = "lookupMint", tag = "Bridge", request_body = BridgeMessage,
-    responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
+    responses((status = 200, description = "Status on the chain.", body = ChainStatusResponse)))]
 async fn find_mint(
     State(bridge): ServerState,
     ProtocolBody(message): ProtocolBody<BridgeMessage>,

@@ -1,4 +1,4 @@
-//! Cards.
+//! Routes of prepaid cards.
 
 use purser_actors::port;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/cards", post(order_card))
         .route("/cards/{reference}", get(card_report))
         .route("/cards/{reference}/cvv", get(card_cvv))
-        .route("/cards/{reference}/wishes", post(apply_prepaid_card_action))
-        .route("/prepaid-card-words", get(list_prepaid_card_events))
+        .route("/cards/{reference}/actions", post(apply_prepaid_card_action))
+        .route("/prepaid-card-events", get(list_prepaid_card_events))
         .route("/billing-address", get(billing_address))
         .with_state(providers.issuer.clone())
 }
@@ -43,10 +43,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// Orders a card, or asks after an order
+/// Order a card, or query an order
 #[utoipa::path(post, path = "/v1/cards", operation_id = "issueCard", tag = "Cards", request_body = IssueCardRequest,
-    params(("Idempotency-Key" = String, Header, description = "The same key never makes a second card.")),
-    responses((status = 200, description = "What became of the order.", body = IssueCardResponse)))]
+    params(("Idempotency-Key" = String, Header, description = "The same key never creates a second card.")),
+    responses((status = 200, description = "Result of the order.", body = IssueCardResponse)))]
 async fn order_card(
     State(issuer): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -61,20 +61,20 @@ async fn order_card(
     ok(IssueCardResponse::of(&order, said))
 }
 
-/// How a card stands, and what was charged
+/// Return a card's status, balance and transactions
 #[utoipa::path(get, path = "/v1/cards/{reference}", operation_id = "getCardActivity", tag = "Cards",
-    params(("reference" = String, Path, description = "The issuer's name of the card.")),
-    responses((status = 200, description = "How it stands.", body = CardReport)))]
+    params(("reference" = String, Path, description = "The issuer's reference of the card.")),
+    responses((status = 200, description = "Status of the card.", body = CardReport)))]
 async fn card_report(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardReport> {
     let said = issuer.card_snapshot(&reference).await.map_err(not_found)?;
     ok(CardReport::of(&reference, said))
 }
 
-/// Does what a holder wants of a prepaid card, if it still can be done; the same key is carried out once, whatever came after it
-#[utoipa::path(post, path = "/v1/cards/{reference}/wishes", operation_id = "applyPrepaidCardAction", tag = "Cards", request_body = CardActionRequest,
-    params(("reference" = String, Path, description = "The issuer's name of the card."),
-        ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
-    responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
+/// Apply a card action to a prepaid card, once per idempotency key
+#[utoipa::path(post, path = "/v1/cards/{reference}/actions", operation_id = "applyPrepaidCardAction", tag = "Cards", request_body = CardActionRequest,
+    params(("reference" = String, Path, description = "The issuer's reference of the card."),
+        ("Idempotency-Key" = String, Header, description = "The same key is the same card action.")),
+    responses((status = 200, description = "State of the card.", body = CardActionResponse)))]
 async fn apply_prepaid_card_action(
     State(issuer): ServerState,
     Path(issuer_ref): Path<String>,
@@ -94,29 +94,29 @@ async fn apply_prepaid_card_action(
     ok(CardActionResponse { key, snapshot })
 }
 
-/// What became of any prepaid card since: charges come when nobody asks, and so does what is given back of one that has ended
-#[utoipa::path(get, path = "/v1/prepaid-card-words", operation_id = "listPrepaidCardEvents", tag = "Cards", params(AfterParam),
-    responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
+/// List events of all prepaid cards, such as charges and releases
+#[utoipa::path(get, path = "/v1/prepaid-card-events", operation_id = "listPrepaidCardEvents", tag = "Cards", params(AfterParam),
+    responses((status = 200, description = "Events in the order of their positions.", body = CardEventList)))]
 async fn list_prepaid_card_events(
     State(issuer): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<CardEventList> {
-    let told = issuer
+    let events = issuer
         .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
         .await?;
-    ok(CardEventList::of(told))
+    ok(CardEventList::of(events))
 }
 
-/// A card's security code
+/// Return a card's security code
 #[utoipa::path(get, path = "/v1/cards/{reference}/cvv", operation_id = "getCardCvv", tag = "Cards",
-    params(("reference" = String, Path, description = "The issuer's name of the card.")),
+    params(("reference" = String, Path, description = "The issuer's reference of the card.")),
     responses((status = 200, description = "The code.", body = CvvResponse)))]
 async fn card_cvv(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CvvResponse> {
     let cvv = issuer.cvv(&reference).await.map_err(not_found)?;
     ok(CvvResponse { cvv: SecretText(cvv) })
 }
 
-/// The billing address of this issuer's cards
+/// Return the billing address of this issuer's cards
 #[utoipa::path(get, path = "/v1/billing-address", operation_id = "getBillingAddress", tag = "Cards",
     responses((status = 200, description = "The same for every card.", body = BillingAddress)))]
 async fn billing_address(State(issuer): ServerState) -> ProtocolResult<BillingAddress> {

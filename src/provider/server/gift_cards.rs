@@ -1,4 +1,4 @@
-//! Gift cards.
+//! Routes of gift cards.
 
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// A page of what is offered now
+/// List the products that are offered now
 #[utoipa::path(get, path = "/v1/gift-cards", operation_id = "searchGiftCards", tag = "Gift cards", params(GiftCardQuery),
-    responses((status = 200, description = "A page.", body = GiftCardProductList)))]
+    responses((status = 200, description = "One page of the list.", body = GiftCardProductList)))]
 async fn search_gift_cards(
     State(catalog): ServerState,
     ProtocolQuery(query): ProtocolQuery<GiftCardQuery>,
@@ -43,10 +43,10 @@ async fn search_gift_cards(
     ok(GiftCardProductList::of(catalog.search(&query.into()).await?))
 }
 
-/// One product as it is offered now
+/// Return one product as it is offered now
 #[utoipa::path(get, path = "/v1/gift-cards/{product_id}", operation_id = "getGiftCardProduct", tag = "Gift cards",
-    params(("product_id" = String, Path, description = "The catalog's name of it.")),
-    responses((status = 200, description = "It, or none.", body = GiftCardProductResponse)))]
+    params(("product_id" = String, Path, description = "The catalog's id of the product.")),
+    responses((status = 200, description = "The product, or `null`.", body = GiftCardProductResponse)))]
 async fn gift_card_product(
     State(catalog): ServerState,
     Path(product_id): Path<String>,
@@ -55,10 +55,10 @@ async fn gift_card_product(
     ok(GiftCardProductResponse { product_id, product })
 }
 
-/// Stock and price of a purchase at this moment; nothing is reserved
+/// Quote a purchase: current stock and price; nothing is reserved
 #[utoipa::path(get, path = "/v1/gift-cards/{product_id}/quote", operation_id = "quoteGiftCard", tag = "Gift cards",
-    params(("product_id" = String, Path, description = "The catalog's name of it."), GiftCardQuoteQuery),
-    responses((status = 200, description = "Whether it could be ordered.", body = GiftCardQuote)))]
+    params(("product_id" = String, Path, description = "The catalog's id of the product."), GiftCardQuoteQuery),
+    responses((status = 200, description = "Whether the purchase could be ordered.", body = GiftCardQuote)))]
 async fn gift_card_offer(
     State(catalog): ServerState,
     Path(product_id): Path<String>,
@@ -68,10 +68,10 @@ async fn gift_card_offer(
     ok(said.into())
 }
 
-/// Orders a gift card, or asks after an order
+/// Order a gift card, or query an order
 #[utoipa::path(post, path = "/v1/gift-card-orders", operation_id = "orderGiftCard", tag = "Gift cards", request_body = GiftCardOrderRequest,
-    params(("Idempotency-Key" = String, Header, description = "The same key never makes a second gift card.")),
-    responses((status = 200, description = "What became of the order.", body = GiftCardOrderResponse)))]
+    params(("Idempotency-Key" = String, Header, description = "The same key never creates a second gift card.")),
+    responses((status = 200, description = "Result of the order.", body = GiftCardOrderResponse)))]
 async fn order_gift_card(
     State(catalog): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,

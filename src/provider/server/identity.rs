@@ -1,4 +1,4 @@
-//! Identity checks and holders' accounts.
+//! Routes of identity checks and issuer accounts.
 
 use purser_actors::port;
 use std::sync::Arc;
@@ -51,10 +51,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// Begins a check of who a person is, or finds the one that was begun with this key
+/// Start an identity check, or return the one started with this key
 #[utoipa::path(post, path = "/v1/identity-checks", operation_id = "startIdentityCheck", tag = "Identity", request_body = IdentityCheckRequest,
-    params(("Idempotency-Key" = String, Header, description = "The same key never begins a second check.")),
-    responses((status = 200, description = "Where the person answers.", body = IdentityCheck)))]
+    params(("Idempotency-Key" = String, Header, description = "The same key never starts a second check.")),
+    responses((status = 200, description = "The started check, with the URL of its form.", body = IdentityCheck)))]
 async fn start_identity_check(
     State(people): State<IdentityServerState>,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -68,9 +68,9 @@ async fn start_identity_check(
     ok(IdentityCheck::of(wallet, begun))
 }
 
-/// Where a check stands
+/// Return the status of a check
 #[utoipa::path(get, path = "/v1/identity-checks/{reference}", operation_id = "getIdentityCheck", tag = "Identity",
-    params(("reference" = String, Path, description = "The provider's name of it.")),
+    params(("reference" = String, Path, description = "The provider's reference of the check.")),
     responses((status = 200, description = "Pending, passed or failed.", body = IdentityCheckResponse)))]
 async fn check_status(
     State(people): State<IdentityServerState>,
@@ -80,9 +80,9 @@ async fn check_status(
     ok(IdentityCheckResponse::of(&reference, said))
 }
 
-/// Opens a holder's account at the issuer, or finds it
+/// Open an account at the issuer, or return the existing one
 #[utoipa::path(post, path = "/v1/issuer-accounts", operation_id = "openIssuerAccount", tag = "Issuer accounts", request_body = IssuerAccountRequest,
-    responses((status = 200, description = "What became of it.", body = IssuerAccountResponse)))]
+    responses((status = 200, description = "Result of the request.", body = IssuerAccountResponse)))]
 async fn open_account(
     State(people): State<IdentityServerState>,
     ProtocolBody(order): ProtocolBody<IssuerAccountRequest>,
@@ -92,7 +92,7 @@ async fn open_account(
     ok(IssuerAccountResponse::of(holder, said))
 }
 
-/// What there is behind a deposit address now
+/// Return the current balance of a deposit address
 #[utoipa::path(get, path = "/v1/issuer-accounts/{address}", operation_id = "getIssuerAccountBalance", tag = "Issuer accounts",
     params(("address" = String, Path, description = "The deposit address on Base.")),
     responses((status = 200, description = "The balance.", body = IssuerBalance)))]
@@ -108,21 +108,21 @@ async fn account_balance(
     })
 }
 
-/// What is known of a transfer.
+/// Query parameters of a transfer.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct DepositStatus {
-    /// How much it moved, in USDC.
+    /// Amount of the transfer, in USDC.
     #[param(value_type = String)]
     amount: TextValue<UsdcAmount>,
 }
 
-/// Whether a transfer counts in a balance now
+/// Return whether a transfer is credited to a balance
 #[utoipa::path(get, path = "/v1/issuer-accounts/{address}/deposits/{transaction}", operation_id = "getIssuerAccountDeposit", tag = "Issuer accounts",
     params(("address" = String, Path, description = "The deposit address on Base."),
         ("transaction" = String, Path, description = "The transaction on Base."), DepositStatus),
-    responses((status = 200, description = "Whether it counts.", body = IssuerDeposit)))]
+    responses((status = 200, description = "Whether the transfer is credited.", body = IssuerDeposit)))]
 async fn account_deposit(
     State(people): State<IdentityServerState>,
     Path((address, transaction)): Path<(String, String)>,

@@ -1,4 +1,4 @@
-//! Payouts.
+//! Routes of payouts.
 
 use std::sync::Arc;
 
@@ -39,10 +39,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// Orders a payout, or asks after an order
+/// Order a payout, or query an order
 #[utoipa::path(post, path = "/v1/payouts", operation_id = "createPayout", tag = "Payouts", request_body = PayoutRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never pays twice.")),
-    responses((status = 200, description = "The newest word about it.", body = PayoutStatusUpdate)))]
+    responses((status = 200, description = "Latest status of the payout.", body = PayoutStatusUpdate)))]
 async fn order_payout(
     State(rails): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -54,10 +54,10 @@ async fn order_payout(
     ok(PayoutStatusUpdate::of(payout, said))
 }
 
-/// Takes a payout back; asking twice changes nothing
+/// Recall a payout; repeating it changes nothing
 #[utoipa::path(post, path = "/v1/payouts/{payout_id}/recall", operation_id = "recallPayout", tag = "Payouts",
-    params(("payout_id" = String, Path, description = "Which."),
-        ("Idempotency-Key" = String, Header, description = "The key of the order that is to be taken back.")),
+    params(("payout_id" = String, Path, description = "The service's id of the payout."),
+        ("Idempotency-Key" = String, Header, description = "Key of the payout order to recall.")),
     responses((status = 200, description = "Whether the recipient has the money.", body = RecallResponse)))]
 async fn recall_payout(
     State(rails): ServerState,
@@ -72,30 +72,30 @@ async fn recall_payout(
     ok(RecallResponse { payout_id, outcome })
 }
 
-/// What was ordered under a key, without ordering it
+/// Return the order under a key, without ordering
 #[utoipa::path(get, path = "/v1/payout-orders/{key}", operation_id = "getPayoutByKey", tag = "Payouts",
     params(("key" = String, Path, description = "An Idempotency-Key.")),
-    responses((status = 200, description = "The newest word, or that nothing was ever ordered.", body = PayoutLookupResponse)))]
+    responses((status = 200, description = "Latest status, or `null` if nothing was ever ordered.", body = PayoutLookupResponse)))]
 async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> ProtocolResult<PayoutLookupResponse> {
     let order = key.parse().map_err(|_| MalformedResponse("an Idempotency-Key"))?;
     let payout = rails.find(order).await?.map(PayoutUpdateBody::of);
     ok(PayoutLookupResponse { key, payout })
 }
 
-/// What was told of any payout since: returns come days later, when nobody asks any more
+/// List events of all payouts, such as returns days later
 #[utoipa::path(get, path = "/v1/payout-events", operation_id = "listPayoutEvents", tag = "Payouts", params(AfterParam),
-    responses((status = 200, description = "Words in the order in which they were told.", body = PayoutEventList)))]
+    responses((status = 200, description = "Events in the order of their positions.", body = PayoutEventList)))]
 async fn list_payout_events(
     State(rails): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<PayoutEventList> {
-    let told = rails
+    let events = rails
         .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
         .await?;
-    ok(PayoutEventList::of(told))
+    ok(PayoutEventList::of(events))
 }
 
-/// Where the bank of a debit card is
+/// Return the country of a debit card's bank
 #[utoipa::path(post, path = "/v1/debit-card-countries", operation_id = "lookupDebitCardCountry", tag = "Payouts", request_body = DebitCardQuery,
     responses((status = 200, description = "Its country, if a rail pays to it.", body = DebitCardCountryResponse)))]
 async fn debit_card_country(

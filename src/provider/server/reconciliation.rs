@@ -1,4 +1,4 @@
-//! Lists for reconciliation.
+//! Routes of reconciliation lists.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -12,7 +12,7 @@ use crate::provider::wire::reconciliation::{ReconciliationListName, Reconciliati
 use crate::provider::wire::{ErrorCode, MalformedResponse};
 use crate::provider::{ProviderLists, Providers};
 
-/// The most entries on a page.
+/// Maximum number of entries on a page.
 const MAX_ENTRIES: usize = 1_000;
 
 pub(super) fn router(providers: &Providers) -> Router {
@@ -28,26 +28,25 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// From where on.
+/// Query parameters of a list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct AfterQuery {
-    /// Only entries behind this cursor, which is the `next` of a page before; from the first on without it.
+    /// Return only entries after this cursor, the `next` of an earlier page; from the first entry if absent.
     after: Option<String>,
-    /// Only the entry with this `key`.
+    /// Return only the entry with this `key`.
     key: Option<String>,
-    /// At most so many, and no more than 1,000.
+    /// Maximum number of entries, at most 1,000.
     limit: usize,
 }
 
-/// What was ever ordered, came in or is left, and what came of it
+/// List orders, deposits or balances with their outcomes
 ///
-/// The order stays as it is, but that an entry which changes comes again behind all others. What is not decided yet may be
-/// left out.
+/// The order never changes, except that a changed entry is listed again at the end. An undecided entry may be left out.
 #[utoipa::path(get, path = "/v1/reconciliation-entries/{list}", operation_id = "listReconciliationEntries", tag = "Reconciliation",
     params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank_transfers`, `bank_deposits`, `reloadable_cards`, `card_balances`, `bridge` or `prepaid_remainders`."), AfterQuery),
-    responses((status = 200, description = "A page.", body = ReconciliationPage)))]
+    responses((status = 200, description = "One page of the list.", body = ReconciliationPage)))]
 async fn list_entries(
     State(lists): State<ProviderLists>,
     Path(name): Path<String>,

@@ -1,4 +1,4 @@
-//! Rates and merchants.
+//! Routes of rates and merchants.
 
 use axum::Router;
 use axum::extract::State;
@@ -29,17 +29,17 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// The newest exchange rates
+/// Return the newest exchange rates
 #[utoipa::path(get, path = "/v1/exchange-rates", operation_id = "getExchangeRates", tag = "Reference data",
-    responses((status = 200, description = "What a unit of each currency costs.", body = reference_data::ExchangeRates)))]
+    responses((status = 200, description = "Price of one unit of each currency in US dollars.", body = reference_data::ExchangeRates)))]
 async fn exchange_rates(State(rates): State<Arc<dyn RateSource>>) -> ProtocolResult<reference_data::ExchangeRates> {
     let table = rates.current().await?;
     ok(reference_data::ExchangeRates::of(&table))
 }
 
-/// A page of merchants
+/// Search the merchant directory
 #[utoipa::path(get, path = "/v1/merchants", operation_id = "searchMerchants", tag = "Reference data", params(reference_data::MerchantQuery),
-    responses((status = 200, description = "A page.", body = reference_data::MerchantList)))]
+    responses((status = 200, description = "One page of the list.", body = reference_data::MerchantList)))]
 async fn search_merchants(
     State(merchants): State<Arc<dyn MerchantDirectory>>,
     ProtocolQuery(query): ProtocolQuery<reference_data::MerchantQuery>,

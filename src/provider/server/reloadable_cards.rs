@@ -1,4 +1,4 @@
-//! Reloadable cards, and what is set aside of holders' balances.
+//! Routes of reloadable cards and balance holds.
 
 use purser_actors::port;
 use std::sync::Arc;
@@ -56,10 +56,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     ApiDoc::openapi()
 }
 
-/// Opens a card that is loaded from its holder's balance, or asks after it; the balance is judged and taken from at once
+/// Open a card loaded from its owner's balance, or query an order
 #[utoipa::path(post, path = "/v1/reloadable-cards", operation_id = "openReloadableCard", tag = "Reloadable cards", request_body = OpenReloadableCardRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never takes from the balance twice.")),
-    responses((status = 200, description = "What became of the order.", body = OpenReloadableCardResponse)))]
+    responses((status = 200, description = "Result of the order.", body = OpenReloadableCardResponse)))]
 async fn open_reloadable_card(
     State(program): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -69,19 +69,19 @@ async fn open_reloadable_card(
     ok(OpenReloadableCardResponse::of(order, said))
 }
 
-/// What can be spent with a card now
+/// Return what can be spent with a card now
 #[utoipa::path(get, path = "/v1/reloadable-cards/{reference}", operation_id = "getReloadableCardBalance", tag = "Reloadable cards",
-    params(("reference" = String, Path, description = "The issuer's name of the card.")),
-    responses((status = 200, description = "What is left on it.", body = CardBalance)))]
+    params(("reference" = String, Path, description = "The issuer's reference of the card.")),
+    responses((status = 200, description = "Remaining balance of the card.", body = CardBalance)))]
 async fn reloadable_card(State(program): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardBalance> {
     let available = program.available(&reference).await.map_err(not_found)?;
     let available = TextValue(DecimalAmount(available));
     ok(CardBalance { reference, available })
 }
 
-/// A card's security code
+/// Return a card's security code
 #[utoipa::path(get, path = "/v1/reloadable-cards/{reference}/cvv", operation_id = "getReloadableCardCvv", tag = "Reloadable cards",
-    params(("reference" = String, Path, description = "The issuer's name of the card.")),
+    params(("reference" = String, Path, description = "The issuer's reference of the card.")),
     responses((status = 200, description = "The code.", body = CvvResponse)))]
 async fn reloadable_card_cvv(
     State(program): ServerState,
@@ -91,11 +91,11 @@ async fn reloadable_card_cvv(
     ok(CvvResponse { cvv: SecretText(cvv) })
 }
 
-/// Does what a holder wants of a card, if it still can be done; the same key is carried out once, whatever came after it
+/// Apply a card action to a card, once per idempotency key
 #[utoipa::path(post, path = "/v1/reloadable-cards/{reference}/actions", operation_id = "applyCardAction", tag = "Reloadable cards", request_body = CardActionRequest,
-    params(("reference" = String, Path, description = "The issuer's name of the card."),
-        ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
-    responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
+    params(("reference" = String, Path, description = "The issuer's reference of the card."),
+        ("Idempotency-Key" = String, Header, description = "The same key is the same card action.")),
+    responses((status = 200, description = "State of the card.", body = CardActionResponse)))]
 async fn apply_card_action(
     State(program): ServerState,
     Path(issuer_ref): Path<String>,
@@ -115,23 +115,23 @@ async fn apply_card_action(
     ok(CardActionResponse { key, snapshot })
 }
 
-/// What became of any card since: charges come when nobody asks
+/// List events of all reloadable cards, such as charges
 #[utoipa::path(get, path = "/v1/card-events", operation_id = "listCardEvents", tag = "Reloadable cards", params(AfterParam),
-    responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
+    responses((status = 200, description = "Events in the order of their positions.", body = CardEventList)))]
 async fn list_card_events(
     State(program): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<CardEventList> {
-    let told = program
+    let events = program
         .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
         .await?;
-    ok(CardEventList::of(told))
+    ok(CardEventList::of(events))
 }
 
-/// Sets part of a balance aside, or asks after it
+/// Place a hold on part of a balance, or query a hold
 #[utoipa::path(post, path = "/v1/balance-holds", operation_id = "createBalanceHold", tag = "Reloadable cards", request_body = HoldRequest,
-    params(("Idempotency-Key" = String, Header, description = "The same key never sets aside twice; it is the reservation's name.")),
-    responses((status = 200, description = "What became of it.", body = HoldResponse)))]
+    params(("Idempotency-Key" = String, Header, description = "The same key never creates a second hold; it identifies the hold.")),
+    responses((status = 200, description = "Result of the request.", body = HoldResponse)))]
 async fn create_balance_hold(
     State(program): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -141,21 +141,21 @@ async fn create_balance_hold(
     ok(HoldResponse::of(order, said))
 }
 
-/// How what was set aside under a key stands; it only reads
+/// Return the status of the hold under a key
 #[utoipa::path(get, path = "/v1/balance-holds/{key}", operation_id = "getBalanceHold", tag = "Reloadable cards",
-    params(("key" = String, Path, description = "The key that the reservation was made with.")),
-    responses((status = 200, description = "How it stands; `not_found` is as final as any no.", body = HoldLookupResponse)))]
+    params(("key" = String, Path, description = "Key of the hold.")),
+    responses((status = 200, description = "Status of the hold; `not_found` is final.", body = HoldLookupResponse)))]
 async fn get_balance_hold(State(program): ServerState, Path(name): Path<String>) -> ProtocolResult<HoldLookupResponse> {
     let malformed = |_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names no key");
     let key: JobId = name.parse().map_err(malformed)?;
     ok(HoldLookupResponse::of(key, program.hold_status(key).await?))
 }
 
-/// Ends a reservation for good: paid out, or the balance's again
+/// Capture or release a hold; the result is final
 #[utoipa::path(post, path = "/v1/balance-holds/{key}/settle", operation_id = "settleBalanceHold", tag = "Reloadable cards", request_body = SettleHoldRequest,
-    params(("key" = String, Path, description = "The key that the reservation was made with."),
+    params(("key" = String, Path, description = "Key of the hold."),
         ("Idempotency-Key" = String, Header, description = "The same.")),
-    responses((status = 200, description = "How it has ended.", body = SettleHoldResponse)))]
+    responses((status = 200, description = "Result of the hold.", body = SettleHoldResponse)))]
 async fn settle_balance_hold(
     State(program): ServerState,
     Path(name): Path<String>,

@@ -1,5 +1,5 @@
-//! Applications to the bank, on the wire: `POST /v1/bank-applications`, `POST /v1/bank-documents/{document_id}`. Documents go
-//! by themselves, once: an application is asked after more often than anybody would like to send them.
+//! Bank applications on the wire: `POST /v1/bank-applications`, `POST /v1/bank-documents/{document_id}`. Documents are
+//! uploaded separately and once, because an application is queried many times.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,63 +16,63 @@ use super::{MalformedResponse, SecretText, TextValue, WalletAddress, name};
 use crate::provider::banking::{PlainApplication, PlainDocument};
 use crate::secret::Secret;
 
-/// An application to the bank, with all that its holder has answered.
+/// An application to the bank, with all answers of the account owner.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BankApplication {
-    /// The service's id of it.
+    /// The service's id of the application.
     #[schema(value_type = String)]
     pub application_id: TextValue<BankingApplicationId>,
-    /// Whose.
+    /// Wallet of the account that applies.
     #[schema(value_type = String)]
     pub wallet: TextValue<WalletAddress>,
-    /// Profile and answers, by the names that the service's own functions have for them.
+    /// Profile fields and answers, by the names of the service's API.
     pub answers: BTreeMap<String, String>,
-    /// The tax number.
+    /// Tax number of the applicant.
     pub tax_id: SecretText,
-    /// What was uploaded.
+    /// Documents that the account owner uploaded.
     pub documents: Vec<BankDocument>,
 }
 
-/// A document of an application; its bytes come by themselves.
+/// A document of an application. Its bytes are uploaded separately.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BankDocument {
-    /// The service's id of it.
+    /// The service's id of the document.
     #[schema(value_type = String)]
     pub document_id: TextValue<DocumentId>,
-    /// What it shows.
+    /// Kind of document.
     pub document_type: String,
-    /// Its media type.
+    /// Media type of the document.
     pub media_type: String,
-    /// SHA-256 of the bytes, in hex. Bytes with another one are not this document.
+    /// SHA-256 of the bytes, in hex. Bytes with another digest are not this document.
     pub sha256: String,
 }
 
-/// The bytes of a document. Once more changes nothing.
+/// The bytes of a document. Repeating the upload changes nothing.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BankDocumentBytes {
-    /// In Base64 with padding; 10 MiB of them at most.
+    /// Base64 with padding; at most 10 MiB.
     pub content: SecretText,
 }
 
-/// A document that has arrived.
+/// Confirms that a document has arrived.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankDocumentReceived {
-    /// The service's id of it.
+    /// The service's id of the document.
     #[schema(value_type = String)]
     pub document_id: TextValue<DocumentId>,
 }
 
 impl BankDocumentBytes {
-    /// For the wire.
+    /// The wire form of the bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let content = SecretText(Secret::new(BASE64.encode(bytes)));
         Self { content }
     }
 
-    /// As the bank reads it.
+    /// Decodes the document.
     ///
     /// # Errors
     /// When it is not Base64.
@@ -106,10 +106,10 @@ impl From<&PlainApplication> for BankApplication {
 }
 
 impl BankApplication {
-    /// As the bank reads it, with the bytes of its documents; which of them are not here otherwise.
+    /// The application with its documents' bytes; otherwise the ids of the missing documents.
     ///
     /// # Errors
-    /// When a document's hash is none.
+    /// When a document's hash is invalid.
     pub fn read(
         self,
         key: JobId,
@@ -146,62 +146,63 @@ impl BankApplication {
     }
 }
 
-/// What an answer to an application says.
+/// Response to an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApplicationReview {
-    /// The bank has something to say.
+    /// The bank's decision, or that it is pending.
     Answered(BankDecision<ReviewDecision>),
-    /// These documents are not there.
+    /// These documents are missing.
     DocumentsRequired(Vec<DocumentId>),
 }
 
-/// What the bank says to an application.
+/// The bank's review of an application.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankReview {
-    /// The application's.
+    /// Id of the reviewed application.
     #[schema(value_type = String)]
     pub application_id: TextValue<BankingApplicationId>,
-    /// The key of this submission: a holder may submit again, with more.
+    /// Key of this submission. A later submission with more information has another key.
     pub key: String,
-    /// What it says.
+    /// Status of the review.
     #[serde(flatten)]
     pub state: BankReviewStatus,
 }
 
-/// What the bank says to an application.
+/// Status of a review.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BankReviewStatus {
-    /// Not decided; ask again with the same key after this time.
+    /// Not decided; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Nothing is decided while these are not here: send each by `POST /v1/bank-documents/{document_id}`, then ask again.
+    /// Documents are missing and block the decision. Send each by `POST /v1/bank-documents/{document_id}`, then query
+    /// again.
     DocumentsRequired {
-        /// The service's ids of them.
+        /// The service's ids of the missing documents.
         #[schema(value_type = Vec<String>)]
         document_ids: Vec<TextValue<DocumentId>>,
     },
     /// Accounts may be opened.
     Approved {
-        /// The bank's name of the customer, 1 to 200 bytes.
+        /// The bank's reference of the customer, 1 to 200 bytes.
         customer: String,
     },
-    /// Refused.
+    /// The bank rejected the application.
     Rejected {
-        /// The bank's word for it.
+        /// The bank's reason.
         reason: String,
     },
-    /// More is wanted; the holder submits again, under another key.
+    /// More information is required. The account owner submits again, under another key.
     InformationRequired {
-        /// In the bank's words.
+        /// Required items, in the bank's wording.
         items: String,
     },
 }
 
 impl BankReview {
-    /// As the bank says it.
+    /// The wire form of the bank's decision.
     pub fn of(id: BankingApplicationId, key: JobId, said: BankDecision<ReviewDecision>) -> Self {
         Self {
             application_id: TextValue(id),
@@ -217,7 +218,7 @@ impl BankReview {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the bank's decision.
     ///
     /// # Errors
     /// When it is about another submission.
@@ -242,7 +243,7 @@ impl BankReview {
         }))
     }
 
-    /// That documents are not there.
+    /// Response that documents are missing.
     pub fn documents_required(id: BankingApplicationId, key: JobId, missing: Vec<DocumentId>) -> Self {
         let document_ids = missing.into_iter().map(TextValue).collect();
         Self {

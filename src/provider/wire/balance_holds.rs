@@ -1,5 +1,5 @@
-//! What is set aside of holders' balances, on the wire: `POST /v1/balance-holds`,
-//! `GET /v1/balance-holds/{key}` and `POST /v1/balance-holds/{key}/settle`.
+//! Holds on card balances, on the wire: `POST /v1/balance-holds`, `GET /v1/balance-holds/{key}` and `POST
+//! /v1/balance-holds/{key}/settle`.
 
 use purser_actors::id::{JobId, WithdrawalId};
 use purser_actors::port;
@@ -8,17 +8,17 @@ use utoipa::ToSchema;
 
 use super::{BaseAddress, DecimalAmount, MalformedResponse, TextValue};
 
-/// Part of a balance that is to be set aside, so that nothing else can spend it.
+/// A request to hold part of a balance, so that it cannot be spent otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HoldRequest {
-    /// The service's id of what it is for.
+    /// The service's id of the withdrawal that the hold is for.
     #[schema(value_type = String)]
     pub withdrawal_id: TextValue<WithdrawalId>,
-    /// Whose balance: the deposit address of the account on Base.
+    /// Deposit address on Base of the account whose balance is held.
     #[schema(value_type = String)]
     pub deposit_address: TextValue<BaseAddress>,
-    /// How much, in US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
 }
@@ -34,7 +34,7 @@ impl From<&port::HoldRequest> for HoldRequest {
 }
 
 impl HoldRequest {
-    /// As the program reads it.
+    /// The request as the provider reads it.
     pub fn read(&self, key: JobId) -> port::HoldRequest {
         port::HoldRequest {
             key,
@@ -45,50 +45,50 @@ impl HoldRequest {
     }
 }
 
-/// What became of it. It names the order again.
+/// Result of a hold request. It repeats the request.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HoldResponse {
-    /// The order's.
+    /// Withdrawal id of the request.
     #[schema(value_type = String)]
     pub withdrawal_id: TextValue<WithdrawalId>,
-    /// The order's.
+    /// Deposit address of the request.
     #[schema(value_type = String)]
     pub deposit_address: TextValue<BaseAddress>,
-    /// The order's.
+    /// Amount of the request.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Where it stands.
+    /// Status of the hold.
     #[serde(flatten)]
     pub state: HoldResult,
 }
 
-/// Where a reservation stands.
+/// Status of a hold.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum HoldResult {
-    /// It is set aside.
+    /// The amount is on hold.
     Held,
-    /// It was set aside under this key, and that has ended for good.
+    /// The amount was on hold under this key, and the hold was settled.
     Settled {
-        /// Whether it was paid out; if not, it is the balance's again.
+        /// Whether the hold was captured; otherwise it was released to the balance.
         captured: bool,
     },
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: the balance was less. Nothing is set aside under this key and nothing will be.
+    /// Declined: the balance was too low. There is no hold under this key, and there never will be.
     InsufficientBalance,
-    /// Definitely refused for another reason.
+    /// Declined for another reason.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: String,
     },
 }
 
 impl HoldResponse {
-    /// As the program says it.
+    /// The wire form of the provider's result.
     pub fn of(order: HoldRequest, said: port::HoldResult) -> Self {
         let state = match said {
             port::HoldResult::Held => HoldResult::Held,
@@ -107,10 +107,10 @@ impl HoldResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the provider's result.
     ///
     /// # Errors
-    /// When it is about another order.
+    /// When it is about another request.
     pub fn read(self, order: &port::HoldRequest) -> Result<port::HoldResult, MalformedResponse> {
         let named = (self.withdrawal_id.0, self.deposit_address.0.0, self.amount.0.0);
         if named != (order.withdrawal, order.account, order.amount) {
@@ -126,31 +126,31 @@ impl HoldResponse {
     }
 }
 
-/// How what was asked for under a key stands.
+/// Status of the hold under a key.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HoldLookupResponse {
-    /// The reservation's key.
+    /// Key of the hold.
     pub key: String,
-    /// Where it stands.
+    /// Status of the hold.
     pub status: HoldStatus,
 }
 
-/// Where a reservation stands, by its key alone.
+/// Status of a hold, by its key.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldStatus {
-    /// It is set aside.
+    /// The amount is on hold.
     Held,
-    /// It was, and was paid out.
+    /// The hold was captured.
     Captured,
-    /// It was, and is the balance's again.
+    /// The hold was released to the balance.
     Released,
-    /// Definitely: nothing was ever set aside under this key.
+    /// There was never a hold under this key.
     NotFound,
 }
 
 impl HoldLookupResponse {
-    /// As the program says it.
+    /// The wire form of the provider's status.
     pub fn of(key: JobId, said: port::HoldStatus) -> Self {
         let status = match said {
             port::HoldStatus::Held => HoldStatus::Held,
@@ -162,10 +162,10 @@ impl HoldLookupResponse {
         Self { key, status }
     }
 
-    /// As this service reads it.
+    /// Reads the provider's status.
     ///
     /// # Errors
-    /// When it is about another reservation.
+    /// When it is about another hold.
     pub fn read(&self, key: JobId) -> Result<port::HoldStatus, MalformedResponse> {
         if self.key != key.to_string() {
             return Err(MalformedResponse("it is about another reservation"));
@@ -179,28 +179,28 @@ impl HoldLookupResponse {
     }
 }
 
-/// How a reservation ends, for good. The same end once more changes nothing; the other one is `rejected`.
+/// Settles a hold. The result is final: repeating it changes nothing, and the opposite is `rejected`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettleHoldRequest {
-    /// Whether the amount was paid out; else it is the balance's again.
+    /// Whether to capture the hold; otherwise it is released to the balance.
     pub captured: bool,
 }
 
-/// How it has ended.
+/// Result of a settled hold.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SettleHoldResponse {
-    /// The reservation's key.
+    /// Key of the hold.
     pub key: String,
-    /// Whether it was paid out.
+    /// Whether the hold was captured.
     pub captured: bool,
 }
 
 impl SettleHoldResponse {
-    /// As this service reads it.
+    /// Checks the provider's response.
     ///
     /// # Errors
-    /// When it is about another reservation, or another end.
+    /// When it is about another hold, or another result.
     pub fn read(&self, key: JobId, paid: bool) -> Result<(), MalformedResponse> {
         match (&*self.key, self.captured) == (&*key.to_string(), paid) {
             true => Ok(()),

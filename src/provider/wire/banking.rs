@@ -1,4 +1,4 @@
-//! A bank's accounts and moves on the wire: `POST /v1/bank-accounts`, `POST /v1/bank-transfers`.
+//! Bank accounts and transfers on the wire: `POST /v1/bank-accounts`, `POST /v1/bank-transfers`.
 
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::port::banking::{
@@ -9,26 +9,26 @@ use utoipa::ToSchema;
 
 use super::{DecimalAmount, MalformedResponse, TextValue, name};
 
-/// What an account is for.
+/// Purpose of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankAccountType {
-    /// Money that comes in is the service's, which credits its holder.
+    /// Incoming money belongs to the service, which credits the account owner.
     Onramp,
-    /// The holder keeps dollars there.
+    /// The account owner keeps dollars in this account.
     Offramp,
 }
 
-/// An account to be opened.
+/// A request to open an account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenBankAccountRequest {
-    /// The service's id of it.
+    /// The service's id of the account.
     #[schema(value_type = String)]
     pub account_id: TextValue<BankAccountId>,
-    /// Whose: the bank's name of the customer.
+    /// The bank's reference of the customer.
     pub customer: String,
-    /// What it is for.
+    /// Purpose of the account.
     pub account_type: BankAccountType,
 }
 
@@ -46,7 +46,7 @@ impl From<&port::OpenAccountRequest> for OpenBankAccountRequest {
 }
 
 impl OpenBankAccountRequest {
-    /// As the bank reads it.
+    /// The request as the bank reads it.
     pub fn read(self, key: JobId) -> port::OpenAccountRequest {
         port::OpenAccountRequest {
             key,
@@ -60,50 +60,50 @@ impl OpenBankAccountRequest {
     }
 }
 
-/// What came of opening an account. It names the order again.
+/// Result of opening an account. It repeats the request.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankAccountResponse {
-    /// The order's.
+    /// Account id of the request.
     #[schema(value_type = String)]
     pub account_id: TextValue<BankAccountId>,
-    /// The order's.
+    /// Customer of the request.
     pub customer: String,
-    /// Where it stands.
+    /// Status of the account.
     #[serde(flatten)]
     pub state: BankAccountStatus,
 }
 
-/// Where an account stands.
+/// Status of an account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BankAccountStatus {
-    /// Not yet; ask again with the same key after this time.
+    /// Not opened yet; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Open.
+    /// The account is open.
     Open {
-        /// The bank, in 200 bytes.
+        /// Name of the bank, at most 200 bytes.
         bank_name: String,
-        /// ABA, nine digits.
+        /// ABA routing number, nine digits.
         routing_number: String,
-        /// The account's number, in 200 bytes.
+        /// Account number, at most 200 bytes.
         account_number: String,
-        /// What a payer writes with it; `null` if nothing. It must be there: money without it may be lost.
+        /// Reference text (memo) that a payer must include; `null` if none. Money sent without it may be lost.
         #[serde(deserialize_with = "Option::deserialize")]
         #[schema(required)]
         memo: Option<String>,
     },
-    /// There is none under this key and will be none.
+    /// No account exists under this key, and none ever will.
     Rejected {
-        /// The bank's word for it.
+        /// The bank's reason.
         reason: String,
     },
 }
 
 impl BankAccountResponse {
-    /// As the bank says it.
+    /// The wire form of the bank's result.
     pub fn of(order: &port::OpenAccountRequest, said: BankDecision<OpenAccountResult>) -> Self {
         Self {
             account_id: TextValue(order.account),
@@ -121,10 +121,10 @@ impl BankAccountResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the bank's result.
     ///
     /// # Errors
-    /// When it is about another order, or no account that money can be sent to.
+    /// When it is about another request, or the account cannot receive money.
     pub fn read(self, order: &port::OpenAccountRequest) -> Result<BankDecision<OpenAccountResult>, MalformedResponse> {
         if self.account_id.0 != order.account || self.customer != order.customer {
             return Err(MalformedResponse("it is about another order"));
@@ -152,30 +152,30 @@ impl BankAccountResponse {
     }
 }
 
-/// Which way money goes.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BankTransferDirection {
-    /// From the service's money at the bank to the holder's account.
+    /// From the service's money at the bank to the owner's account.
     ToAccount,
-    /// From the holder's account to the service.
+    /// From the owner's account to the service.
     FromAccount,
 }
 
-/// A move between the service's money at the bank and a holder's account.
+/// A transfer between the service's money at the bank and an owner's account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BankTransferRequest {
-    /// The service's id of it.
+    /// The service's id of the transfer.
     #[schema(value_type = String)]
     pub transfer_id: TextValue<BankTransferId>,
-    /// Which account.
+    /// The service's id of the account.
     #[schema(value_type = String)]
     pub account_id: TextValue<BankAccountId>,
-    /// In US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Which way.
+    /// Direction of the transfer.
     pub direction: BankTransferDirection,
 }
 
@@ -194,7 +194,7 @@ impl From<&port::BankTransferRequest> for BankTransferRequest {
 }
 
 impl BankTransferRequest {
-    /// As the bank reads it.
+    /// The request as the bank reads it.
     pub fn read(&self, key: JobId) -> port::BankTransferRequest {
         port::BankTransferRequest {
             key,
@@ -206,43 +206,43 @@ impl BankTransferRequest {
     }
 }
 
-/// What came of a move. It names the order again.
+/// Result of a transfer. It repeats the request.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankTransferResponse {
-    /// The order's.
+    /// Transfer id of the request.
     #[schema(value_type = String)]
     pub transfer_id: TextValue<BankTransferId>,
-    /// The order's.
+    /// Amount of the request.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Where it stands.
+    /// Status of the transfer.
     #[serde(flatten)]
     pub state: BankTransferStatus,
 }
 
-/// Where a move stands.
+/// Status of a transfer.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum BankTransferStatus {
-    /// Not yet; ask again with the same key after this time.
+    /// Not completed yet; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Done.
+    /// The transfer is complete.
     Complete {
-        /// The bank's name of it, 1 to 200 bytes.
+        /// The bank's reference of the transfer, 1 to 200 bytes.
         reference: String,
     },
-    /// Definitely not, and never under this key.
+    /// The transfer failed and is never executed under this key.
     Failed {
-        /// The bank's word for it.
+        /// The bank's reason.
         reason: String,
     },
 }
 
 impl BankTransferResponse {
-    /// As the bank says it.
+    /// The wire form of the bank's result.
     pub fn of(order: &port::BankTransferRequest, said: BankDecision<BankTransferResult>) -> Self {
         Self {
             transfer_id: TextValue(order.transfer),
@@ -257,10 +257,10 @@ impl BankTransferResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the bank's result.
     ///
     /// # Errors
-    /// When it is about another order.
+    /// When it is about another request.
     pub fn read(
         self,
         order: &port::BankTransferRequest,

@@ -1,5 +1,5 @@
-//! The bridge's burns on the wire: `POST /v1/bridge-transfers`, `POST /v1/bridge-burns` and what is asked of one. None of them
-//! has an Idempotency-Key: what is signed moves nothing, and what is sent is the same transaction on every try.
+//! Burns of the bridge on the wire: `POST /v1/bridge-transfers`, `POST /v1/bridge-burns` and their queries. They need
+//! no Idempotency-Key: signing moves nothing, and every attempt sends the same transaction.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, name};
 
-/// The longest transaction or message, in bytes.
+/// Maximum length of a transaction or message, in bytes.
 const MAX_BYTES_LEN: usize = 4 * 1024;
 
 pub(super) fn bytes_of(text: &str) -> Result<Vec<u8>, MalformedResponse> {
@@ -31,35 +31,35 @@ pub(super) fn thirty_two(text: &str) -> Result<[u8; 32], MalformedResponse> {
     read.map(|()| bytes).map_err(|_| MalformedResponse("32 bytes in hex"))
 }
 
-/// A crossing to be begun: USDC that is burned on Solana and minted on Base.
+/// A bridge transfer to start: USDC that is burned on Solana and minted on Base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BridgeTransferRequest {
-    /// The service's name of it, 32 hex digits. It may be signed more than once; one burn of them is sent.
+    /// The service's id of the transfer, 32 hex digits. It may be signed more than once; only one of its burns is sent.
     pub transfer_id: String,
-    /// Who receives it on Base.
+    /// Recipient on Base.
     #[schema(value_type = String)]
     pub to: TextValue<BaseAddress>,
-    /// What must arrive, in USDC. More is burned where the bridge takes a fee.
+    /// Amount that must be delivered, in USDC. More is burned if the bridge charges a fee.
     #[schema(value_type = UsdcAmount)]
     pub amount: TextValue<UsdcAmount>,
 }
 
 impl From<&BridgeTransfer> for BridgeTransferRequest {
-    fn from(crossing: &BridgeTransfer) -> Self {
+    fn from(transfer: &BridgeTransfer) -> Self {
         Self {
-            transfer_id: format!("{:032x}", crossing.key),
-            to: TextValue(BaseAddress(crossing.to)),
-            amount: TextValue(UsdcAmount(crossing.delivered_amount)),
+            transfer_id: format!("{:032x}", transfer.key),
+            to: TextValue(BaseAddress(transfer.to)),
+            amount: TextValue(UsdcAmount(transfer.delivered_amount)),
         }
     }
 }
 
 impl BridgeTransferRequest {
-    /// As the bridge reads it.
+    /// The request as the bridge reads it.
     ///
     /// # Errors
-    /// When its name is not 32 hex digits.
+    /// When its id is not 32 hex digits.
     pub fn read(&self) -> Result<BridgeTransfer, MalformedResponse> {
         let key = u128::from_str_radix(&self.transfer_id, 16).ok();
         Ok(BridgeTransfer {
@@ -72,17 +72,17 @@ impl BridgeTransferRequest {
     }
 }
 
-/// A burn, signed and not sent.
+/// A signed burn that is not sent yet.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignedBurn {
-    /// Its transaction's id on Solana, 1 to 200 bytes: what finds it again.
+    /// Transaction id on Solana, 1 to 200 bytes; used to look up the burn.
     pub transaction: String,
-    /// The whole transaction in Base64, at most 4 KiB; empty for one that an operator has named.
+    /// The whole transaction in Base64, at most 4 KiB; empty for a burn that an operator has named.
     pub bytes: String,
-    /// The key of the account that will hold the bridge's message, 64 hex digits.
+    /// Key of the account that will hold the bridge's message, 64 hex digits.
     pub event_key: String,
-    /// What leaves the service's treasury, in USDC: what must arrive and the bridge's fee.
+    /// Amount that leaves the service's treasury, in USDC: the delivered amount and the bridge's fee.
     #[schema(value_type = UsdcAmount)]
     pub burned_amount: TextValue<UsdcAmount>,
 }
@@ -99,10 +99,10 @@ impl From<&port::SignedBurn> for SignedBurn {
 }
 
 impl SignedBurn {
-    /// As either side reads it.
+    /// Reads the burn.
     ///
     /// # Errors
-    /// When it is no burn.
+    /// When it is not a valid burn.
     pub fn read(self) -> Result<port::SignedBurn, MalformedResponse> {
         Ok(port::SignedBurn {
             bytes: bytes_of(&self.bytes)?,
@@ -113,61 +113,61 @@ impl SignedBurn {
     }
 }
 
-/// A burn of a crossing. It names the crossing again.
+/// Signed burn of a bridge transfer. It repeats the request.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignedBurnResponse {
-    /// The order's.
+    /// The request as it was sent.
     pub transfer_id: BridgeTransferRequest,
-    /// What is to be sent.
+    /// The burn to send.
     pub burn: SignedBurn,
 }
 
 impl SignedBurnResponse {
-    /// As this service reads it.
+    /// Reads the signed burn.
     ///
     /// # Errors
-    /// When it is about another crossing.
-    pub fn read(self, crossing: &BridgeTransfer) -> Result<port::SignedBurn, MalformedResponse> {
-        if self.transfer_id.read()? != *crossing {
-            return Err(MalformedResponse("it is about another crossing"));
+    /// When it is about another bridge transfer.
+    pub fn read(self, transfer: &BridgeTransfer) -> Result<port::SignedBurn, MalformedResponse> {
+        if self.transfer_id.read()? != *transfer {
+            return Err(MalformedResponse("it is about another bridge transfer"));
         }
         self.burn.read()
     }
 }
 
-/// What came of sending a burn.
+/// Result of submitting a burn.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SubmitBurnResponse {
-    /// The burn's.
+    /// Transaction id of the burn.
     pub submitted_transaction: String,
-    /// What Solana said.
+    /// Response of Solana to the burn.
     #[serde(flatten)]
     pub state: SubmitStatus,
 }
 
-/// What a chain said to a transaction.
+/// A chain's response to a transaction.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum SubmitStatus {
-    /// It is on the chain.
+    /// The transaction is on the chain.
     Settled {
-        /// Under this id, 1 to 200 bytes.
+        /// Transaction id, 1 to 200 bytes.
         transaction: String,
-        /// Whether a reorganisation may still remove it. False if it is not said.
+        /// Whether a reorg may still remove it. False if absent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reversible: bool,
     },
-    /// Refused now; it may still be accepted, until it expires.
+    /// Declined now; it may still be accepted until it expires.
     Declined {
-        /// For programs.
+        /// Reason code of the decline.
         reason: String,
-        /// For people.
+        /// Message for the operator.
         message: String,
     },
 }
 
 impl SubmitBurnResponse {
-    /// As the bridge says it.
+    /// The wire form of the result.
     pub fn of(burn: &port::SignedBurn, said: SubmitResult) -> Self {
         Self {
             submitted_transaction: burn.transaction.clone(),
@@ -184,7 +184,7 @@ impl SubmitBurnResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the result.
     ///
     /// # Errors
     /// When it is about another burn.
@@ -218,33 +218,33 @@ const fn finality(reversible: bool) -> Finality {
 /// What a chain shows of a burn or a mint.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ChainStatusResponse {
-    /// The burn's transaction, or the nonce of the mint.
+    /// Transaction id of the burn, or nonce of the mint.
     pub subject: String,
-    /// What is there.
+    /// Status on the chain.
     #[serde(flatten)]
     pub state: ChainStatus,
 }
 
-/// What a chain shows.
+/// Status of a transaction on a chain.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ChainStatus {
-    /// It is there.
+    /// The transaction is on the chain.
     Confirmed {
-        /// Under this id, 1 to 200 bytes.
+        /// Transaction id, 1 to 200 bytes.
         transaction: String,
-        /// Whether a reorganisation may still remove it. False if it is not said.
+        /// Whether a reorg may still remove it. False if absent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reversible: bool,
     },
-    /// It is not there and may still come.
+    /// Not on the chain, but it may still settle.
     Pending,
-    /// Proven: it is not there and never can be. A holder gets the money back on that word.
+    /// Proven: it is not on the chain and can never settle. The account owner is credited because of this answer.
     Impossible,
 }
 
 impl ChainStatusResponse {
-    /// As the bridge says it.
+    /// The wire form of the status.
     pub fn of(subject: String, said: port::ChainStatus) -> Self {
         let state = match said {
             port::ChainStatus::Confirmed { transaction, finality } => ChainStatus::Confirmed {
@@ -257,10 +257,10 @@ impl ChainStatusResponse {
         Self { subject, state }
     }
 
-    /// As this service reads it.
+    /// Reads the status.
     ///
     /// # Errors
-    /// When it is about something else.
+    /// When it is about another subject.
     pub fn read(self, of: &str) -> Result<port::ChainStatus, MalformedResponse> {
         if self.subject != of {
             return Err(MalformedResponse("it is about another one"));

@@ -1,5 +1,5 @@
-//! What the bridge's attesters say, and mints, on the wire: `POST /v1/bridge-burns/attestation`,
-//! `POST /v1/bridge-messages/{nonce}/reattest`, `POST /v1/bridge-messages/mint`, `POST /v1/bridge-mints`.
+//! Attestations and mints of the bridge on the wire: `POST /v1/bridge-burns/attestation`, `POST
+//! /v1/bridge-messages/{nonce}/reattest`, `POST /v1/bridge-messages/mint`, `POST /v1/bridge-mints`.
 
 use purser_actors::port;
 use purser_actors::port::{AttestedMessage, Decline, MintResult};
@@ -10,22 +10,22 @@ use utoipa::ToSchema;
 use super::bridge::{bytes_of, text_of, thirty_two};
 use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, name};
 
-/// A message that the attesters signed, with what it says in plain.
+/// An attested message, with its readable fields.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BridgeMessage {
-    /// Used once on Base, 64 hex digits.
+    /// Nonce that is used once on Base, 64 hex digits.
     pub nonce: String,
-    /// The attesters' own bytes in Base64.
+    /// The message as the attesters returned it, in Base64.
     pub message: String,
-    /// Their signatures in Base64; 4 KiB at most with the message.
+    /// Signatures of the attesters in Base64; together with the message at most 4 KiB.
     pub attestation: String,
-    /// Who receives the mint on Base.
+    /// Recipient of the mint on Base.
     #[schema(value_type = String)]
     pub to: TextValue<BaseAddress>,
-    /// Whether it is USDC that was burned for it.
+    /// Whether the burned token is USDC.
     pub is_usdc: bool,
-    /// What the mint will bring, in USDC.
+    /// Amount to be minted, in USDC.
     #[schema(value_type = UsdcAmount)]
     pub amount: TextValue<UsdcAmount>,
 }
@@ -44,10 +44,10 @@ impl From<&AttestedMessage> for BridgeMessage {
 }
 
 impl BridgeMessage {
-    /// As either side reads it.
+    /// Reads the message.
     ///
     /// # Errors
-    /// When it is no message.
+    /// When it is not a valid message.
     pub fn read(&self) -> Result<AttestedMessage, MalformedResponse> {
         Ok(AttestedMessage {
             nonce: thirty_two(&self.nonce)?,
@@ -60,39 +60,39 @@ impl BridgeMessage {
     }
 }
 
-/// What the attesters say of a burn.
+/// Attestation of a burn.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AttestationResponse {
-    /// The burn's.
+    /// Transaction id of the burn.
     pub transaction: String,
-    /// What they say.
+    /// Status of the attestation.
     #[serde(flatten)]
     pub state: AttestationStatus,
 }
 
-/// What the attesters say.
+/// Status of an attestation.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum AttestationStatus {
-    /// Nothing yet, also where they have not seen the burn; ask again after this time.
+    /// Not attested yet, or the burn was not observed; query again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Their word was not used in time.
+    /// The attestation was not used in time.
     Expired {
-        /// Names the message, 64 hex digits.
+        /// Nonce of the message, 64 hex digits.
         nonce: String,
     },
-    /// Signed.
+    /// The message is attested.
     Complete {
-        /// What may be minted on.
+        /// The attested message, ready to be minted.
         attested: BridgeMessage,
     },
 }
 
 impl AttestationResponse {
-    /// As the attesters say it.
+    /// The wire form of the status.
     pub fn of(transaction: String, said: port::AttestationStatus) -> Self {
         let state = match said {
             port::AttestationStatus::Pending { retry_after_ms } => AttestationStatus::Pending { retry_after_ms },
@@ -106,7 +106,7 @@ impl AttestationResponse {
         Self { transaction, state }
     }
 
-    /// As this service reads it.
+    /// Reads the status.
     ///
     /// # Errors
     /// When it is about another burn.
@@ -124,20 +124,20 @@ impl AttestationResponse {
     }
 }
 
-/// The message that they were asked for again.
+/// Message for which a new attestation was requested.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReattestResponse {
-    /// Names it, 64 hex digits.
+    /// Nonce of the message, 64 hex digits.
     pub nonce: String,
 }
 
-/// A mint, signed and not sent.
+/// A signed mint that is not sent yet.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignedMint {
     /// The whole transaction in Base64.
     pub bytes: String,
-    /// Its id on Base if it is known before it is sent, else empty; at most 200 bytes.
+    /// Transaction id on Base if it is known before sending, otherwise empty; at most 200 bytes.
     pub transaction: String,
 }
 
@@ -151,10 +151,10 @@ impl From<&port::SignedMint> for SignedMint {
 }
 
 impl SignedMint {
-    /// As either side reads it.
+    /// Reads the mint.
     ///
     /// # Errors
-    /// When it is no mint.
+    /// When it is not a valid mint.
     pub fn read(self) -> Result<port::SignedMint, MalformedResponse> {
         let transaction = match self.transaction.is_empty() {
             true => String::new(),
@@ -165,17 +165,17 @@ impl SignedMint {
     }
 }
 
-/// The mint of a message.
+/// Signed mint of a message.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignedMintResponse {
-    /// The message's, 64 hex digits.
+    /// Nonce of the message, 64 hex digits.
     pub nonce: String,
-    /// What is to be sent.
+    /// The mint to send.
     pub mint: SignedMint,
 }
 
 impl SignedMintResponse {
-    /// As this service reads it.
+    /// Reads the signed mint.
     ///
     /// # Errors
     /// When it is about another message.
@@ -187,32 +187,32 @@ impl SignedMintResponse {
     }
 }
 
-/// What came of sending a mint.
+/// Result of submitting a mint.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SubmitMintResponse {
-    /// SHA-256 of the transaction that was sent, 64 hex digits: a mint has no name before it is on Base.
+    /// SHA-256 of the sent transaction, 64 hex digits: a mint has no id before it is on Base.
     pub sha256: String,
-    /// What Base said.
+    /// Response of Base to the mint.
     #[serde(flatten)]
     pub state: MintStatus,
 }
 
-/// What Base said to a mint.
+/// Base's response to a mint.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum MintStatus {
-    /// Minted.
+    /// The mint is on the chain.
     Minted {
-        /// By this transaction, 1 to 200 bytes.
+        /// Transaction id, 1 to 200 bytes.
         transaction: String,
     },
-    /// The nonce was used before, by whomever: to the same receiver, for the message names it.
+    /// The nonce was used before, by any sender. The recipient is the same, because the message names it.
     NonceUsed,
-    /// Refused for now.
+    /// Declined for now.
     Declined {
-        /// For programs.
+        /// Reason code of the decline.
         reason: String,
-        /// For people.
+        /// Message for the operator.
         message: String,
     },
 }
@@ -222,7 +222,7 @@ fn digest(mint: &port::SignedMint) -> String {
 }
 
 impl SubmitMintResponse {
-    /// As the bridge says it.
+    /// The wire form of the result.
     pub fn of(mint: &port::SignedMint, said: MintResult) -> Self {
         Self {
             sha256: digest(mint),
@@ -237,7 +237,7 @@ impl SubmitMintResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the result.
     ///
     /// # Errors
     /// When it is about another mint.

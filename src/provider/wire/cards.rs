@@ -1,5 +1,5 @@
-//! Cards on the wire: `POST /v1/cards`, `GET /v1/cards/{reference}`, `GET /v1/cards/{reference}/cvv`,
-//! `POST /v1/cards/{reference}/wishes`, `GET /v1/prepaid-card-words`, `GET /v1/billing-address`.
+//! Prepaid cards on the wire: `POST /v1/cards`, `GET /v1/cards/{reference}`, `GET /v1/cards/{reference}/cvv`, `POST
+//! /v1/cards/{reference}/actions`, `GET /v1/prepaid-card-events`, `GET /v1/billing-address`.
 
 use purser_actors::id::CardId;
 use purser_actors::port;
@@ -14,10 +14,10 @@ use crate::provider::{PlainCard, PlainIssueResult};
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssueCardRequest {
-    /// The service's id of it.
+    /// The service's id of the card.
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
-    /// To be loaded, in US dollars.
+    /// Amount to load, in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
 }
@@ -31,56 +31,56 @@ impl From<&port::IssueCardRequest> for IssueCardRequest {
     }
 }
 
-/// What became of an order. It names the order again.
+/// Result of an order. It repeats the order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueCardResponse {
-    /// The order's.
+    /// Card id of the order.
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
-    /// The order's.
+    /// Amount of the order.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Where it stands.
+    /// Status of the order.
     #[serde(flatten)]
     pub state: IssueCardStatus,
 }
 
-/// Where an order of a card stands.
+/// Status of a card order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum IssueCardStatus {
     /// The card exists.
     Ready {
-        /// It.
+        /// The new card.
         card: Card,
     },
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: no card exists under this key and none will.
+    /// Declined: no card exists under this key, and none ever will.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: String,
     },
 }
 
-/// A card.
+/// A card with its number.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Card {
-    /// The issuer's name of it.
+    /// The issuer's reference of the card.
     pub reference: String,
-    /// 12 to 19 digits.
+    /// Card number, 12 to 19 digits.
     pub number: SecretText,
-    /// 1 to 12.
+    /// Expiry month, 1 to 12.
     pub exp_month: u8,
-    /// Four digits.
+    /// Expiry year, four digits.
     pub exp_year: u16,
 }
 
 impl IssueCardResponse {
-    /// As the issuer says it.
+    /// The wire form of the issuer's result.
     pub fn of(order: &port::IssueCardRequest, said: PlainIssueResult) -> Self {
         let state = match said {
             PlainIssueResult::Ready(card) => IssueCardStatus::Ready {
@@ -103,10 +103,10 @@ impl IssueCardResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the issuer's result.
     ///
     /// # Errors
-    /// When it is about another order: whoever mixes answers up has said nothing about this one.
+    /// When it is about another order: a mixed-up response reveals nothing about this one.
     pub fn read(self, order: &port::IssueCardRequest) -> Result<PlainIssueResult, MalformedResponse> {
         if self.card_id.0 != order.card || self.amount.0.0 != order.amount {
             return Err(MalformedResponse("it is about another order"));
@@ -124,41 +124,43 @@ impl IssueCardResponse {
     }
 }
 
-/// A card's security code, which this service fetches through and does not keep.
+/// A card's security code, which this service passes through and does not store.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CvvResponse {
     /// Three or four digits.
     pub cvv: SecretText,
 }
 
-/// A card as it stands, by the issuer's name of it.
+/// Current status of a card, by the issuer's reference.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardReport {
-    /// The card's.
+    /// The issuer's reference of the card.
     pub reference: String,
-    /// Raised by each change of the card; 0 as it was made. Of two words about a card the one with more counts.
+    /// Incremented by each change of the card, starting at 0. Of two reports about a card the one with the higher
+    /// sequence is valid.
     pub sequence: u64,
-    /// Whether it takes charges.
+    /// Whether the card accepts charges.
     pub state: CardStatus,
-    /// Left to spend, in US dollars.
+    /// Amount that can still be spent, in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub available: TextValue<DecimalAmount>,
-    /// Of what was left when it ended, all that the issuer gave back to the service so far, in US dollars. It only grows.
+    /// Total that the issuer has returned to the service from the card's balance after it closed, in US dollars. It
+    /// never decreases.
     #[schema(value_type = DecimalAmount)]
     pub released: TextValue<DecimalAmount>,
-    /// What was charged, newest first.
+    /// Transactions, newest first.
     pub transactions: Vec<CardTransaction>,
 }
 
-/// Whether a card takes charges.
+/// Whether a card accepts charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardStatus {
-    /// It does.
+    /// Charges are accepted.
     Open,
-    /// It refuses them for now.
+    /// Charges are declined until the card is resumed.
     Paused,
-    /// It has ended for good; what was left on a card that spends a balance is on that balance.
+    /// Closed permanently. The remaining money of a reloadable card is back on its balance.
     Closed,
 }
 
@@ -182,37 +184,37 @@ impl From<CardStatus> for CardState {
     }
 }
 
-/// A charge of a card, taken or refused.
+/// An approved or declined charge of a card.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardTransaction {
-    /// The issuer's name of it.
+    /// The issuer's reference of the transaction.
     pub id: String,
-    /// Where.
+    /// Name of the merchant.
     pub merchant: String,
-    /// In US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// What came of it.
+    /// Status of the charge.
     pub status: CardTransactionStatus,
-    /// Of a refused one: the issuer's word for why. Null for all else.
+    /// The issuer's reason for a decline; `null` otherwise.
     #[schema(required)]
     #[serde(deserialize_with = "Option::deserialize")]
     pub reason: Option<String>,
-    /// When, in Unix milliseconds.
+    /// Time of the charge, in Unix milliseconds.
     pub at_ms: u64,
 }
 
-/// What came of a charge.
+/// Status of a charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardTransactionStatus {
-    /// Its amount is set aside on the card; the merchant has not taken it yet.
+    /// The amount is on hold on the card; the charge is not settled yet.
     Pending,
-    /// The merchant has it.
+    /// The merchant has received the money.
     Settled,
-    /// Refused: nothing was taken.
+    /// Declined: nothing was charged.
     Declined,
-    /// The merchant gave it back to the card.
+    /// The merchant returned the money to the card.
     Refunded,
 }
 
@@ -253,7 +255,7 @@ impl From<CardTransaction> for port::CardTransaction {
 }
 
 impl CardReport {
-    /// As the issuer says it.
+    /// The wire form of the issuer's snapshot.
     pub fn of(reference: &str, said: CardSnapshot) -> Self {
         Self {
             reference: reference.to_owned(),
@@ -265,7 +267,7 @@ impl CardReport {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the issuer's snapshot.
     ///
     /// # Errors
     /// When it is about another card.
@@ -285,18 +287,18 @@ impl CardReport {
     }
 }
 
-/// Where a card's bills go.
+/// Billing address of the issuer's cards.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BillingAddress {
     /// Street and number.
     pub line1: String,
-    /// City.
+    /// Name of the city.
     pub city: String,
-    /// Two letters.
+    /// Two-letter state code.
     pub state: String,
-    /// ZIP code.
+    /// Postal code (ZIP code).
     pub postal_code: String,
-    /// ISO 3166-1 alpha-2.
+    /// Country, ISO 3166-1 alpha-2.
     pub country: String,
 }
 

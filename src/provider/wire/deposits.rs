@@ -1,5 +1,4 @@
-//! What comes in at the bank, and what stands there, on the wire: `GET /v1/bank-deposits`,
-//! `GET /v1/bank-accounts/{account_id}`.
+//! Bank deposits and balances on the wire: `GET /v1/bank-deposits`, `GET /v1/bank-accounts/{account_id}`.
 
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
@@ -9,38 +8,38 @@ use utoipa::ToSchema;
 
 use super::{DecimalAmount, MalformedResponse, TextValue};
 
-/// Money that came into on-ramps, and what comes back of transfers to accounts, in the order in which the bank counted it.
+/// Deposits into on-ramps and returned transfers, in the order of their positions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankDepositList {
-    /// Oldest first; each number is higher than the one before.
+    /// Oldest first; each position is higher than the one before.
     pub deposits: Vec<BankDeposit>,
 }
 
-/// Money that is the service's to credit: it came into an on-ramp, or comes back of a transfer to an account.
+/// Money for the service to credit: a deposit into an on-ramp, or a returned transfer.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankDeposit {
-    /// Its place over all accounts, from 1: where the next reading goes on.
+    /// Position over all accounts, from 1. Use it as `after` to continue.
     pub position: u64,
-    /// The bank's name of it, 1 to 200 bytes: the same name is the same money, however often it is told.
+    /// The bank's reference of the deposit, 1 to 200 bytes. A repeated reference is the same deposit.
     pub reference: String,
-    /// Into which account.
+    /// The service's id of the account.
     #[schema(value_type = String)]
     pub account_id: TextValue<BankAccountId>,
-    /// In US dollars.
+    /// Amount in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Who sent it, as the bank tells.
+    /// Sender as reported by the bank.
     pub sender: String,
-    /// The transfer that this gives back, of which the service moved the money earlier; null for money of others.
+    /// The service's own transfer that is returned by this deposit; `null` for a deposit by others.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(value_type = Option<String>)]
     pub returned_transfer_id: Option<TextValue<BankTransferId>>,
 }
 
 impl BankDepositList {
-    /// As the bank says it.
-    pub fn of(told: Vec<IncomingTransfer>) -> Self {
-        let deposits = told.into_iter().map(|one| BankDeposit {
+    /// The wire form of the bank's list.
+    pub fn of(transfers: Vec<IncomingTransfer>) -> Self {
+        let deposits = transfers.into_iter().map(|one| BankDeposit {
             position: one.position,
             reference: one.reference,
             account_id: TextValue(one.account),
@@ -53,13 +52,13 @@ impl BankDepositList {
         }
     }
 
-    /// As this service reads it, from behind `after`.
+    /// Reads the list after position `after`.
     ///
     /// # Errors
-    /// When the numbers do not rise (money that is skipped over would be lost), or one has no name or no amount.
+    /// When the positions do not rise (a skipped deposit would be lost), or a deposit has no reference or no amount.
     pub fn read(self, after: u64) -> Result<Vec<IncomingTransfer>, MalformedResponse> {
         super::rising(after, self.deposits.iter().map(|one| one.position))?;
-        let told = self.deposits.into_iter().map(|one| {
+        let transfers = self.deposits.into_iter().map(|one| {
             if one.amount.0.0 == Cents::ZERO {
                 return Err(MalformedResponse("it is about no money"));
             }
@@ -72,23 +71,23 @@ impl BankDepositList {
                 returned_transfer: one.returned_transfer_id.map(|id| id.0),
             })
         });
-        told.collect()
+        transfers.collect()
     }
 }
 
-/// What stands on an account now.
+/// Current balance of an account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankBalance {
-    /// Which account.
+    /// The service's id of the account.
     #[schema(value_type = String)]
     pub account_id: TextValue<BankAccountId>,
-    /// In US dollars.
+    /// Balance in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub balance: TextValue<DecimalAmount>,
 }
 
 impl BankBalance {
-    /// As this service reads it.
+    /// Reads the balance.
     ///
     /// # Errors
     /// When it is about another account.

@@ -11,14 +11,14 @@ use crate::provider::gift_cards::RedemptionDetails;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardOrderRequest {
-    /// Which product.
+    /// The catalog's id of the product.
     pub product_id: String,
-    /// Where its holder redeems it, ISO 3166-1 alpha-2.
+    /// Country where the card is redeemed, ISO 3166-1 alpha-2.
     pub country: String,
-    /// In the product's currency.
+    /// Amount in the product's currency.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// At which it was offered. A catalog that has raised it since declines with `price_changed`.
+    /// Fee rate at which the card was offered. A catalog that has raised it since declines with `price_changed`.
     #[schema(value_type = String)]
     pub fee_rate: TextValue<Decimal>,
 }
@@ -35,7 +35,7 @@ impl From<&crate::provider::gift_cards::GiftCardOrderRequest> for GiftCardOrderR
 }
 
 impl GiftCardOrderRequest {
-    /// As a catalog reads it.
+    /// The order as a catalog reads it.
     pub fn read(self, key: purser_actors::id::JobId) -> crate::provider::gift_cards::GiftCardOrderRequest {
         crate::provider::gift_cards::GiftCardOrderRequest {
             key,
@@ -47,51 +47,51 @@ impl GiftCardOrderRequest {
     }
 }
 
-/// What became of an order. It names the order again.
+/// Result of an order. It repeats the order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GiftCardOrderResponse {
-    /// The order.
+    /// The order as it was sent.
     pub order: GiftCardOrderRequest,
-    /// Where it stands.
+    /// Status of the order.
     #[serde(flatten)]
     pub state: GiftCardOrderStatus,
 }
 
-/// Where an order of a gift card stands.
+/// Status of a gift card order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardOrderStatus {
-    /// Taken down; ask again with the same key after this time.
+    /// Recorded; query again with the same key after this time.
     Accepted {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Being made; ask again with the same key after this time.
+    /// In preparation; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// It exists. At least one of the three is there.
+    /// The gift card exists. At least one of the three fields is present.
     Ready {
-        /// A page to open. Whoever opens it may spend the card.
+        /// Page that shows the card. Opening it is enough to spend the card.
         #[serde(default)]
         redemption_url: Option<SecretText>,
-        /// To be typed at the brand's.
+        /// Code to be entered at the brand.
         #[serde(default)]
         redemption_code: Option<SecretText>,
-        /// Asked for with the code.
+        /// PIN that the brand requires with the code.
         #[serde(default)]
         pin_code: Option<SecretText>,
     },
-    /// Definitely refused: there is no gift card under this key and never will be.
+    /// Declined: no gift card exists under this key, and none ever will.
     Declined {
-        /// `out_of_stock`, `price_changed`, `declined_by_brand`, or the catalog's own word.
+        /// `out_of_stock`, `price_changed`, `declined_by_brand`, or a reason of the catalog.
         reason: String,
     },
 }
 
 impl GiftCardOrderResponse {
-    /// As the catalog says it.
+    /// The wire form of the catalog's status.
     pub fn of(order: GiftCardOrderRequest, said: crate::provider::gift_cards::GiftCardOrderStatus) -> Self {
         let state = match said {
             crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms } => {
@@ -112,10 +112,10 @@ impl GiftCardOrderResponse {
         Self { order, state }
     }
 
-    /// As this service reads it.
+    /// Reads the catalog's status.
     ///
     /// # Errors
-    /// When it is about another order, or is ready with nothing to redeem.
+    /// When it is about another order, or is ready without redemption data.
     pub fn read(
         self,
         order: &GiftCardOrderRequest,

@@ -1,5 +1,5 @@
-//! Gift cards on the wire: `GET /v1/gift-cards`, `GET /v1/gift-cards/{product_id}`,
-//! `GET /v1/gift-cards/{product_id}/quote`.
+//! Gift cards on the wire: `GET /v1/gift-cards`, `GET /v1/gift-cards/{product_id}`, `GET
+//! /v1/gift-cards/{product_id}/quote`.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use utoipa::{IntoParams, ToSchema};
 use super::{DecimalAmount, MalformedResponse, TextValue};
 use crate::provider::gift_cards::{GiftCardFacets, GiftCardPage, Redeemability};
 
-/// What is looked for.
+/// Search filters for gift cards.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardQuery {
-    /// A product, brand or category by name, with slips.
+    /// Text to match against products, brands and categories; tolerates typos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
-    /// ISO 3166-1 alpha-2.
+    /// Country where the card is redeemed, ISO 3166-1 alpha-2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
-    /// ISO 4217.
+    /// Currency of the card, ISO 4217.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// A category, case aside.
+    /// A category, case-insensitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Begin behind this product of the same search.
+    /// Start after this product of the same search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting_after: Option<String>,
-    /// At most so many.
+    /// Maximum number of products.
     pub limit: usize,
 }
 
@@ -79,80 +79,80 @@ impl From<GiftCardQuery> for crate::provider::gift_cards::GiftCardQuery {
 /// A page of products, best match first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GiftCardProductList {
-    /// The page; `null` when `starting_after` is not among what was found.
+    /// Products of the page; `null` if `starting_after` is not one of the matches.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
     pub products: Option<Vec<GiftCardProduct>>,
-    /// Products found in all.
+    /// Number of products found in all.
     pub count: usize,
-    /// Whether more follow.
+    /// Whether more pages follow.
     pub has_more: bool,
-    /// How many products each country would leave.
+    /// Number of products for each country as a filter.
     pub countries: BTreeMap<String, usize>,
-    /// How many products each currency would leave.
+    /// Number of products for each currency as a filter.
     pub currencies: BTreeMap<String, usize>,
-    /// How many products each category would leave.
+    /// Number of products for each category as a filter.
     pub categories: BTreeMap<String, usize>,
 }
 
 /// One product as it is offered now.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GiftCardProduct {
-    /// The catalog's name of it; stable.
+    /// The catalog's id of the product; stable.
     pub product_id: String,
-    /// For people.
+    /// Display name of the product.
     pub name: String,
-    /// Who redeems it.
+    /// Brand that redeems the card.
     pub brand: String,
     /// What the brand sells.
     pub category: String,
-    /// ISO 3166-1 alpha-2; `null` for everywhere.
+    /// Countries where the card can be redeemed, ISO 3166-1 alpha-2; `null` for everywhere.
     pub countries: Option<Vec<String>>,
-    /// ISO 4217, of every amount.
+    /// Currency of every amount, ISO 4217.
     pub currency: String,
-    /// How much.
+    /// Amounts in which the card is sold.
     pub values: Denominations,
-    /// Fraction of the amount that its buyer pays on top.
+    /// Fraction of the amount that the buyer pays in addition.
     #[schema(value_type = String)]
     pub fee_rate: TextValue<Decimal>,
-    /// Whether an order now would find one.
+    /// Whether an order would succeed now.
     pub in_stock: bool,
-    /// What it is good for.
+    /// What the card can be used for.
     pub description: String,
-    /// The brand's rules.
+    /// Terms set by the brand.
     pub terms: String,
 }
 
-/// One product, or none.
+/// One product, or `null`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GiftCardProductResponse {
-    /// What was asked for.
+    /// Product id of the request.
     pub product_id: String,
-    /// `null` for no such product.
+    /// The product; `null` if it does not exist.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
     pub product: Option<GiftCardProduct>,
 }
 
-/// Which amounts a gift card comes in.
+/// Amounts in which a gift card is sold.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Denominations {
-    /// Exactly these, rising.
+    /// Exactly these amounts, in ascending order.
     Fixed {
-        /// Them.
+        /// Amounts in ascending order.
         #[schema(value_type = Vec<DecimalAmount>)]
         amounts: Vec<TextValue<DecimalAmount>>,
     },
     /// From `min` to `max`, both included, in steps from `min`.
     Range {
-        /// Smallest.
+        /// Smallest amount of the range.
         #[schema(value_type = DecimalAmount)]
         min: TextValue<DecimalAmount>,
-        /// Largest.
+        /// Largest amount of the range.
         #[schema(value_type = DecimalAmount)]
         max: TextValue<DecimalAmount>,
-        /// Above zero.
+        /// Step between amounts; above zero.
         #[schema(value_type = DecimalAmount)]
         step: TextValue<DecimalAmount>,
     },
@@ -253,7 +253,7 @@ impl TryFrom<GiftCardProduct> for crate::provider::gift_cards::GiftCardProduct {
     }
 }
 
-/// A catalog that pays its buyers, or takes more than the card, is out of its mind.
+/// Fee rates below 0 or above 1 are rejected as implausible.
 fn rate(rate: TextValue<Decimal>) -> Result<Decimal, MalformedResponse> {
     if rate.0 < Decimal::ZERO || rate.0 > Decimal::ONE {
         return Err(MalformedResponse("a fee rate"));
@@ -262,7 +262,7 @@ fn rate(rate: TextValue<Decimal>) -> Result<Decimal, MalformedResponse> {
 }
 
 impl GiftCardProductList {
-    /// As the catalog says it.
+    /// The wire form of a page.
     pub fn of(page: Option<GiftCardPage>) -> Self {
         let found = page.is_some();
         let page = page.unwrap_or_default();
@@ -276,10 +276,10 @@ impl GiftCardProductList {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the page.
     ///
     /// # Errors
-    /// When a product cannot be.
+    /// When a product is invalid.
     pub fn read(self) -> Result<Option<GiftCardPage>, MalformedResponse> {
         let Some(products) = self.products else { return Ok(None) };
         Ok(Some(GiftCardPage {
@@ -295,40 +295,40 @@ impl GiftCardProductList {
     }
 }
 
-/// What is considered.
+/// A possible purchase.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardQuoteQuery {
-    /// ISO 3166-1 alpha-2.
+    /// Country where the card is redeemed, ISO 3166-1 alpha-2.
     pub country: String,
-    /// In the product's currency.
+    /// Amount in the product's currency.
     #[param(value_type = String)]
     pub amount: TextValue<DecimalAmount>,
 }
 
-/// What the catalog says of it. It reserves nothing.
+/// The catalog's answer to a possible purchase. It reserves nothing.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardQuote {
     /// It could be ordered now.
     Available {
-        /// ISO 4217.
+        /// Currency of the amount, ISO 4217.
         currency: String,
-        /// Fraction of the amount that comes on top.
+        /// Fraction of the amount that is added to it.
         #[schema(value_type = String)]
         fee_rate: TextValue<Decimal>,
     },
-    /// No such product.
+    /// The product does not exist.
     ProductNotFound,
     /// It cannot be redeemed in that country.
     CountryNotServed,
-    /// It does not come in that amount.
+    /// It is not sold in that amount.
     InvalidAmount {
-        /// In which it does.
+        /// Amounts in which it is sold.
         values: Denominations,
     },
-    /// Sold out for now.
+    /// The product is currently sold out.
     OutOfStock,
 }
 

@@ -1,5 +1,6 @@
-//! People on the wire: `POST /v1/identity-checks`, `GET /v1/identity-checks/{reference}`, `POST /v1/issuer-accounts`,
-//! `GET /v1/issuer-accounts/{address}`, `GET /v1/issuer-accounts/{address}/deposits/{transaction}`.
+//! Identity checks and issuer accounts on the wire: `POST /v1/identity-checks`, `GET /v1/identity-checks/{reference}`,
+//! `POST /v1/issuer-accounts`, `GET /v1/issuer-accounts/{address}`, `GET
+//! /v1/issuer-accounts/{address}/deposits/{transaction}`.
 
 use purser_actors::port::{CheckStatus, IssuerAccountResult, StartedCheck, Verdict};
 use serde::{Deserialize, Serialize};
@@ -7,29 +8,29 @@ use utoipa::ToSchema;
 
 use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, WalletAddress};
 
-/// A check to be begun.
+/// A request to start an identity check.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityCheckRequest {
-    /// Whose holder.
+    /// Wallet whose account owner is checked.
     #[schema(value_type = String)]
     pub wallet: TextValue<WalletAddress>,
 }
 
-/// A check that has begun.
+/// A started identity check.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IdentityCheck {
-    /// The order's.
+    /// Wallet of the request.
     #[schema(value_type = String)]
     pub wallet: TextValue<WalletAddress>,
-    /// The provider's name of it.
+    /// The provider's reference of the check.
     pub reference: String,
-    /// Where the person answers the provider's questions: for the owner's page alone.
+    /// URL of the form for the person. Show it only to the account owner.
     pub url: String,
 }
 
 impl IdentityCheck {
-    /// As the provider says it.
+    /// The wire form of a started check.
     pub fn of(wallet: purser_actors::id::Wallet, begun: StartedCheck) -> Self {
         Self {
             wallet: TextValue(WalletAddress(wallet)),
@@ -38,15 +39,15 @@ impl IdentityCheck {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the started check.
     ///
     /// # Errors
-    /// When it is about another holder.
+    /// When it is about another wallet.
     pub fn read(self, wallet: purser_actors::id::Wallet) -> Result<StartedCheck, MalformedResponse> {
         if self.wallet.0.0 != wallet {
             return Err(MalformedResponse("it is about another holder"));
         }
-        // It becomes a link on the owner's page: nothing but a page may be behind it.
+        // The URL becomes a link on the owner's page, so only HTTP URLs are accepted.
         if !self.url.starts_with("https://") && !self.url.starts_with("http://") {
             return Err(MalformedResponse("there is no page to answer on"));
         }
@@ -57,36 +58,36 @@ impl IdentityCheck {
     }
 }
 
-/// Where a check stands.
+/// Status of an identity check.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IdentityCheckResponse {
-    /// The check's.
+    /// The provider's reference of the check.
     pub reference: String,
-    /// Where it stands.
+    /// Status of the check.
     #[serde(flatten)]
     pub state: IdentityCheckStatus,
 }
 
-/// Where a check stands.
+/// Status of an identity check.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum IdentityCheckStatus {
-    /// Not over; ask again after this time.
+    /// Not decided; query again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// The holder is who they say they are.
+    /// The identity of the account owner is verified.
     Passed,
-    /// Not proven, or given up.
+    /// The identity was not verified, or the check was abandoned.
     Failed {
-        /// The provider's word for it.
+        /// The provider's reason.
         reason: String,
     },
 }
 
 impl IdentityCheckResponse {
-    /// As the provider says it.
+    /// The wire form of the provider's status.
     pub fn of(reference: &str, said: CheckStatus) -> Self {
         let state = match said {
             CheckStatus::Pending { retry_after_ms } => IdentityCheckStatus::Pending { retry_after_ms },
@@ -101,7 +102,7 @@ impl IdentityCheckResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the provider's status.
     ///
     /// # Errors
     /// When it is about another check.
@@ -117,50 +118,50 @@ impl IdentityCheckResponse {
     }
 }
 
-/// An account at the issuer, to be opened or found: a holder has one for good.
+/// A request to open or find an account at the issuer. Each wallet has one permanent account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerAccountRequest {
-    /// Whose.
+    /// Wallet of the account owner.
     #[schema(value_type = String)]
     pub wallet: TextValue<WalletAddress>,
 }
 
-/// What became of it.
+/// Result of an account request.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssuerAccountResponse {
-    /// The order's.
+    /// Wallet of the request.
     #[schema(value_type = String)]
     pub wallet: TextValue<WalletAddress>,
-    /// Where it stands.
+    /// Status of the account.
     #[serde(flatten)]
     pub state: IssuerAccountStatus,
 }
 
-/// Where an account stands.
+/// Status of an account at the issuer.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum IssuerAccountStatus {
-    /// It is open.
+    /// The account is open.
     Open {
-        /// Its own address on Base, where USDC for its balance arrives.
+        /// The account's deposit address on Base, which receives USDC for its balance.
         #[schema(value_type = String)]
         deposit_address: TextValue<BaseAddress>,
     },
-    /// Not yet; ask again after this time.
+    /// Not open yet; query again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: there is no account.
+    /// Declined: there is no account.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: String,
     },
 }
 
 impl IssuerAccountResponse {
-    /// As the issuer says it.
+    /// The wire form of the issuer's result.
     pub fn of(holder: purser_actors::id::Wallet, said: IssuerAccountResult) -> Self {
         let state = match said {
             IssuerAccountResult::Open { deposit_address } => IssuerAccountStatus::Open {
@@ -177,10 +178,10 @@ impl IssuerAccountResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the issuer's result.
     ///
     /// # Errors
-    /// When it is about another holder: money would go to another's address.
+    /// When it is about another wallet: money would go to another owner's address.
     pub fn read(self, holder: purser_actors::id::Wallet) -> Result<IssuerAccountResult, MalformedResponse> {
         if self.wallet.0.0 != holder {
             return Err(MalformedResponse("it is about another holder"));
@@ -195,25 +196,25 @@ impl IssuerAccountResponse {
     }
 }
 
-/// What there is behind a deposit address now.
+/// Current balance of a deposit address.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssuerBalance {
-    /// Whose.
+    /// Deposit address of the account.
     #[schema(value_type = String)]
     pub deposit_address: TextValue<BaseAddress>,
-    /// In USDC.
+    /// Balance in USDC.
     #[schema(value_type = UsdcAmount)]
     pub balance: TextValue<UsdcAmount>,
 }
 
-/// Whether a transfer counts in a balance.
+/// Whether a transfer is credited to a balance.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssuerDeposit {
-    /// The transaction on Base.
+    /// Transaction id on Base.
     pub transaction: String,
-    /// How much it moved, in USDC.
+    /// Amount of the transfer, in USDC.
     #[schema(value_type = UsdcAmount)]
     pub amount: TextValue<UsdcAmount>,
-    /// Whether it counts now. That it does not says nothing of later.
+    /// Whether the transfer is credited now. If not, it may still be credited later.
     pub credited: bool,
 }

@@ -1,5 +1,5 @@
-//! What becomes of payouts, on the wire: answers of `POST /v1/payouts`, `GET /v1/payout-orders/{key}`,
-//! `POST /v1/payouts/{payout_id}/recall` and `GET /v1/payout-events`.
+//! Payout statuses and events on the wire: responses of `POST /v1/payouts`, `GET /v1/payout-orders/{key}`, `POST
+//! /v1/payouts/{payout_id}/recall` and `GET /v1/payout-events`.
 
 use purser_actors::id::PayoutId;
 use purser_actors::port;
@@ -9,61 +9,61 @@ use utoipa::ToSchema;
 
 use super::{MalformedResponse, TextValue};
 
-/// A word about one payout.
+/// A status update of one payout.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutStatusUpdate {
-    /// Which.
+    /// The service's id of the payout.
     #[schema(value_type = String)]
     pub payout_id: TextValue<PayoutId>,
-    /// The word.
+    /// Sequence and status.
     #[serde(flatten)]
     pub body: PayoutUpdateBody,
 }
 
-/// What a rail says. Later words about one payout have a higher sequence, so that those which come twice or in another
-/// order are recognized.
+/// A status update. Later updates of one payout have a higher sequence, so that repeated or reordered ones are
+/// recognized.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutUpdateBody {
-    /// Its place among the words about this payout, from 1.
+    /// Number of the update within this payout, from 1.
     pub sequence: u64,
-    /// Where the payout stands.
+    /// Status of the payout.
     #[serde(flatten)]
     pub state: PayoutStatus,
 }
 
-/// Where a payout stands.
+/// Status of a payout.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum PayoutStatus {
-    /// Accepted and on its way; for a payment app, also waiting to be claimed.
+    /// Accepted and in progress; for a payment app, also waiting to be claimed.
     InProcess {
-        /// When to ask again, in milliseconds.
+        /// Delay before the next query, in milliseconds.
         retry_after_ms: u64,
     },
-    /// Paid.
+    /// The payout is paid.
     Complete {
-        /// The rail's name of the payment.
+        /// The rail's reference of the payment.
         reference: String,
     },
-    /// Definitely not paid, and will not be.
+    /// The payout is not paid and will not be.
     Failed {
-        /// The rail's word for it.
+        /// The rail's reason.
         reason: String,
     },
-    /// Stopped before it was paid.
+    /// Cancelled before it was paid.
     Cancelled {
-        /// The rail's word for it.
+        /// The rail's reason.
         reason: String,
     },
-    /// The money came back.
+    /// The money was returned.
     Returned {
-        /// The rail's word for it.
+        /// The rail's reason.
         reason: String,
     },
 }
 
 impl PayoutStatusUpdate {
-    /// As the rail says it.
+    /// The wire form of an update.
     pub fn of(payout: PayoutId, said: port::payouts::PayoutStatusUpdate) -> Self {
         Self {
             payout_id: TextValue(payout),
@@ -71,14 +71,14 @@ impl PayoutStatusUpdate {
         }
     }
 
-    /// As this service reads it.
+    /// Payout id and update as the service reads them.
     pub fn read(self) -> (PayoutId, port::payouts::PayoutStatusUpdate) {
         (self.payout_id.0, self.body.read())
     }
 }
 
 impl PayoutUpdateBody {
-    /// As the rail says it.
+    /// The wire form of an update.
     pub fn of(said: port::payouts::PayoutStatusUpdate) -> Self {
         let state = match said.status {
             PayoutRailStatus::InProcess { retry_after_ms } => PayoutStatus::InProcess { retry_after_ms },
@@ -101,7 +101,7 @@ impl PayoutUpdateBody {
         }
     }
 
-    /// As this service reads it.
+    /// The update as the service reads it.
     pub fn read(self) -> port::payouts::PayoutStatusUpdate {
         let state = match self.state {
             PayoutStatus::InProcess { retry_after_ms } => PayoutRailStatus::InProcess { retry_after_ms },
@@ -119,35 +119,35 @@ impl PayoutUpdateBody {
     }
 }
 
-/// What is known of an order.
+/// The payout ordered under a key.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutLookupResponse {
-    /// The key that was asked about.
+    /// Key of the request.
     pub key: String,
-    /// The newest word about what was ordered under it; `null` says that nothing ever was. It must be there: a payer is
-    /// credited on that word.
+    /// Latest status under the key; `null` if nothing was ever ordered under it. The field must be present: a payer is
+    /// credited because of a `null`.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
     pub payout: Option<PayoutUpdateBody>,
 }
 
-/// What came of asking for money back.
+/// Result of a recall.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RecallResponse {
-    /// Which payout.
+    /// The service's id of the payout.
     #[schema(value_type = String)]
     pub payout_id: TextValue<PayoutId>,
-    /// What came of it.
+    /// Outcome of the recall.
     pub outcome: RecallOutcome,
 }
 
-/// What came of asking for money back.
+/// Outcome of a recall.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecallOutcome {
-    /// The recipient has and gets nothing.
+    /// The recipient has received nothing and will not.
     Recalled,
-    /// The recipient has it.
+    /// The recipient has the money.
     TooLate,
 }
 
@@ -169,42 +169,42 @@ impl From<RecallOutcome> for RecallResult {
     }
 }
 
-/// Words in the order in which they were told, over all payouts.
+/// Events of all payouts, in the order of their positions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutEventList {
-    /// Oldest first; each number is higher than the one before.
+    /// Oldest first; each position is higher than the one before.
     pub events: Vec<PayoutEvent>,
 }
 
-/// A word and its place.
+/// A payout event and its position.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutEvent {
-    /// Its place over all payouts, from 1: where the next reading goes on.
+    /// Position over all payouts, from 1. Use it as `after` to continue.
     pub position: u64,
-    /// The word.
+    /// The status update.
     #[serde(flatten)]
     pub update: PayoutStatusUpdate,
 }
 
 impl PayoutEventList {
-    /// As the rails say it.
-    pub fn of(told: Vec<port::payouts::PayoutEvent>) -> Self {
-        let reports = told.into_iter().map(|told| PayoutEvent {
-            position: told.position,
-            update: PayoutStatusUpdate::of(told.payout, told.update),
+    /// The wire form of the rails' events.
+    pub fn of(list: Vec<port::payouts::PayoutEvent>) -> Self {
+        let reports = list.into_iter().map(|event| PayoutEvent {
+            position: event.position,
+            update: PayoutStatusUpdate::of(event.payout, event.update),
         });
         Self {
             events: reports.collect(),
         }
     }
 
-    /// As this service reads it, from behind `after`.
+    /// Reads the events after position `after`.
     ///
     /// # Errors
-    /// When the numbers do not rise: a word that is skipped over would be lost.
+    /// When the positions do not rise: a skipped event would be lost.
     pub fn read(self, after: u64) -> Result<Vec<port::payouts::PayoutEvent>, MalformedResponse> {
         super::rising(after, self.events.iter().map(|one| one.position))?;
-        let told = self.events.into_iter().map(|one| {
+        let list = self.events.into_iter().map(|one| {
             let (payout, report) = one.update.read();
             let number = one.position;
             port::payouts::PayoutEvent {
@@ -213,6 +213,6 @@ impl PayoutEventList {
                 update: report,
             }
         });
-        Ok(told.collect())
+        Ok(list.collect())
     }
 }

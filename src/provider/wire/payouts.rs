@@ -1,4 +1,4 @@
-//! Orders of payouts on the wire: `POST /v1/payouts`, `POST /v1/debit-card-countries`.
+//! Payout orders on the wire: `POST /v1/payouts`, `POST /v1/debit-card-countries`.
 
 use purser_actors::id::PayoutId;
 use purser_actors::product::{AppPayee, Country, Currency, Platform, ProductLine};
@@ -9,7 +9,7 @@ use super::{DecimalAmount, MalformedResponse, SecretText, TextValue};
 use crate::provider::payouts::{PlainPayee, PlainPayout};
 use crate::vault::CardNumberRecord;
 
-/// Which rail.
+/// Rail of a payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutRail {
@@ -21,63 +21,63 @@ pub enum PayoutRail {
     AppPayment,
 }
 
-/// An order to a rail.
+/// An order for a payout.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PayoutRequest {
-    /// The service's id, which every word about it names.
+    /// The service's id of the payout, which all of its events name.
     #[schema(value_type = String)]
     pub payout_id: TextValue<PayoutId>,
-    /// Which rail.
+    /// Rail that pays.
     pub rail: PayoutRail,
-    /// What the recipient gets.
+    /// Amount that the recipient gets.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// ISO 4217.
+    /// Currency of the amount, ISO 4217.
     #[schema(value_type = String)]
     pub currency: TextValue<Currency>,
-    /// Who.
+    /// Recipient of the money.
     pub payee: Payee,
 }
 
-/// Who gets a payout.
+/// Recipient of a payout.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Payee {
-    /// A debit card.
+    /// The owner of a debit card.
     Card {
-        /// 12 to 19 digits.
+        /// Card number, 12 to 19 digits.
         number: SecretText,
-        /// 1 to 12.
+        /// Expiry month, 1 to 12.
         exp_month: u8,
-        /// Four digits.
+        /// Expiry year, four digits.
         exp_year: u16,
     },
-    /// A bank account.
+    /// The owner of a bank account.
     Bank {
         /// Nine digits, or the bank's part of an IBAN.
         routing_number: String,
-        /// As the bank knows it.
+        /// Account number at the bank.
         account_number: SecretText,
-        /// Whose.
+        /// Name of the account's owner.
         account_holder_name: String,
     },
     /// The user of a payment app.
     App {
         /// `venmo` or `paypal`.
         platform: String,
-        /// What the app knows them by.
+        /// The recipient's identifier in the app.
         recipient: String,
-        /// Given name.
+        /// Recipient's given name.
         first_name: String,
-        /// Family name.
+        /// Recipient's family name.
         last_name: String,
-        /// E-mail address.
+        /// Recipient's email address.
         email: String,
     },
 }
 
-/// Only the lines that rails serve have one.
+/// Only product lines that are paid by a rail have one.
 const fn rail(line: ProductLine) -> Result<PayoutRail, MalformedResponse> {
     match line {
         ProductLine::PushToCard => Ok(PayoutRail::PushToCard),
@@ -88,10 +88,10 @@ const fn rail(line: ProductLine) -> Result<PayoutRail, MalformedResponse> {
 }
 
 impl PayoutRequest {
-    /// For the wire.
+    /// The wire form of an order.
     ///
     /// # Errors
-    /// When it is for a line that no rail serves.
+    /// When no rail pays the order's product line.
     pub fn of(order: PlainPayout) -> Result<Self, MalformedResponse> {
         let payee = match order.to {
             PlainPayee::Card(card) => Payee::Card {
@@ -125,10 +125,10 @@ impl PayoutRequest {
         })
     }
 
-    /// As a rail reads it.
+    /// The order as a rail reads it.
     ///
     /// # Errors
-    /// When the payee is not one.
+    /// When the payee is invalid.
     pub fn read(self, key: purser_actors::id::JobId) -> Result<PlainPayout, MalformedResponse> {
         let to = match self.payee {
             Payee::Card {
@@ -180,15 +180,15 @@ impl PayoutRequest {
     }
 }
 
-/// A debit card whose bank is looked for.
+/// A query for the country of a debit card's bank.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DebitCardQuery {
-    /// 12 to 19 digits.
+    /// Card number, 12 to 19 digits.
     pub number: SecretText,
 }
 
-/// Where its bank is.
+/// Country of a debit card's bank.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DebitCardCountryResponse {
     /// ISO 3166-1 alpha-2; `null` for a card that no rail pays to.

@@ -1,4 +1,4 @@
-//! What was ever ordered, on the wire: `GET /v1/reconciliation-entries/{list}`.
+//! Reconciliation lists on the wire: `GET /v1/reconciliation-entries/{list}`.
 
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
@@ -10,32 +10,31 @@ use utoipa::ToSchema;
 
 use super::{DecimalAmount, MalformedResponse, TextValue, UsdcAmount};
 
-/// Which of a provider's lists.
+/// A provider's reconciliation list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReconciliationListName {
-    /// Orders of cards.
+    /// Orders of prepaid cards.
     Cards,
     /// Orders of gift cards.
     GiftCards,
     /// Orders of payouts.
     Payouts,
-    /// What the bank was told to move.
+    /// Transfers that the service ordered at the bank.
     BankTransfers,
-    /// What came in at the bank for the service to credit, and what it gave back.
+    /// Bank deposits for the service to credit, and returned transfers.
     BankDeposits,
-    /// Orders of reloadable cards, and what was set aside of balances.
+    /// Orders of reloadable cards, and holds on balances.
     ReloadableCards,
-    /// What is left on each reloadable card that was opened.
+    /// Remaining balance of each reloadable card.
     CardBalances,
-    /// What was burned for the bridge to carry.
+    /// Burns of bridge transfers.
     Bridge,
-    /// What was given back of prepaid cards that have ended.
+    /// Money returned from closed prepaid cards.
     PrepaidRemainders,
 }
 
 impl ReconciliationListName {
-    /// All.
     pub const ALL: [Self; 9] = [
         Self::Cards,
         Self::GiftCards,
@@ -48,12 +47,12 @@ impl ReconciliationListName {
         Self::PrepaidRemainders,
     ];
 
-    /// By its name in a path.
+    /// The list with this name in a path.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|list| list.source().name() == name)
     }
 
-    /// Whose list it is.
+    /// Source that the list belongs to.
     pub const fn source(self) -> ReconciliationSource {
         match self {
             Self::Cards => ReconciliationSource::Cards,
@@ -69,87 +68,86 @@ impl ReconciliationListName {
     }
 }
 
-/// What came of something on a list.
+/// Outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryStatus {
-    /// It is not known yet.
+    /// The outcome is not known yet.
     Pending,
-    /// The provider has the money and still owes what it is for: set aside of a balance, or burned and not minted.
+    /// The provider has the money and still owes the product: on hold, or burned and not minted.
     Held,
-    /// Made, paid, moved, come in or minted.
+    /// Created, paid, transferred, received or minted.
     Completed,
-    /// Not done, and it never will be.
+    /// Not executed, and it never will be.
     Declined,
-    /// It was done, and the money came back.
+    /// Executed, and the money was returned.
     Returned,
 }
 
-/// Something on a list, as it stands.
+/// An entry of a list, with its current status.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReconciliationEntry {
-    /// Its name. Of an order, and of what is left of one: the `Idempotency-Key` that it came with. Of what came in at the
-    /// bank: its `reference`. Of what the bridge carries: the `transaction` that burned it. 1 to 200 bytes without control
+    /// Key of the entry. For an order, and for the balance of a card: the `Idempotency-Key` of the order. For a bank
+    /// deposit: its `reference`. For a bridge transfer: the `transaction` of its burn. 1 to 200 bytes without control
     /// characters.
     pub key: String,
-    /// The provider's word for what it is, for people.
+    /// The provider's name of the product, for display.
     pub product: String,
-    /// What was ordered, came in, is left, or arrives over the bridge.
+    /// Amount that was ordered, received, is left, or is delivered by the bridge.
     #[schema(value_type = UsdcAmount)]
     pub amount: String,
-    /// ISO 4217, whose amounts have two places at most; or `USDC`, whose have six.
+    /// ISO 4217 code, for amounts with at most two decimal places, or `USDC`, with six.
     pub currency: String,
-    /// Of money that the bank gives back: the `transfer_id` of the move that it is the return of. Null for all else.
+    /// For a returned transfer at the bank: the `transfer_id` of the original transfer. `null` otherwise.
     #[schema(required, value_type = Option<String>)]
     #[serde(deserialize_with = "Option::deserialize")]
     pub returned_transfer_id: Option<TextValue<BankTransferId>>,
-    /// Of a gift card: the `country` that it was ordered for, ISO 3166-1 alpha-2. May be left out of all else.
+    /// For a gift card: the `country` of its order, ISO 3166-1 alpha-2. Omit it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
-    /// Of a gift card: the `fee_rate` that it was ordered at. May be left out of all else.
+    /// For a gift card: the `fee_rate` of its order. Omit it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub fee_rate: Option<TextValue<Decimal>>,
-    /// What came of it.
+    /// Outcome of the entry.
     pub status: EntryStatus,
-    /// When that last changed, in Unix milliseconds.
+    /// Time of the last change, in Unix milliseconds.
     pub at_ms: u64,
 }
 
-/// Part of a list. It names the question again.
+/// A page of a list. It repeats the query.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReconciliationPage {
-    /// The question's.
+    /// List of the query.
     pub list: ReconciliationListName,
-    /// The question's.
+    /// Cursor of the query.
     #[schema(required)]
     #[serde(deserialize_with = "Option::deserialize")]
     pub after: Option<String>,
-    /// The question's.
+    /// Key of the query.
     #[schema(required)]
     #[serde(deserialize_with = "Option::deserialize")]
     pub key: Option<String>,
-    /// In the list's order.
+    /// Entries in the list's order.
     pub entries: Vec<ReconciliationEntry>,
-    /// What to ask for `after`; null when there are no entries behind the cursor now.
+    /// Cursor for the next page, to be sent as `after`; `null` if there are no more entries now.
     #[schema(required)]
     #[serde(deserialize_with = "Option::deserialize")]
     pub next: Option<String>,
 }
 
-/// A question about a list.
+/// A query of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct ReconciliationQuery<'a> {
-    /// Which.
     pub list: ReconciliationListName,
-    /// Behind which cursor.
+    /// Cursor to start after.
     pub after: Option<&'a str>,
-    /// For which key alone.
+    /// Restricts the query to this key.
     pub key: Option<&'a str>,
 }
 
 impl ReconciliationPage {
-    /// As the provider says it.
+    /// The wire form of a page.
     pub fn of(asked: ReconciliationQuery<'_>, page: ListPage<ProviderEntry>) -> Self {
         let entries = page.items.into_iter().map(|entry| ReconciliationEntry {
             key: entry.name.to_string(),
@@ -185,10 +183,10 @@ impl ReconciliationPage {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the page.
     ///
     /// # Errors
-    /// When it answers another question, leads nowhere, or ends although it has entries.
+    /// When it answers another query, its cursor does not advance, or it has entries but no cursor.
     pub fn read(self, asked: ReconciliationQuery<'_>) -> Result<ListPage<ProviderEntry>, MalformedResponse> {
         let same = self.list == asked.list && self.after.as_deref() == asked.after && self.key.as_deref() == asked.key;
         if !same {
@@ -210,7 +208,7 @@ impl ReconciliationPage {
     }
 }
 
-/// The currency of what is on no list of ISO's.
+/// Code for amounts in USDC, which has no ISO 4217 code.
 const USDC: &str = "USDC";
 
 impl ReconciliationEntry {
@@ -253,9 +251,10 @@ mod tests {
 
     use super::*;
 
-    // Aim: a page that leads to itself would be read for ever, and one that leaves out where it leads says nothing.
+    // Checks: a page whose cursor is its own start is rejected, because it would be read forever; so is one without a
+    // cursor.
     #[test]
-    fn a_page_leads_on_or_is_the_last() {
+    fn page_advances_or_is_the_last() {
         let asked = ReconciliationQuery {
             list: ReconciliationListName::Cards,
             after: Some("b"),

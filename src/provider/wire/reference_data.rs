@@ -1,4 +1,4 @@
-//! What is only read: `GET /v1/exchange-rates`, `GET /v1/merchants`.
+//! Read-only data on the wire: `GET /v1/exchange-rates`, `GET /v1/merchants`.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::{MalformedResponse, TextValue};
 use crate::provider::merchants::{self, Acceptance, CardType, MerchantPage};
 use crate::provider::rates::RateTable;
 
-/// Exchange rates of one moment.
+/// Exchange rates of one time.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ExchangeRates {
-    /// Who made them.
+    /// Source of the rates.
     pub source: String,
-    /// Since when they hold, in Unix milliseconds.
+    /// Time from which the rates are valid, in Unix milliseconds.
     pub as_of_ms: u64,
-    /// US dollars that one unit costs, by ISO 4217 code.
+    /// Price of one unit in US dollars, by ISO 4217 code.
     #[schema(value_type = BTreeMap<String, String>)]
     pub usd_per_unit: BTreeMap<String, TextValue<Decimal>>,
 }
 
 impl ExchangeRates {
-    /// As the source says it.
+    /// The wire form of a table.
     pub fn of(table: &RateTable) -> Self {
         let rates = table.usd_per_unit.iter();
         Self {
@@ -34,10 +34,10 @@ impl ExchangeRates {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the table.
     ///
     /// # Errors
-    /// When a rate is not above zero, a code is none, or a dollar does not cost one.
+    /// When a rate is not above zero, a code is invalid, or the dollar's rate is not one.
     pub fn read(self) -> Result<RateTable, MalformedResponse> {
         let is_code = |code: &str| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());
         let mut usd_per_unit = BTreeMap::new();
@@ -58,25 +58,25 @@ impl ExchangeRates {
     }
 }
 
-/// What is looked for among merchants.
+/// Search filters for merchants.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct MerchantQuery {
-    /// A name or an address; without one all are listed by name.
+    /// A name or an address; if absent, all merchants are listed by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// `Non-Reloadable U.S.`, `Non-Reloadable International` or `Reloadable`.
     pub card_type: String,
-    /// Begin behind this merchant of the same search.
+    /// Start after this merchant of the same search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting_after: Option<String>,
-    /// At most so many.
+    /// Maximum number of merchants.
     pub limit: usize,
 }
 
 impl MerchantQuery {
-    /// For the wire.
+    /// The wire form of a query.
     pub fn of(wanted: &merchants::MerchantQuery) -> Self {
         Self {
             q: wanted.q.clone(),
@@ -86,10 +86,10 @@ impl MerchantQuery {
         }
     }
 
-    /// As a directory reads it.
+    /// The query as a directory reads it.
     ///
     /// # Errors
-    /// When there is no such kind of card.
+    /// When the card type does not exist.
     pub fn read(self) -> Result<merchants::MerchantQuery, MalformedResponse> {
         let card_type = CardType::ALL.into_iter().find(|kind| kind.name() == self.card_type);
         Ok(merchants::MerchantQuery {
@@ -104,26 +104,26 @@ impl MerchantQuery {
 /// A page of merchants, best match first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MerchantList {
-    /// The page; `null` when `starting_after` is not among what was found.
+    /// Merchants of the page; `null` if `starting_after` is not one of the matches.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
     pub merchants: Option<Vec<Merchant>>,
-    /// Whether more follow.
+    /// Whether more pages follow.
     pub has_more: bool,
 }
 
-/// A merchant, for the kind of card that was asked about.
+/// A merchant, for the card type of the query.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Merchant {
-    /// Stable.
+    /// Stable id of the merchant.
     pub id: String,
-    /// As the merchant writes it.
+    /// Name as the merchant spells it.
     pub name: String,
-    /// Its site, if known.
+    /// The merchant's site, if known.
     pub url: Option<String>,
-    /// What it sells.
+    /// What the merchant sells.
     pub category: String,
-    /// ISO 3166-1 alpha-2; empty for everywhere.
+    /// Countries, ISO 3166-1 alpha-2; empty for everywhere.
     pub countries: Vec<String>,
     /// `accepted`, `not_accepted` or `unknown`.
     pub status: String,
@@ -132,14 +132,14 @@ pub struct Merchant {
 }
 
 impl MerchantList {
-    /// As the directory says it.
+    /// The wire form of a page.
     pub fn of(page: Option<MerchantPage>) -> Self {
         let has_more = page.as_ref().is_some_and(|page| page.has_more);
         let merchants = page.map(|page| page.merchants.into_iter().map(on_wire).collect());
         Self { merchants, has_more }
     }
 
-    /// As this service reads it. A status that it does not know is `unknown`.
+    /// The page as the service reads it. An unrecognized status is read as `unknown`.
     pub fn read(self) -> Option<MerchantPage> {
         let has_more = self.has_more;
         let merchants = self.merchants?.into_iter().map(read_one).collect();

@@ -1,5 +1,5 @@
-//! Reloadable cards on the wire: `POST /v1/reloadable-cards`, `POST /v1/reloadable-cards/{reference}/actions`,
-//! `GET /v1/reloadable-cards/{reference}`, `GET /v1/reloadable-cards/{reference}/cvv`, `GET /v1/card-events`.
+//! Reloadable cards on the wire: `POST /v1/reloadable-cards`, `POST /v1/reloadable-cards/{reference}/actions`, `GET
+//! /v1/reloadable-cards/{reference}`, `GET /v1/reloadable-cards/{reference}/cvv`, `GET /v1/card-events`.
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
@@ -13,20 +13,20 @@ use super::{BaseAddress, DecimalAmount, MalformedResponse, SecretText, TextValue
 use crate::provider::PlainCard;
 use crate::provider::reloadable_cards::PlainOpenResult;
 
-/// An order of a card that is loaded from its holder's balance.
+/// An order of a card that is loaded from its owner's balance.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenReloadableCardRequest {
-    /// The service's id of it.
+    /// The service's id of the card.
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
-    /// Whose balance: the deposit address of the account on Base.
+    /// Deposit address on Base of the account whose balance is used.
     #[schema(value_type = String)]
     pub deposit_address: TextValue<BaseAddress>,
-    /// To be loaded, in US dollars.
+    /// Amount to load, in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Whether it stays open after its first charge.
+    /// Whether the card stays open after its first charge.
     pub reusable: bool,
 }
 
@@ -42,7 +42,7 @@ impl From<&OpenCardRequest> for OpenReloadableCardRequest {
 }
 
 impl OpenReloadableCardRequest {
-    /// As the program reads it.
+    /// The order as the provider reads it.
     pub fn read(&self, key: JobId) -> OpenCardRequest {
         OpenCardRequest {
             key,
@@ -54,48 +54,49 @@ impl OpenReloadableCardRequest {
     }
 }
 
-/// What became of such an order. It names the order again.
+/// Result of an order. It repeats the order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct OpenReloadableCardResponse {
-    /// The order's.
+    /// Card id of the order.
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
-    /// The order's.
+    /// Deposit address of the order.
     #[schema(value_type = String)]
     pub deposit_address: TextValue<BaseAddress>,
-    /// The order's.
+    /// Amount of the order.
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
-    /// Where it stands.
+    /// Status of the order.
     #[serde(flatten)]
     pub state: OpenReloadableCardStatus,
 }
 
-/// Where such an order stands.
+/// Status of a reloadable card order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum OpenReloadableCardStatus {
-    /// The card is open, and its amount was taken from the balance. It stays the answer, whatever becomes of the card.
+    /// The card is open, and its amount was taken from the balance. The answer stays the same whatever happens to the
+    /// card later.
     Open {
-        /// It.
+        /// The new card.
         card: Card,
     },
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted; query again with the same key after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: the balance was less. Nothing was taken under this key and nothing will be.
+    /// Declined: the balance was too low. Nothing was taken under this key, and nothing ever will be.
     InsufficientBalance,
-    /// Definitely refused: no card exists under this key and none will. Nothing was taken.
+    /// Declined: no card exists under this key, and none ever will. Nothing was taken.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: String,
     },
 }
 
 impl OpenReloadableCardResponse {
-    /// As the program says it.
+    /// The wire form of the provider's result.
     pub fn of(order: OpenReloadableCardRequest, said: PlainOpenResult) -> Self {
         let state = match said {
             PlainOpenResult::Open(card) => OpenReloadableCardStatus::Open {
@@ -120,7 +121,7 @@ impl OpenReloadableCardResponse {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the provider's result.
     ///
     /// # Errors
     /// When it is about another order.
@@ -143,33 +144,34 @@ impl OpenReloadableCardResponse {
     }
 }
 
-/// What a holder wants of a card.
+/// A card action that the account owner requested.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CardActionRequest {
     /// The service's id of the card.
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
-    /// What is wanted.
+    /// Action to apply to the card.
     pub action: CardAction,
 }
 
-/// What a holder can want of a card. What cannot be done any more (of a closed card, for example) is no error: the answer says
-/// how the card stands.
+/// Actions on a card. An impossible action, for example on a closed card, is no error: the response has the card's
+/// status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardAction {
-    /// Charges are refused until it is resumed.
+    /// Charges are declined until the card is resumed.
     Pause,
-    /// Charges are taken again.
+    /// Charges are accepted again.
     Resume,
-    /// It ends. What is left on a reloadable card goes back to its balance; what is left on a prepaid one, as the issuer says.
+    /// The card is closed. The remaining money of a reloadable card returns to its balance; that of a prepaid card is
+    /// the issuer's decision.
     Close,
 }
 
 impl From<port::CardAction> for CardAction {
-    fn from(wish: port::CardAction) -> Self {
-        match wish {
+    fn from(value: port::CardAction) -> Self {
+        match value {
             port::CardAction::Pause => Self::Pause,
             port::CardAction::Resume => Self::Resume,
             port::CardAction::Close => Self::Close,
@@ -178,8 +180,8 @@ impl From<port::CardAction> for CardAction {
 }
 
 impl From<CardAction> for port::CardAction {
-    fn from(wish: CardAction) -> Self {
-        match wish {
+    fn from(value: CardAction) -> Self {
+        match value {
             CardAction::Pause => Self::Pause,
             CardAction::Resume => Self::Resume,
             CardAction::Close => Self::Close,
@@ -187,39 +189,40 @@ impl From<CardAction> for port::CardAction {
     }
 }
 
-/// How a card stands once a wish was heard.
+/// A card after an action.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardActionResponse {
-    /// The key of the wish: an answer to an earlier one would end this one.
+    /// Key of the action. A response to an earlier action would otherwise complete this one.
     pub key: String,
-    /// How the card stands.
+    /// Current state of the card.
     #[serde(flatten)]
     pub snapshot: CardSnapshot,
 }
 
-/// How a card stands.
+/// State of a card.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardSnapshot {
     /// The service's id of the card.
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
-    /// Raised by each change of the card; 0 as it was opened. Of two words about a card the one with more counts.
+    /// Incremented by each change of the card, starting at 0. Of two reports about a card the one with the higher
+    /// sequence is valid.
     pub sequence: u64,
-    /// Whether it takes charges.
+    /// Whether the card accepts charges.
     pub state: CardStatus,
-    /// Left to spend, in US dollars.
+    /// Amount that can still be spent, in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub available: TextValue<DecimalAmount>,
-    /// Of what was left when a prepaid card ended, all that was given back to the service so far, in US dollars. It only grows.
-    /// `0` of a reloadable card, which gives it back to its balance.
+    /// Total that was returned to the service after a prepaid card closed, in US dollars. It never decreases. `0` for a
+    /// reloadable card, whose money returns to its balance.
     #[schema(value_type = DecimalAmount)]
     pub released: TextValue<DecimalAmount>,
-    /// What was charged, newest first.
+    /// Transactions, newest first.
     pub transactions: Vec<CardTransaction>,
 }
 
 impl CardSnapshot {
-    /// As the program says it.
+    /// The wire form of a snapshot.
     pub fn of(card: CardId, said: port::CardSnapshot) -> Self {
         let CardReport {
             sequence,
@@ -239,10 +242,10 @@ impl CardSnapshot {
         }
     }
 
-    /// As this service reads it.
+    /// Reads the snapshot.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When a field is invalid.
     pub fn read(self) -> Result<(CardId, port::CardSnapshot), MalformedResponse> {
         let report = CardReport {
             reference: String::new(),
@@ -257,14 +260,14 @@ impl CardSnapshot {
 }
 
 impl CardActionResponse {
-    /// As this service reads it.
+    /// Reads the response.
     ///
     /// # Errors
-    /// When it is about another wish.
+    /// When it is about another action.
     pub fn read(self, order: &port::CardActionRequest) -> Result<port::CardSnapshot, MalformedResponse> {
         let (card, standing) = self.snapshot.read()?;
         if self.key != order.key.to_string() || card != order.card {
-            return Err(MalformedResponse("it is about another wish"));
+            return Err(MalformedResponse("it is about another action"));
         }
         Ok(standing)
     }
@@ -273,15 +276,15 @@ impl CardActionResponse {
 /// What can be spent with a card.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardBalance {
-    /// The card's.
+    /// The issuer's reference of the card.
     pub reference: String,
-    /// Left to spend, in US dollars.
+    /// Amount that can still be spent, in US dollars.
     #[schema(value_type = DecimalAmount)]
     pub available: TextValue<DecimalAmount>,
 }
 
 impl CardBalance {
-    /// As this service reads it.
+    /// Reads the balance.
     ///
     /// # Errors
     /// When it is about another card.
@@ -293,27 +296,27 @@ impl CardBalance {
     }
 }
 
-/// Words about cards in the order in which they were told, over all cards.
+/// Events of all cards, in the order of their positions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardEventList {
-    /// Oldest first; each number is higher than the one before.
+    /// Oldest first; each position is higher than the one before.
     pub events: Vec<CardEvent>,
 }
 
-/// A word and its place.
+/// A card event and its position.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardEvent {
-    /// Its place over all cards, from 1: where the next reading goes on.
+    /// Position over all cards, from 1. Use it as `after` to continue.
     pub position: u64,
-    /// How the card stood then, or has come to stand since.
+    /// State of the card at the event, or a later one.
     #[serde(flatten)]
     pub snapshot: CardSnapshot,
 }
 
 impl CardEventList {
-    /// As the program says it.
-    pub fn of(told: Vec<port::CardEvent>) -> Self {
-        let words = told.into_iter().map(|word| CardEvent {
+    /// The wire form of the provider's events.
+    pub fn of(list: Vec<port::CardEvent>) -> Self {
+        let words = list.into_iter().map(|word| CardEvent {
             position: word.position,
             snapshot: CardSnapshot::of(word.card, word.snapshot),
         });
@@ -322,10 +325,10 @@ impl CardEventList {
         }
     }
 
-    /// As this service reads it, from behind `after`.
+    /// Reads the events after position `after`.
     ///
     /// # Errors
-    /// When the numbers do not rise: a word that is skipped over would be lost.
+    /// When the positions do not rise: a skipped event would be lost.
     pub fn read(self, after: u64) -> Result<Vec<port::CardEvent>, MalformedResponse> {
         super::rising(after, self.events.iter().map(|word| word.position))?;
         let words = self.events.into_iter().map(|word| {

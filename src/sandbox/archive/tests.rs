@@ -76,9 +76,9 @@ impl Harness {
     }
 
     fn with(numbers: std::ops::Range<u64>) -> Self {
-        let mut house = Self::in_dir(tempfile::tempdir().unwrap());
-        house.push(numbers);
-        house
+        let mut harness = Self::in_dir(tempfile::tempdir().unwrap());
+        harness.push(numbers);
+        harness
     }
 
     fn push(&mut self, numbers: std::ops::Range<u64>) {
@@ -145,29 +145,29 @@ fn copy(log: &Path, index: Option<&Path>) -> TempDir {
 // Checks: memory stays under its bound for any number of records, and all of them are found.
 #[test]
 fn memory_holds_no_more_than_the_bound() {
-    let mut house = Harness::with(0..0);
+    let mut harness = Harness::with(0..0);
     for number in 0..500 {
-        house.push(number..number + 1);
-        assert!(house.state.buffer.resident() <= 2 * MAX_IN_MEMORY, "after {number}");
+        harness.push(number..number + 1);
+        assert!(harness.state.buffer.resident() <= 2 * MAX_IN_MEMORY, "after {number}");
     }
-    house.check(500);
-    house.state.buffer.evict();
-    house.check(500);
+    harness.check(500);
+    harness.state.buffer.evict();
+    harness.check(500);
 }
 
 // Checks: a start replays the tail only, and continues where the last process ended.
 #[test]
 fn a_start_replays_only_the_tail() {
-    let mut house = Harness::with(0..301);
+    let mut harness = Harness::with(0..301);
     for count in [301, 350, 399] {
-        house.push(house.state.buffer.counted()..count);
-        house = Harness::in_dir(house.closed());
+        harness.push(harness.state.buffer.counted()..count);
+        harness = Harness::in_dir(harness.closed());
         assert!(
-            house.state.applied <= MAX_IN_MEMORY,
+            harness.state.applied <= MAX_IN_MEMORY,
             "{} of {count}",
-            house.state.applied
+            harness.state.applied
         );
-        house.check(count);
+        harness.check(count);
     }
 }
 
@@ -175,14 +175,14 @@ fn a_start_replays_only_the_tail() {
 #[test]
 fn an_index_behind_its_log_catches_up() {
     let early = Harness::with(0..0).closed();
-    let mut house = Harness::in_dir(copy(early.path(), None));
+    let mut harness = Harness::in_dir(copy(early.path(), None));
     let mut indexes = Vec::new();
     for count in [0, 10, 50, 120] {
-        house.push(house.state.buffer.counted()..count);
-        house = Harness::in_dir(house.closed());
-        indexes.push(copy(house.dir.path(), Some(house.dir.path())));
+        harness.push(harness.state.buffer.counted()..count);
+        harness = Harness::in_dir(harness.closed());
+        indexes.push(copy(harness.dir.path(), Some(harness.dir.path())));
     }
-    let last = house.closed();
+    let last = harness.closed();
     for index in &indexes {
         Harness::in_dir(copy(last.path(), Some(index.path()))).check(120);
     }
@@ -192,18 +192,18 @@ fn an_index_behind_its_log_catches_up() {
 #[test]
 fn a_log_without_an_index_is_read_whole_once() {
     let whole = Harness::with(0..200).closed();
-    let house = Harness::in_dir(copy(whole.path(), None));
-    assert_eq!(house.state.applied, 200);
-    assert!(house.state.buffer.resident() <= 2 * MAX_IN_MEMORY);
-    house.check(200);
-    let again = Harness::in_dir(house.closed());
+    let harness = Harness::in_dir(copy(whole.path(), None));
+    assert_eq!(harness.state.applied, 200);
+    assert!(harness.state.buffer.resident() <= 2 * MAX_IN_MEMORY);
+    harness.check(200);
+    let again = Harness::in_dir(harness.closed());
     assert!(again.state.applied <= MAX_IN_MEMORY);
     again.check(200);
 }
 
 // Checks: a wrong bit in the index is always noticed: the index is rebuilt, and nothing is lost or found twice.
 #[test]
-fn a_damaged_index_is_made_anew() {
+fn corrupt_index_is_rebuilt() {
     let whole = Harness::with(0..90).closed();
     for file in files(&whole.path().join("log.index")) {
         let bytes = std::fs::read(&file).unwrap();
@@ -214,9 +214,9 @@ fn a_damaged_index_is_made_anew() {
             for damage in [&flipped[..], &bytes[..at]] {
                 let dir = copy(whole.path(), Some(whole.path()));
                 std::fs::write(dir.path().join("log.index").join(name), damage).unwrap();
-                let house = Harness::in_dir(dir);
-                assert_eq!(house.state.applied, 90, "{name:?} at {at}");
-                house.check(90);
+                let harness = Harness::in_dir(dir);
+                assert_eq!(harness.state.applied, 90, "{name:?} at {at}");
+                harness.check(90);
             }
         }
         let dir = copy(whole.path(), Some(whole.path()));
@@ -227,7 +227,7 @@ fn a_damaged_index_is_made_anew() {
 
 // Checks: an index that is ahead of its log, or belongs to another log, is rebuilt.
 #[test]
-fn an_index_ahead_of_its_log_is_made_anew() {
+fn index_ahead_of_its_log_is_rebuilt() {
     let whole = Harness::with(0..120).closed();
     let short = Harness::with(0..60).closed();
     let dir = copy(short.path(), Some(whole.path()));
@@ -235,29 +235,29 @@ fn an_index_ahead_of_its_log_is_made_anew() {
     let bytes = std::fs::read(whole.path().join("log")).unwrap();
     let cut = copy(whole.path(), Some(whole.path()));
     std::fs::write(cut.path().join("log"), &bytes[..bytes.len() / 2]).unwrap();
-    let house = Harness::in_dir(cut);
-    let count = house.state.buffer.counted();
+    let harness = Harness::in_dir(cut);
+    let count = harness.state.buffer.counted();
     assert!(count < 120);
-    house.check(count);
+    harness.check(count);
     let other = Harness::with(1000..1120).closed();
-    let house = Harness::in_dir(copy(other.path(), Some(whole.path())));
-    assert_eq!(house.state.sum, (1000..1120).sum::<u64>());
+    let harness = Harness::in_dir(copy(other.path(), Some(whole.path())));
+    assert_eq!(harness.state.sum, (1000..1120).sum::<u64>());
 }
 
 // Checks: an old record that cannot be read is an error, not a missing record: all later lookups fail.
 #[tokio::test]
-async fn a_damaged_old_record_ends_all_answers() {
+async fn corrupt_old_record_ends_all_responses() {
     let dir = Harness::with(0..90).closed();
-    let mut house = Harness::in_dir(dir);
-    house.archive.barrier().wait().await.unwrap();
-    let log = house.dir.path().join("log");
+    let mut harness = Harness::in_dir(dir);
+    harness.archive.barrier().wait().await.unwrap();
+    let log = harness.dir.path().join("log");
     let mut bytes = std::fs::read(&log).unwrap();
     bytes[30] ^= 1;
     std::fs::write(&log, bytes).unwrap();
-    assert!(house.state.buffer.find(named(0)).is_empty());
-    assert!(house.archive.has_failed());
-    assert!(house.archive.barrier().wait().await.is_err());
-    house.state.apply(&90).unwrap();
-    let durable = house.archive.append(&mut house.state, 90u64.to_le_bytes().to_vec());
+    assert!(harness.state.buffer.find(named(0)).is_empty());
+    assert!(harness.archive.has_failed());
+    assert!(harness.archive.barrier().wait().await.is_err());
+    harness.state.apply(&90).unwrap();
+    let durable = harness.archive.append(&mut harness.state, 90u64.to_le_bytes().to_vec());
     assert!(durable.wait().await.is_err());
 }

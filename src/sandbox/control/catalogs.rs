@@ -171,7 +171,7 @@ pub struct MagicProduct {
 pub struct SandboxCatalogView {
     /// Always true: no real provider is involved.
     pub sandbox: bool,
-    /// Merchant directory.
+    /// State of the merchant directory.
     pub merchants: SandboxMerchantView,
     /// Gift card catalog.
     pub gift_cards: SandboxGiftCardView,

@@ -10,9 +10,9 @@ use crate::settlement::sandbox::SandboxTransfer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkParam {
-    /// Base network.
+    /// The Base chain of the sandbox.
     Base,
-    /// Solana network.
+    /// The Solana chain of the sandbox.
     Solana,
 }
 
@@ -112,7 +112,7 @@ pub enum ChainFaultParam {
     FrontRun,
     /// Pause all executions.
     Hold,
-    /// Resume executions.
+    /// Resume executions on the chain.
     Resume,
     /// Execute all transfers in one shared transaction, until cleared. On Solana this only affects transfers out of
     /// `POST /sandbox/faucet`: a payment there is a transaction that its payer has signed.

@@ -26,7 +26,7 @@ const MAX_TEXT_LEN: usize = 140;
 
 pub struct PayoutControl {
     pub rails: Arc<SandboxPayouts>,
-    /// Stores destinations.
+    /// Engine that stores the destinations.
     pub engine: Engine,
     /// Seals account numbers.
     pub vault: Arc<Vault>,

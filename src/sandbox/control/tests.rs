@@ -35,8 +35,8 @@ fn chain_request(value: Value) -> ChainFaultRequest {
 
 // A plain transfer moves an amount between two wallets; in a shared transaction each transfer has its own index.
 #[tokio::test]
-async fn plain_transfers_share_a_transaction_when_told_to() {
-    let (_dir, desk) = control();
+async fn plain_transfers_share_a_transaction_when_requested() {
+    let (_dir, sandbox_control) = control();
     for (from, to, network) in [
         (Wallet::Evm([1; 20]), Wallet::Evm([2; 20]), "base"),
         (Wallet::Solana([1; 32]), Wallet::Solana([2; 32]), "solana"),
@@ -47,16 +47,16 @@ async fn plain_transfers_share_a_transaction_when_told_to() {
                 amount: amount.into(),
                 from: Some(from.address()),
             };
-            desk.faucet(&request).await.map(|balance| balance.atomic)
+            sandbox_control.faucet(&request).await.map(|balance| balance.atomic)
         };
         assert_eq!(sent("1", from).await.unwrap(), 10_001_000_000);
         let on = chain_request(json!({ "fault": "together", "network": network }));
-        desk.set_chain_fault(&on).await.unwrap();
+        sandbox_control.set_chain_fault(&on).await.unwrap();
         for _ in 0..2 {
             sent("2", from).await.unwrap();
         }
         let off = chain_request(json!({ "fault": "clear", "network": network }));
-        desk.set_chain_fault(&off).await.unwrap();
+        sandbox_control.set_chain_fault(&off).await.unwrap();
         sent("3", from).await.unwrap();
         for (amount, from, param) in [
             ("20000", from, "amount"),
@@ -78,7 +78,7 @@ async fn plain_transfers_share_a_transaction_when_told_to() {
             after: None,
             limit: None,
         };
-        let all = desk.transfers(&asked).await.unwrap().transfers;
+        let all = sandbox_control.transfers(&asked).await.unwrap().transfers;
         let places: Vec<_> = all.iter().map(|one| (one.amount, one.index)).collect();
         assert_eq!(places, [(1_000_000, 0), (2_000_000, 0), (2_000_000, 1), (3_000_000, 0)]);
         assert_eq!(all[1].id, all[2].id);
@@ -95,19 +95,19 @@ async fn plain_transfers_share_a_transaction_when_told_to() {
 // A new wallet has its grant on both chains; the faucet adds to it and nothing else.
 #[tokio::test]
 async fn the_faucet_adds_to_the_grant() {
-    let (_dir, desk) = control();
+    let (_dir, sandbox_control) = control();
     for (wallet, network) in [(Wallet::Evm([1; 20]), "base"), (Wallet::Solana([1; 32]), "solana")] {
         let wallet = wallet.address();
         let asked = BalanceRequest { wallet: wallet.clone() };
-        assert_eq!(desk.balance(&asked).await.unwrap().usdc, "10000");
+        assert_eq!(sandbox_control.balance(&asked).await.unwrap().usdc, "10000");
         let request = FaucetRequest {
             wallet: wallet.clone(),
             amount: "12.50".into(),
             from: None,
         };
-        let given = desk.faucet(&request).await.unwrap();
+        let given = sandbox_control.faucet(&request).await.unwrap();
         assert_eq!((given.network, given.atomic), (network, 10_012_500_000));
-        assert_eq!(desk.balance(&asked).await.unwrap(), given);
+        assert_eq!(sandbox_control.balance(&asked).await.unwrap(), given);
         for amount in ["0", "-1", "1e3", "1000000000.01", "99999999999999999", "0.001"] {
             let request = FaucetRequest {
                 wallet: wallet.clone(),
@@ -116,19 +116,19 @@ async fn the_faucet_adds_to_the_grant() {
             };
             assert!(
                 matches!(
-                    desk.faucet(&request).await,
+                    sandbox_control.faucet(&request).await,
                     Err(ControlError::Invalid { param: "amount", .. })
                 ),
                 "{amount}"
             );
         }
     }
-    let state = desk.state().await.unwrap();
+    let state = sandbox_control.state().await.unwrap();
     assert_eq!(
         state.chains.iter().map(|c| c.minted_atomic).collect::<Vec<_>>(),
         [10_012_500_000; 2]
     );
-    let wrong = desk
+    let wrong = sandbox_control
         .balance(&BalanceRequest {
             wallet: "1".repeat(5_000),
         })
@@ -139,10 +139,10 @@ async fn the_faucet_adds_to_the_grant() {
 // Injected faults show in the state, chain by chain, and clear removes all of them.
 #[tokio::test]
 async fn faults_show_and_clear() {
-    let (_dir, desk) = control();
+    let (_dir, sandbox_control) = control();
     let wallet = Wallet::Evm([1; 20]).address();
     let request = json!({ "fault": "decline", "wallet": wallet, "times": 3, "reason": "insufficient_funds" });
-    let state = desk.set_chain_fault(&chain_request(request)).await.unwrap();
+    let state = sandbox_control.set_chain_fault(&chain_request(request)).await.unwrap();
     let expected = PendingFault {
         fault: "decline",
         wallet: Some(wallet),
@@ -153,21 +153,29 @@ async fn faults_show_and_clear() {
         (vec![expected], 0)
     );
     let forever = json!({ "fault": "slow", "delay_ms": 5, "times": 0 });
-    let state = desk.set_chain_fault(&chain_request(forever)).await.unwrap();
+    let state = sandbox_control.set_chain_fault(&chain_request(forever)).await.unwrap();
     assert_eq!(state.chains[1].faults[0].remaining, None);
-    let held = desk
+    let held = sandbox_control
         .set_chain_fault(&chain_request(json!({ "fault": "hold", "network": "solana" })))
         .await
         .unwrap();
     assert_eq!((held.chains[0].held, held.chains[1].held), (false, true));
     let issuer: IssuerFaultRequest = serde_json::from_value(json!({ "fault": "malformed_response" })).unwrap();
     assert_eq!(
-        desk.set_issuer_fault(&issuer).await.unwrap().issuer.faults[0].fault,
+        sandbox_control.set_issuer_fault(&issuer).await.unwrap().issuer.faults[0].fault,
         "malformed_response"
     );
     let issuer: IssuerFaultRequest = serde_json::from_value(json!({ "fault": "clear" })).unwrap();
-    assert!(desk.set_issuer_fault(&issuer).await.unwrap().issuer.faults.is_empty());
-    let clear = desk
+    assert!(
+        sandbox_control
+            .set_issuer_fault(&issuer)
+            .await
+            .unwrap()
+            .issuer
+            .faults
+            .is_empty()
+    );
+    let clear = sandbox_control
         .set_chain_fault(&chain_request(json!({ "fault": "clear" })))
         .await
         .unwrap();
@@ -176,8 +184,8 @@ async fn faults_show_and_clear() {
 
 // A field that is invalid, or belongs to another fault, is rejected by name and nothing changes.
 #[tokio::test]
-async fn wrong_steering_changes_nothing() {
-    let (_dir, desk) = control();
+async fn invalid_control_requests_change_nothing() {
+    let (_dir, sandbox_control) = control();
     let evm = Wallet::Evm([1; 20]).address();
     for (request, expected) in [
         (json!({ "fault": "slow", "delay_ms": 600_001 }), "delay_ms"),
@@ -191,14 +199,15 @@ async fn wrong_steering_changes_nothing() {
         ),
         (json!({ "fault": "front_run", "wallet": "0x12" }), "wallet"),
     ] {
-        match desk.set_chain_fault(&chain_request(request)).await {
+        match sandbox_control.set_chain_fault(&chain_request(request)).await {
             Err(ControlError::Invalid { param, .. }) => assert_eq!(param, expected),
             other => panic!("{other:?}"),
         }
     }
     assert!(serde_json::from_value::<ChainFaultRequest>(json!({ "fault": "slow", "sm": 1 })).is_err());
     assert!(
-        desk.state()
+        sandbox_control
+            .state()
             .await
             .unwrap()
             .chains
@@ -211,7 +220,7 @@ async fn wrong_steering_changes_nothing() {
         limit: Some(1_001),
     };
     assert!(matches!(
-        desk.transfers(&page).await,
+        sandbox_control.transfers(&page).await,
         Err(ControlError::Invalid { param: "limit", .. })
     ));
 }
@@ -219,8 +228,8 @@ async fn wrong_steering_changes_nothing() {
 // The table of magic amounts names each amount once per target.
 #[test]
 fn magic_amounts_are_listed_once() {
-    let (_dir, desk) = control();
-    let magic = desk.magic_values();
+    let (_dir, sandbox_control) = control();
+    let magic = sandbox_control.magic_values();
     let mut amounts: Vec<_> = magic.iter().map(|m| m.amount.as_str()).collect();
     assert!(
         ["6.66", "7.77", "8.88", "9.99", "13.01"]

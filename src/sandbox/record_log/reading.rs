@@ -176,13 +176,13 @@ pub(crate) fn frame_in(file: &File, at: u64) -> io::Result<Frame> {
 
 /// The frame at the reader's position; `None` if there is no valid one.
 fn next_frame(reader: &mut impl Read, at: u64, file_length: u64) -> io::Result<Option<Frame>> {
-    let room = file_length - at;
-    if room < FRAME_HEADER as u64 {
+    let remaining = file_length - at;
+    if remaining < FRAME_HEADER as u64 {
         return Ok(None);
     }
     let mut header = [0; FRAME_HEADER];
     reader.read_exact(&mut header)?;
-    let Some((length, crc)) = header_of(&header).filter(|(l, _)| (*l + FRAME_HEADER) as u64 <= room) else {
+    let Some((length, crc)) = header_of(&header).filter(|(l, _)| (*l + FRAME_HEADER) as u64 <= remaining) else {
         return Ok(None);
     };
     let mut payload = vec![0; length];

@@ -15,49 +15,49 @@ const COPYING: Duration = Duration::from_secs(3_600);
 
 /// The same server configuration for the operator's routes, with a separate request limit: heavy public load does not
 /// lock operators out.
-pub(super) fn front(house: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
+pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
-        routes: operator::router(Arc::new(admin(house, metrics))),
+        routes: operator::router(Arc::new(admin(state, metrics))),
         head_not_allowed: Vec::new(),
         callables: Vec::new(),
         body_limit_overrides: Vec::new(),
         timeout_overrides: vec![("/copy", COPYING)],
         authenticator: Arc::new(operator::NoWalletAuth),
-        limiter: Arc::new(RateLimiter::new(&house.config.limits)),
+        limiter: Arc::new(RateLimiter::new(&state.config.limits)),
         clock: public.clock.clone(),
         entropy: public.entropy.clone(),
         docs_version: public.docs_version.clone(),
         cors: false,
     };
-    Front::new(&house.config, inside)
+    Front::new(&state.config, inside)
 }
 
-fn admin(house: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
-    let config = &house.config;
+fn admin(state: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
+    let config = &state.config;
     operator::AdminState {
-        operator_auth: operator::OperatorAuth::new(house.engine.clone(), config.operator.tokens.clone()),
-        engine: house.engine.clone(),
+        operator_auth: operator::OperatorAuth::new(state.engine.clone(), config.operator.tokens.clone()),
+        engine: state.engine.clone(),
         metrics,
         segment_bytes: config.storage.segment_bytes,
-        store: house.store.clone(),
-        chains: house
+        store: state.store.clone(),
+        chains: state
             .deps
             .real
             .clone()
             .map(|ports| ports as Arc<dyn operator::ChainControl>),
         copies: Arc::new(LiveCopies::new(
-            house.journal.clone(),
-            &house.data,
-            house.deps.chains.transfers.clone(),
-            house.revocations.clone(),
+            state.journal.clone(),
+            &state.data,
+            state.deps.chains.transfers.clone(),
+            state.revocations.clone(),
         )),
-        vault: house.deps.vault.clone(),
-        cvvs: house.deps.cvvs.clone(),
-        clock: house.deps.clock.clone(),
-        entropy: house.deps.entropy.clone(),
-        revocations: house.revocations.clone(),
+        vault: state.deps.vault.clone(),
+        cvvs: state.deps.cvvs.clone(),
+        clock: state.deps.clock.clone(),
+        entropy: state.deps.entropy.clone(),
+        revocations: state.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),

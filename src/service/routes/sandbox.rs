@@ -12,11 +12,11 @@ use crate::sandbox::control::catalogs::CatalogControl;
 use crate::sandbox::control::payouts::PayoutControl;
 use crate::service::chains::SandboxHandles;
 
-pub(super) fn router(house: &AppState, own: &SandboxHandles) -> Router {
-    let routes = sandbox_routes(house, own)
-        .merge(catalog_control(house, own))
-        .merge(payout_control(house, own));
-    sandbox::remote_guard::reject_if_remote(routes, &house.config.providers)
+pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
+    let routes = sandbox_routes(state, own)
+        .merge(catalog_control(state, own))
+        .merge(payout_control(state, own));
+    sandbox::remote_guard::reject_if_remote(routes, &state.config.providers)
 }
 
 /// The OpenAPI documents of all sandbox modules.
@@ -36,95 +36,95 @@ pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
 }
 
 /// Controls of the clock and of identity verification results.
-fn clock_control(house: &AppState, own: &SandboxHandles) -> Router {
-    let server = &house.config.server;
+fn clock_control(state: &AppState, own: &SandboxHandles) -> Router {
+    let server = &state.config.server;
     let verdicts = sandbox::identity_result::router(Arc::new(sandbox::identity_result::IdentityResultControl {
         identity: own.providers.identity_check.clone(),
-        engine: house.engine.clone(),
+        engine: state.engine.clone(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
     }));
-    let Some(clock) = house.deps.sandbox_clock.clone() else {
+    let Some(clock) = state.deps.sandbox_clock.clone() else {
         return verdicts;
     };
     verdicts.merge(sandbox::clock::router(Arc::new(sandbox::clock::ClockControl {
         clock,
-        has_remote_providers: house.config.providers.configured(),
+        has_remote_providers: state.config.providers.configured(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
     })))
 }
 
-fn sandbox_routes(house: &AppState, own: &SandboxHandles) -> Router {
-    let world = &house.deps;
+fn sandbox_routes(state: &AppState, own: &SandboxHandles) -> Router {
+    let world = &state.deps;
     let people = sandbox::identity::IdentityControl {
         identity: own.providers.identity_check.clone(),
         accounts: own.providers.accounts.clone(),
-        engine: house.engine.clone(),
-        body_timeout: house.config.server.body_timeout(),
+        engine: state.engine.clone(),
+        body_timeout: state.config.server.body_timeout(),
     };
-    let crossing = sandbox::bridge::router(Arc::new(sandbox::bridge::BridgeControl {
+    let bridge_transfers = sandbox::bridge::router(Arc::new(sandbox::bridge::BridgeControl {
         bridge: own.providers.bridge.clone(),
         balances: own.providers.balances.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }));
-    let steered = sandbox::router(Arc::new(sandbox::SandboxState {
+    let controls = sandbox::router(Arc::new(sandbox::SandboxState {
         control: SandboxControl::new(own.chains.clone(), own.providers.issuer.clone()),
         settlement: own.chains.clone(),
-        engine: house.engine.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        engine: state.engine.clone(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }));
     let charging = sandbox::card_charges::router(Arc::new(sandbox::card_charges::CardChargeState {
-        engine: house.engine.clone(),
+        engine: state.engine.clone(),
         issuer: own.providers.issuer.clone(),
         reloadable_cards: own.providers.reloadable_cards.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }));
     let program = sandbox::reloadable_cards::router(Arc::new(sandbox::reloadable_cards::ReloadableCardControl {
         reloadable_cards: own.providers.reloadable_cards.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }));
     let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankControl {
         bank: own.providers.bank.clone(),
         entropy: world.entropy.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }));
-    steered
+    controls
         .merge(bank)
-        .merge(crossing)
-        .merge(clock_control(house, own))
+        .merge(bridge_transfers)
+        .merge(clock_control(state, own))
         .merge(program)
         .merge(charging)
         .merge(sandbox::identity::router(Arc::new(people)))
 }
 
-fn payout_control(house: &AppState, own: &SandboxHandles) -> Router {
-    let world = &house.deps;
+fn payout_control(state: &AppState, own: &SandboxHandles) -> Router {
+    let world = &state.deps;
     sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutControlState {
         control: PayoutControl {
             rails: own.providers.payouts.clone(),
-            engine: house.engine.clone(),
+            engine: state.engine.clone(),
             vault: world.vault.clone(),
             entropy: world.entropy.clone(),
         },
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }))
 }
 
-fn catalog_control(house: &AppState, own: &SandboxHandles) -> Router {
+fn catalog_control(state: &AppState, own: &SandboxHandles) -> Router {
     sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogControlState {
         control: CatalogControl {
             merchants: own.providers.merchants.clone(),
             gift_cards: own.providers.gift_cards.clone(),
             rates: own.providers.rates.clone(),
         },
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }))
 }

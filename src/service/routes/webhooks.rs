@@ -7,14 +7,14 @@ use axum::Router;
 use super::AppState;
 use crate::http::webhooks;
 
-pub(super) fn routes(house: &AppState) -> Router {
+pub(super) fn routes(state: &AppState) -> Router {
     webhooks::router(Arc::new(webhooks::WebhookState {
-        engine: house.engine.clone(),
-        webhook_sender: house.deps.webhook_sender.clone(),
-        vault: house.deps.vault.clone(),
-        entropy: house.deps.entropy.clone(),
-        clock: house.deps.clock.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
+        engine: state.engine.clone(),
+        webhook_sender: state.deps.webhook_sender.clone(),
+        vault: state.deps.vault.clone(),
+        entropy: state.deps.entropy.clone(),
+        clock: state.deps.clock.clone(),
+        max_body_bytes: state.config.server.max_body_bytes,
+        body_timeout: state.config.server.body_timeout(),
     }))
 }

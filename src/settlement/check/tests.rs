@@ -289,7 +289,7 @@ fn underfunded_keys(_: &str, method: &str, params: &Value) -> Option<Option<Valu
 }
 
 #[tokio::test]
-async fn whoever_pays_for_transactions_can() {
+async fn fee_payers_have_enough_funds() {
     // Checks: a balance one wei or lamport below the floor is rejected by the key's index in the settings; the floor
     // itself is enough. With a facilitator on that network the key is only logged: payments are settled all the same.
     let base = "chains.base.gas_keys[1]";

@@ -43,7 +43,7 @@ enum Next {
 impl QueueState {
     /// Requests whose caller is gone are not checked.
     fn next(&mut self, now_ms: u64) -> Next {
-        self.requests.retain(|(_, told)| !told.is_closed());
+        self.requests.retain(|(_, reply)| !reply.is_closed());
         if self.requests.is_empty() {
             self.is_running = false;
             return Next::Done;
@@ -64,15 +64,15 @@ impl CheckQueue {
     /// # Errors
     /// Why the result is unknown.
     pub(super) async fn submit(self: &Arc<Self>, core: &Arc<Core>, payment: Arc<Job>) -> Result<Verdict, String> {
-        let (told, verdict) = oneshot::channel();
+        let (reply, verdict) = oneshot::channel();
         let begin = {
             let mut queue = self.queue.lock();
-            queue.requests.push_back((payment, told));
+            queue.requests.push_back((payment, reply));
             !std::mem::replace(&mut queue.is_running, true)
         };
         if begin {
-            let (desk, core) = (self.clone(), core.clone());
-            tokio::spawn(async move { desk.run(&core).await });
+            let (worker, core) = (self.clone(), core.clone());
+            tokio::spawn(async move { worker.run(&core).await });
         }
         verdict.await.unwrap_or_else(|_| Err("the check has stopped".into()))
     }
@@ -90,17 +90,17 @@ impl CheckQueue {
 }
 
 async fn check(core: &Core, asked: Vec<CheckRequest>) {
-    let (payments, told): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+    let (payments, replies): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
     core.prechecks.counters.record_read();
     match core.check(&payments).await {
         Ok(verdicts) => {
-            for (told, verdict) in told.into_iter().zip(verdicts) {
-                let _ = told.send(Ok(verdict));
+            for (reply, verdict) in replies.into_iter().zip(verdicts) {
+                let _ = reply.send(Ok(verdict));
             }
         }
         Err(error) => {
-            for told in told {
-                let _ = told.send(Err(error.to_string()));
+            for reply in replies {
+                let _ = reply.send(Err(error.to_string()));
             }
         }
     }
@@ -113,13 +113,13 @@ mod tests {
     use super::*;
 
     fn ask(queue: &mut QueueState) -> oneshot::Receiver<Result<Verdict, String>> {
-        let (told, verdict) = oneshot::channel();
+        let (reply, verdict) = oneshot::channel();
         let mint = Mint {
             contract: [8; 20],
             nonce: [9; 32],
             call: Vec::new(),
         };
-        queue.requests.push_back((Arc::new(Job::Mint(mint)), told));
+        queue.requests.push_back((Arc::new(Job::Mint(mint)), reply));
         verdict
     }
 

@@ -335,7 +335,7 @@ mod tests {
     // Checks: each error text of the token becomes the code that clients branch on, and a used authorization is not a
     // decline.
     #[test]
-    fn the_tokens_words_become_codes() {
+    fn token_errors_are_mapped_to_codes() {
         let table = [
             ("ERC20: transfer amount exceeds balance", "insufficient_funds"),
             (

@@ -223,25 +223,25 @@ impl Core {
 
     /// Subscribes to a payment's outcome. Call it before the request that may produce the outcome.
     pub(super) fn subscribe_outcome(&self, key: Key) -> oneshot::Receiver<Outcome> {
-        let (told, outcome) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         let mut waiting = self.outcome_waiters.entry(key).or_default();
-        waiting.retain(|told| !told.is_closed());
-        waiting.push(told);
+        waiting.retain(|sender| !sender.is_closed());
+        waiting.push(sender);
         outcome
     }
 
     /// Drops the subscription unless another caller is still waiting.
     pub(super) fn unsubscribe_outcome(&self, key: &Key) {
         self.outcome_waiters.remove_if_mut(key, |_, waiting| {
-            waiting.retain(|told| !told.is_closed());
+            waiting.retain(|sender| !sender.is_closed());
             waiting.is_empty()
         });
     }
 
     pub(super) fn notify(&self, key: &Key, outcome: &Outcome) {
         if let Some((_, waiting)) = self.outcome_waiters.remove(key) {
-            for told in waiting {
-                let _ = told.send(outcome.clone());
+            for sender in waiting {
+                let _ = sender.send(outcome.clone());
             }
         }
     }
@@ -309,8 +309,8 @@ impl Core {
     /// Like `alarm`, but once for the life of the process.
     pub(super) fn alarm_once(&self, what: &str, why: &str) {
         const MOST: usize = 10_000;
-        let mut told = self.alarmed.lock();
-        if told.len() < MOST && told.insert(what.to_owned()) {
+        let mut sender = self.alarmed.lock();
+        if sender.len() < MOST && sender.insert(what.to_owned()) {
             self.alarm(&format!("{what}: {why}"));
         }
     }

@@ -205,8 +205,8 @@ impl Actor for FollowerActor {
             // A dropped receiver is ignored.
             Message::RollBack {
                 apply: is_wanted,
-                reply: told,
-            } => drop(told.send(self.roll_back(reading, is_wanted).await)),
+                reply: sender,
+            } => drop(sender.send(self.roll_back(reading, is_wanted).await)),
         }
         Ok(())
     }

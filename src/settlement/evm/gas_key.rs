@@ -249,7 +249,7 @@ impl GasKeyActor {
             let counts = loading::counts(&core, address);
             let (counts, quote) = tokio::join!(counts, core.node.fees(core.settings.fees));
             if let Some(error) = counts.as_ref().err().or(quote.as_ref().err()) {
-                tracing::debug!(key = %address, %error, "the chain does not say how a gas key stands");
+                tracing::debug!(key = %address, %error, "the chain does not report the state of a gas key");
             }
             if core.needs_balance_check(&address)
                 && let Ok(wei) = core.node.balance(address, BlockTag::Latest).await

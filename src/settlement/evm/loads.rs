@@ -5,7 +5,7 @@ use purser_chains::evm::{Address, U256};
 use super::core::Core;
 use super::rows::Key;
 
-/// See [`Core::loads`].
+/// An entry of [`Core::loads`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Load {
     pub(super) payments: usize,

@@ -18,7 +18,7 @@ const WINDOW_S: u64 = 3_600;
 pub(super) struct LostGas {
     /// By the chain's clock, in seconds.
     since_s: u64,
-    /// Big-endian.
+    /// Wei as a big-endian number.
     wei: [u8; 32],
 }
 
@@ -90,12 +90,12 @@ impl Core {
             writes,
             ..Batch::default()
         };
-        let told = |result: Result<_, purser_storage::CommitError>| {
+        let on_commit = |result: Result<_, purser_storage::CommitError>| {
             if let Err(error) = result {
                 tracing::error!(%error, "what a payer has cost could not be written: a restart forgets it");
             }
         };
-        self.store.commit(batch, Box::new(told));
+        self.store.commit(batch, Box::new(on_commit));
     }
 
     /// Whether all payers together have cost too much gas within the last hour. A wallet with code is almost free to

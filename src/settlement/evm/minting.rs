@@ -37,7 +37,6 @@ pub struct BridgeMessage {
 /// The transaction in which the transmitter received a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedMessage {
-    /// Transaction hash.
     pub transaction: String,
     /// Whether its block is at the depth required for the amount.
     pub finality: Finality,
@@ -177,13 +176,13 @@ impl Core {
 
     /// The transmitter's log of a received message, searched backwards from the newest block.
     async fn find_received_log(&self, key: &Key) -> Result<Option<Log>, String> {
-        let told = |error: purser_chains::evm::node::NodeError| error.to_string();
-        let head = self.node.header(BlockTag::Latest).await.map_err(told)?;
+        let to_text = |error: purser_chains::evm::node::NodeError| error.to_string();
+        let head = self.node.header(BlockTag::Latest).await.map_err(to_text)?;
         let mut to = head.ok_or("no endpoint has a block")?.number;
         let filter = received_filter(key);
         for _ in 0..WINDOWS {
             let from = to.saturating_sub(WINDOW - 1);
-            let found = self.node.logs(&filter, (from, to)).await.map_err(told)?;
+            let found = self.node.logs(&filter, (from, to)).await.map_err(to_text)?;
             if let Some(log) = found.into_iter().next_back() {
                 return Ok(Some(log));
             }

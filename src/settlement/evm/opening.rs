@@ -160,7 +160,7 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
         }
         if !core.settings.gas_keys.iter().any(|key| key.address() == address) {
             let what = format!("gas key {address} has transactions on their way and is not in the settings");
-            core.alarm_once(&what, "nobody sends them again");
+            core.alarm_once(&what, "they are never sent again");
         }
     }
     for (key, value) in rows::scan_all(store, &rows::all_waiting()).await? {

@@ -60,7 +60,7 @@ const fn debit_for(payment: &Payment, key: Key) -> PaymentDebit {
 
 /// The decline of a payer that can cover this payment, but not together with its pending ones.
 pub(super) fn insufficient_with_pending() -> Decline {
-    let why = "the payer holds less than this amount and what its other payments take that are under way";
+    let why = "the payer holds less than this amount and its other payments in progress";
     decline("insufficient_funds", why)
 }
 
@@ -242,45 +242,45 @@ mod tests {
             (5, 100, &none, true),
         ];
         for (row, (atomic, chain_s, gone, expected)) in table.into_iter().enumerate() {
-            let room = PayerDebits::default();
-            room.add(&first);
-            room.add(&first);
+            let debits = PayerDebits::default();
+            debits.add(&first);
+            debits.add(&first);
             assert!(
-                room.try_reserve(&funds_request(&first, 0, chain_s), gone),
+                debits.try_reserve(&funds_request(&first, 0, chain_s), gone),
                 "row {row}: itself"
             );
             assert_eq!(
-                room.try_reserve(&funds_request(&second, atomic, chain_s), gone),
+                debits.try_reserve(&funds_request(&second, atomic, chain_s), gone),
                 expected,
                 "row {row}"
             );
             if expected {
                 assert!(
-                    room.try_reserve(&funds_request(&second, 0, chain_s), gone),
+                    debits.try_reserve(&funds_request(&second, 0, chain_s), gone),
                     "row {row}: its place"
                 );
                 assert!(
-                    !room.try_reserve(&funds_request(&third, atomic, chain_s), gone) || atomic > 12,
+                    !debits.try_reserve(&funds_request(&third, atomic, chain_s), gone) || atomic > 12,
                     "row {row}"
                 );
             }
         }
-        let room = PayerDebits::default();
-        room.add(&first);
-        assert!(!room.try_reserve(&funds_request(&second, 5, 0), &none));
-        room.remove(&first.key());
-        assert!(room.try_reserve(&funds_request(&second, 5, 0), &none), "it has ended");
+        let debits = PayerDebits::default();
+        debits.add(&first);
+        assert!(!debits.try_reserve(&funds_request(&second, 5, 0), &none));
+        debits.remove(&first.key());
+        assert!(debits.try_reserve(&funds_request(&second, 5, 0), &none), "it has ended");
     }
 
     // Checks: only payments that have expired need no look at the rows.
     #[test]
-    fn payments_that_can_settle_are_looked_for() {
-        let room = PayerDebits::default();
-        room.add(&payment(1, 7));
+    fn payments_that_can_settle_are_looked_up() {
+        let debits = PayerDebits::default();
+        debits.add(&payment(1, 7));
         assert_eq!(
-            room.other_pending(&funds_request(&payment(2, 5), 0, 99)),
+            debits.other_pending(&funds_request(&payment(2, 5), 0, 99)),
             [payment(1, 7).key()]
         );
-        assert_eq!(room.other_pending(&funds_request(&payment(2, 5), 0, 100)), []);
+        assert_eq!(debits.other_pending(&funds_request(&payment(2, 5), 0, 100)), []);
     }
 }

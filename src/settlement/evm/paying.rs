@@ -159,10 +159,10 @@ impl BaseSettlement {
         }
     }
 
-    /// See [`Core::has_funds`].
+    /// Same contract as [`Core::has_funds`].
     async fn has_funds(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, PortError> {
-        let room = self.core.has_funds(payment, held, PREPARED_TTL_MS).await;
-        room.map_err(|error| temporary("prepare", &error))
+        let has_funds = self.core.has_funds(payment, held, PREPARED_TTL_MS).await;
+        has_funds.map_err(|error| temporary("prepare", &error))
     }
 
     async fn submit_payment(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {

@@ -206,7 +206,7 @@ impl BaseSettlement {
             .unwrap_or(Err(Unavailable))
     }
 
-    /// See [`Core::has_funds`].
+    /// Same contract as [`Core::has_funds`].
     async fn has_funds_before_claim(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, Unavailable> {
         self.core
             .has_funds(payment, held, CHECKED_TTL_MS)

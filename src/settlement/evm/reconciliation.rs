@@ -19,13 +19,10 @@ const READ_PAGE_ROWS: usize = 1_000;
 pub struct StoredTransfer {
     /// Position in the list, from 1. It never changes: a transfer that a reorg restores gets another one.
     pub position: u64,
-    /// Transaction hash.
     pub transaction: String,
-    /// See [`ChainMovement::index`].
+    /// Same as [`ChainMovement::index`].
     pub index: u32,
-    /// Paying address.
     pub from: [u8; 20],
-    /// Receiving address.
     pub to: [u8; 20],
     /// Amount of the transfer.
     pub amount: Usdc,
@@ -33,7 +30,7 @@ pub struct StoredTransfer {
     pub at: Timestamp,
     /// Whether a reorg removed the transfer.
     pub reorged: bool,
-    /// See [`ChainMovement::fingerprint`].
+    /// Same as [`ChainMovement::fingerprint`].
     pub mark: [u8; 32],
 }
 
@@ -82,7 +79,7 @@ impl BaseSettlement {
         let (mut left, mut place) = (Vec::new(), 0);
         loop {
             let page = self.read_movements(place, READ_PAGE_ROWS).await;
-            let page = page.map_err(|error| temporary("departures", &error))?;
+            let page = page.map_err(|error| temporary("outgoing transfers", &error))?;
             let Some((last, _)) = page.last() else { break };
             place = last + 1;
             let own = page.iter().map(|(_, row)| row).filter(|row| {
@@ -91,7 +88,7 @@ impl BaseSettlement {
             left.extend(own.map(MovementRow::outgoing_transfer));
         }
         // A transfer restored by a reorg has a higher position than later ones.
-        left.sort_by_key(|departure| departure.at);
+        left.sort_by_key(|transfer| transfer.at);
         Ok(left)
     }
 

@@ -89,11 +89,11 @@ impl Core {
     pub(super) async fn roll_back(&self, is_wanted: bool) -> Result<RollBackResult, RollBackError> {
         let stopping = || RollBackError::Failed("the port is stopping".to_owned());
         let follower = self.follower.lock().clone().ok_or_else(stopping)?;
-        let (told, done) = oneshot::channel();
+        let (sender, done) = oneshot::channel();
         follower
             .cast(Message::RollBack {
                 apply: is_wanted,
-                reply: told,
+                reply: sender,
             })
             .map_err(|_| stopping())?;
         done.await.map_err(|_| stopping())?

@@ -52,7 +52,6 @@ pub struct BaseSettings {
     pub gas_floor: U256,
     /// Bounds of gas prices; `max_fee` is the cap. Default: priority fee 0.001 to 1 gwei, at most 5 gwei in total.
     pub fees: FeePolicy,
-    /// Gas limits.
     pub gas: GasSettings,
     /// Maximum number of nonces of one key in use at a time. Default 16.
     pub max_in_flight: usize,
@@ -63,7 +62,7 @@ pub struct BaseSettings {
     pub replace_ms: u64,
     /// A gap of nonces is filled after this, in milliseconds. Default 10,000.
     pub gap_ms: u64,
-    /// See [`NonceSettings::conflict_ms`].
+    /// Same as [`NonceSettings::conflict_ms`].
     pub nonce_conflict_ms: u64,
     /// Finality by rising amounts; the last step also applies to all larger amounts. Default: one block on top up to
     /// 100 USDC, then `safe`.

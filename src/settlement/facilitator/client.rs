@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// `GET /supported`.
+    /// Requests `GET /supported`.
     pub(super) async fn supported(&self) -> Supported {
         let mut request = self.counters.start_request(Request::Supported);
         let (outcome, supported) = match self.call(Method::GET, "supported", None, MAX_SUPPORTED_BYTES).await {

@@ -85,7 +85,7 @@ mod tests {
     // Checks: each form of a reason maps to the code in the contract; "used" requires a look at the chain. A reason
     // about the facilitator, or an unlisted one, is not a decline.
     #[test]
-    fn reasons_become_what_clients_branch_on() {
+    fn reasons_are_mapped_to_codes_for_clients() {
         let base = [
             ("insufficient_funds", "insufficient_funds"),
             ("invalid_exact_evm_insufficient_balance", "insufficient_funds"),

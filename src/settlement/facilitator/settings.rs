@@ -21,7 +21,6 @@ pub struct FacilitatorSettings {
 /// Authentication of requests to a facilitator.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// No authentication.
     None,
     /// A fixed `Authorization` header.
     Header(Secret<String>),

@@ -26,7 +26,7 @@ impl RealPorts {
     /// cannot be read, nothing becomes final, or no key can pay for transactions.
     pub(super) fn payments_blocked_reason(&self, network: Network) -> Option<Cow<'static, str>> {
         const SOLANA: &str = "the newest slots cannot be read, or no two endpoints show the same";
-        const NOBODY: &str = "no facilitator answers, and no key of our own pays for transactions";
+        const NO_FEE_PAYER: &str = "no facilitator answers, and no key of our own pays for transactions";
         let (why, pays_itself, others) = match network {
             Network::Base => (
                 self.base.payments_blocked_reason(),
@@ -46,7 +46,7 @@ impl RealPorts {
             }
         };
         let others_fail = others.as_ref().is_some_and(|list| list.all_paused());
-        why.or((!pays_itself && others_fail).then_some(Cow::Borrowed(NOBODY)))
+        why.or((!pays_itself && others_fail).then_some(Cow::Borrowed(NO_FEE_PAYER)))
     }
 
     fn gate(&self, network: Network) -> &Arc<Gate> {
@@ -83,10 +83,10 @@ impl RealPorts {
         let telling = Supervised::start("tells the log which networks take payments", move || {
             let ports = ports.clone();
             async move {
-                let mut told = LoggedAvailability::default();
+                let mut logged = LoggedAvailability::default();
                 while let Some(ports) = ports.upgrade() {
                     for network in Network::ALL {
-                        told.log(network, ports.payments_blocked_reason(network), ports.timer.now_ms());
+                        logged.log(network, ports.payments_blocked_reason(network), ports.timer.now_ms());
                     }
                     drop(ports);
                     tokio::time::sleep(LOG_INTERVAL).await;
@@ -150,8 +150,8 @@ mod tests {
 
     // Checks: one line when a network stops and one when it resumes, separately for each network.
     #[test]
-    fn a_network_that_stops_is_told_once_and_so_is_its_return() {
-        let mut told = LoggedAvailability::default();
+    fn stopped_network_and_its_return_are_logged_once() {
+        let mut logged = LoggedAvailability::default();
         let why = || Some(Cow::Borrowed("nothing is read"));
         let stopped = Change::Stopped {
             reason: "nothing is read".into(),
@@ -160,11 +160,14 @@ mod tests {
             seconds: 61,
             reason: "nothing is read".into(),
         };
-        assert_eq!(told.change(Network::Base, None, 0), None);
-        assert_eq!(told.change(Network::Base, why(), 1_000), Some(stopped));
-        assert_eq!(told.change(Network::Base, Some("nothing is final".into()), 2_000), None);
-        assert_eq!(told.change(Network::Solana, None, 2_000), None);
-        assert_eq!(told.change(Network::Base, None, 62_500), Some(resumed));
-        assert_eq!(told.change(Network::Base, None, 63_000), None);
+        assert_eq!(logged.change(Network::Base, None, 0), None);
+        assert_eq!(logged.change(Network::Base, why(), 1_000), Some(stopped));
+        assert_eq!(
+            logged.change(Network::Base, Some("nothing is final".into()), 2_000),
+            None
+        );
+        assert_eq!(logged.change(Network::Solana, None, 2_000), None);
+        assert_eq!(logged.change(Network::Base, None, 62_500), Some(resumed));
+        assert_eq!(logged.change(Network::Base, None, 63_000), None);
     }
 }

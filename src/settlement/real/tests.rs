@@ -112,7 +112,7 @@ fn the_ports_are_opened_with_what_the_settings_say() {
 // Checks: each network needs a key or a facilitator that pays for transactions. With a facilitator the port opens
 // without a key.
 #[test]
-fn somebody_pays_for_transactions() {
+fn transactions_need_a_fee_payer() {
     assert!(unpaid(&chains()).is_ok());
     let mut keyless = chains();
     keyless.base.gas_keys.clear();

@@ -291,8 +291,8 @@ impl SandboxChain {
             at: now,
         };
         match fault {
-            Some(ChainFault::Decline { reason }) => Err(decline(reason, "the sandbox was told to refuse it")),
-            Some(ChainFault::Insufficient) => Err(decline("insufficient_funds", "the sandbox was told to refuse it")),
+            Some(ChainFault::Decline { reason }) => Err(decline(reason, "the sandbox was set to decline it")),
+            Some(ChainFault::Insufficient) => Err(decline("insufficient_funds", "the sandbox was set to decline it")),
             Some(ChainFault::FailThenLand { after_ms }) => {
                 let due = now.plus_ms(*after_ms);
                 let refused = ExecutionResult::Declined(decline("invalid_transaction_state", "transaction failed"));

@@ -223,8 +223,8 @@ pub(crate) mod tests {
         assert_eq!(verify_signer(&authorization, &real), Ok(()));
         assert!(check_signature(&authorization).is_err());
         let ours = CONTRACTS.map(|contract| domain(TOKEN, &contract));
-        let told = [Token::SANDBOX.domain(), Token::SANDBOX.mpp_domain()];
-        assert_eq!(ours, told, "what challenges name is what is checked");
+        let advertised = [Token::SANDBOX.domain(), Token::SANDBOX.mpp_domain()];
+        assert_eq!(ours, advertised, "what challenges name is what is checked");
     }
 
     // case_14: any change to the signed fields, a high s and an odd v are rejected.

@@ -17,13 +17,13 @@ use crate::sandbox::keys::treasury;
 pub struct SandboxTransfer {
     /// Position in the chain's history, from 1: the cursor for the next page.
     pub position: u64,
-    /// Transaction id.
+    /// Transaction id on the chain.
     pub id: String,
     /// Index of the transfer in its transaction, from 0.
     pub index: u32,
     /// `base` or `solana`.
     pub network: &'static str,
-    /// Payer's address.
+    /// Address of the payer.
     pub from: String,
     /// Recipient's address; on Solana also the wallet's address.
     pub to: String,
@@ -151,7 +151,7 @@ impl SandboxSettlement {
     pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, LogError> {
         let ours = treasury(Network::Solana);
         let left = self.outgoing_from(ours, Timestamp(0), Timestamp(u64::MAX)).await?;
-        Ok(left.iter().any(|departure| departure.transaction == transaction))
+        Ok(left.iter().any(|outgoing| outgoing.transaction == transaction))
     }
 
     /// Totals and settings of one chain.

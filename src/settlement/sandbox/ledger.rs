@@ -296,17 +296,17 @@ impl ChainLedger {
     /// The records of the earliest scheduled change that is due.
     pub(crate) fn due(&self) -> Option<Vec<LedgerRecord>> {
         let ((due, key), plan) = self.plans.first_key_value().filter(|((due, _), _)| *due <= self.now)?;
-        let lapsed = vec![LedgerRecord::Expired { due: *due, key: *key }];
+        let expired = vec![LedgerRecord::Expired { due: *due, key: *key }];
         Some(match plan {
-            ScheduledEvent::Settle(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
-            ScheduledEvent::Settle(_) => lapsed,
+            ScheduledEvent::Settle(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(expired),
+            ScheduledEvent::Settle(_) => expired,
             // The money may have moved on. A chain would also drop later transfers; the sandbox keeps both.
             ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_)
                 if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) =>
             {
                 vec![LedgerRecord::Reorged { key: *key, at: *due }]
             }
-            ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_) => lapsed,
+            ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_) => expired,
         })
     }
 

@@ -15,7 +15,7 @@ pub const MAX_SIGNED_VALIDITY_S: u64 = {
 };
 
 impl SandboxSettlement {
-    /// See [`Settlement::sign`](purser_actors::port::Settlement::sign).
+    /// Same contract as [`Settlement::sign`](purser_actors::port::Settlement::sign).
     pub(super) fn sign_outgoing(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let treasury = treasury_wallet().map_err(|_| PortError {
             kind: ErrorKind::Permanent,

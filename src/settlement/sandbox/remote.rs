@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogError, SandboxSettlement};
 
-/// Request timeout.
+/// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum response size.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;
@@ -78,7 +78,7 @@ pub trait ChainRpc: Send + Sync {
 }
 
 impl dyn ChainRpc {
-    /// See [`Settlement::sign`](purser_actors::port::Settlement::sign).
+    /// Same contract as [`Settlement::sign`](purser_actors::port::Settlement::sign).
     ///
     /// # Errors
     /// Same as there.
@@ -91,7 +91,7 @@ impl dyn ChainRpc {
         }
     }
 
-    /// See [`Settlement::prepare`](purser_actors::port::Settlement::prepare).
+    /// Same contract as [`Settlement::prepare`](purser_actors::port::Settlement::prepare).
     ///
     /// # Errors
     /// Same as there.
@@ -103,7 +103,7 @@ impl dyn ChainRpc {
         }
     }
 
-    /// See [`Settlement::submit`](purser_actors::port::Settlement::submit).
+    /// Same contract as [`Settlement::submit`](purser_actors::port::Settlement::submit).
     ///
     /// # Errors
     /// Same as there.
@@ -120,7 +120,7 @@ impl dyn ChainRpc {
         }
     }
 
-    /// See [`Settlement::lookup`](purser_actors::port::Settlement::lookup).
+    /// Same contract as [`Settlement::lookup`](purser_actors::port::Settlement::lookup).
     ///
     /// # Errors
     /// Same as there.

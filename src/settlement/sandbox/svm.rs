@@ -193,7 +193,7 @@ pub(crate) fn pubkey(text: &str) -> [u8; 32] {
 /// The chain's block hashes. They are derived from its secret, so they are unpredictable.
 #[derive(Debug, Default)]
 pub(crate) struct Blockhashes {
-    /// Newest last.
+    /// Recent blockhashes, newest last.
     recent: std::collections::VecDeque<(u64, [u8; 32])>,
 }
 

@@ -133,11 +133,11 @@ pub(super) fn declined(outcome: Result<SubmitResult, PortError>) -> String {
 // case_1: one hundred concurrent submissions of one authorization move the money once, and all get the same response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_01_a_hundred_submissions_move_the_money_once() {
-    let house = Harness::new();
+    let harness = Harness::new();
     let authorization = payment(5_000_000, 1);
     let tasks: Vec<_> = (0..100)
         .map(|_| {
-            let (chains, authorization) = (Arc::clone(&house.chains), authorization.clone());
+            let (chains, authorization) = (Arc::clone(&harness.chains), authorization.clone());
             tokio::spawn(async move {
                 let prepared = ready(chains.prepare(&authorization).await);
                 settled(chains.submit(&authorization, &prepared).await)
@@ -150,20 +150,20 @@ async fn case_01_a_hundred_submissions_move_the_money_once() {
     }
     ids.dedup();
     assert_eq!(ids.len(), 1);
-    assert_eq!(house.received().await, 5_000_000);
-    assert_eq!(house.chains.transfers(Network::Base, 0, 10).await.unwrap().len(), 1);
-    let left = house.chains.balance(&authorization.payer()).await.unwrap();
+    assert_eq!(harness.received().await, 5_000_000);
+    assert_eq!(harness.chains.transfers(Network::Base, 0, 10).await.unwrap().len(), 1);
+    let left = harness.chains.balance(&authorization.payer()).await.unwrap();
     assert_eq!(left, DEFAULT_GRANT.checked_sub(Usdc::from_atomic(5_000_000)).unwrap());
 }
 
 // case_12, case_65: a response is only sent once its records are on disk, so a kill right after it loses nothing.
 #[tokio::test]
 async fn case_12_an_answer_survives_a_kill() {
-    let house = Harness::new();
+    let harness = Harness::new();
     for nonce in 0..5 {
         let authorization = payment(1_000_000, nonce);
-        let id = settled(house.pay(&authorization).await);
-        let after = house.restart_after_kill();
+        let id = settled(harness.pay(&authorization).await);
+        let after = harness.restart_after_kill();
         assert_eq!(after.received().await, 1_000_000 * (u64::from(nonce) + 1));
         let seen = after.chains.lookup(&authorization, None).await.unwrap();
         assert_eq!(
@@ -184,16 +184,16 @@ async fn case_12_an_answer_survives_a_kill() {
 // case_66: wherever the file is cut, it reads as a prefix of its payments, with matching balances.
 #[tokio::test]
 async fn case_66_every_torn_tail_adds_up() {
-    let house = Harness::new();
+    let harness = Harness::new();
     for nonce in 0..3 {
-        settled(house.pay(&payment(1_000_000, nonce)).await);
+        settled(harness.pay(&payment(1_000_000, nonce)).await);
     }
-    let path = house.dir.path().join("base.chain");
+    let path = harness.dir.path().join("base.chain");
     let whole = std::fs::read(&path).unwrap();
     for cut in (0..whole.len()).rev().step_by(3) {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("base.chain"), &whole[..cut]).unwrap();
-        let chains = open(dir.path(), &house.clock);
+        let chains = open(dir.path(), &harness.clock);
         let state = chains.state(Network::Base).await.unwrap();
         let landed = state.transfers as u64;
         assert!(landed < 3, "cut at {cut}");
@@ -207,37 +207,37 @@ async fn case_66_every_torn_tail_adds_up() {
 // settled.
 #[tokio::test]
 async fn case_07_a_lost_answer_is_unknown_and_then_found() {
-    let house = Harness::new();
-    house.fault(ChainFault::LoseResponse);
+    let harness = Harness::new();
+    harness.fault(ChainFault::LoseResponse);
     let authorization = payment(5_000_000, 1);
-    assert_eq!(house.pay(&authorization).await.unwrap_err().kind, ErrorKind::Unknown);
-    let ChainStatus::Confirmed { transaction, .. } = house.chains.lookup(&authorization, None).await.unwrap() else {
+    assert_eq!(harness.pay(&authorization).await.unwrap_err().kind, ErrorKind::Unknown);
+    let ChainStatus::Confirmed { transaction, .. } = harness.chains.lookup(&authorization, None).await.unwrap() else {
         panic!("not landed");
     };
-    assert_eq!(settled(house.pay(&authorization).await), transaction);
-    assert_eq!(house.received().await, 5_000_000);
+    assert_eq!(settled(harness.pay(&authorization).await), transaction);
+    assert_eq!(harness.received().await, 5_000_000);
 }
 
 // case_7: a caller that stops waiting does not cancel the transfer.
 #[tokio::test]
 async fn case_07_a_submission_outlives_its_caller() {
-    let house = Harness::new();
-    house.chains.hold(Network::Base, true);
+    let harness = Harness::new();
+    harness.chains.hold(Network::Base, true);
     let authorization = payment(5_000_000, 1);
-    let prepared = ready(house.chains.prepare(&authorization).await);
+    let prepared = ready(harness.chains.prepare(&authorization).await);
     let waited = tokio::time::timeout(
         std::time::Duration::from_millis(20),
-        house.chains.submit(&authorization, &prepared),
+        harness.chains.submit(&authorization, &prepared),
     );
     assert!(waited.await.is_err(), "held back");
     assert_eq!(
-        house.chains.lookup(&authorization, None).await.unwrap(),
+        harness.chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Pending
     );
-    house.chains.hold(Network::Base, false);
+    harness.chains.hold(Network::Base, false);
     // The chain's own task needs turns of this thread, not time.
     for _ in 0..10_000 {
-        if house.received().await == 5_000_000 {
+        if harness.received().await == 5_000_000 {
             return;
         }
         tokio::task::yield_now().await;
@@ -247,16 +247,16 @@ async fn case_07_a_submission_outlives_its_caller() {
 
 // case_8: settled, then dropped by a reorg: the payer is credited, and the payment may settle once more.
 #[tokio::test]
-async fn case_08_a_dropped_transfer_gives_the_money_back() {
-    let house = Harness::new();
-    house.fault(ChainFault::Reorg { after_ms: 1_000 });
+async fn case_08_dropped_transfer_returns_the_money() {
+    let harness = Harness::new();
+    harness.fault(ChainFault::Reorg { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
-    let first = settled(house.pay(&authorization).await);
-    house.clock.advance(999);
-    assert_eq!(house.received().await, 5_000_000);
-    house.clock.advance(1);
+    let first = settled(harness.pay(&authorization).await);
+    harness.clock.advance(999);
+    assert_eq!(harness.received().await, 5_000_000);
+    harness.clock.advance(1);
     assert_eq!(
-        house
+        harness
             .restart_after_kill()
             .chains
             .lookup(&authorization, None)
@@ -266,88 +266,88 @@ async fn case_08_a_dropped_transfer_gives_the_money_back() {
         "the plan is durable"
     );
     assert_eq!(
-        house.chains.lookup(&authorization, None).await.unwrap(),
+        harness.chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Pending
     );
-    assert_eq!(house.received().await, 0);
-    assert!(house.chains.transfers(Network::Base, 0, 10).await.unwrap()[0].reorged);
-    assert_ne!(settled(house.pay(&authorization).await), first);
-    assert_eq!(house.received().await, 5_000_000);
+    assert_eq!(harness.received().await, 0);
+    assert!(harness.chains.transfers(Network::Base, 0, 10).await.unwrap()[0].reorged);
+    assert_ne!(settled(harness.pay(&authorization).await), first);
+    assert_eq!(harness.received().await, 5_000_000);
 }
 
 // case_9: declined, but the transfer settles once all the same, also across a kill and whether or not it is sent again.
 #[tokio::test]
-async fn case_09_a_refused_payment_may_land_later_once() {
-    let house = Harness::new();
-    house.fault(ChainFault::FailThenLand { after_ms: 1_000 });
+async fn case_09_declined_payment_may_settle_later_once() {
+    let harness = Harness::new();
+    harness.fault(ChainFault::FailThenLand { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
-    assert_eq!(declined(house.pay(&authorization).await), "invalid_transaction_state");
+    assert_eq!(declined(harness.pay(&authorization).await), "invalid_transaction_state");
     assert_eq!(
-        house.chains.lookup(&authorization, None).await.unwrap(),
+        harness.chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Pending
     );
-    let after = house.restart_after_kill();
-    house.clock.advance(1_000);
-    for house in [&house, &after] {
-        let found = house.chains.lookup(&authorization, None).await.unwrap();
+    let after = harness.restart_after_kill();
+    harness.clock.advance(1_000);
+    for harness in [&harness, &after] {
+        let found = harness.chains.lookup(&authorization, None).await.unwrap();
         assert!(matches!(found, ChainStatus::Confirmed { .. }), "{found:?}");
-        settled(house.pay(&authorization).await);
-        assert_eq!(house.received().await, 5_000_000);
+        settled(harness.pay(&authorization).await);
+        assert_eq!(harness.received().await, 5_000_000);
     }
 }
 
 // case_9: a transfer due after its validity never settles, and the chain reports that.
 #[tokio::test]
-async fn case_09_nothing_lands_after_its_validity() {
-    let house = Harness::new();
-    house.fault(ChainFault::FailThenLand { after_ms: 300_000 });
+async fn case_09_nothing_settles_after_its_validity() {
+    let harness = Harness::new();
+    harness.fault(ChainFault::FailThenLand { after_ms: 300_000 });
     let authorization = payment(5_000_000, 1);
-    declined(house.pay(&authorization).await);
-    house.clock.advance(300_000);
+    declined(harness.pay(&authorization).await);
+    harness.clock.advance(300_000);
     assert_eq!(
-        house.chains.lookup(&authorization, None).await.unwrap(),
+        harness.chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Impossible
     );
     assert_eq!(
-        declined(house.pay(&authorization).await),
+        declined(harness.pay(&authorization).await),
         "invalid_exact_evm_payload_authorization_valid_before"
     );
-    assert_eq!(house.received().await, 0);
+    assert_eq!(harness.received().await, 0);
 }
 
 // case_10: a payment submitted by an observer is recognised as ours by payer, nonce, recipient and amount.
 #[tokio::test]
-async fn case_10_a_preempted_payment_is_our_payment() {
-    let house = Harness::new();
-    house.fault(ChainFault::FrontRun);
+async fn case_10_front_run_payment_counts_as_our_payment() {
+    let harness = Harness::new();
+    harness.fault(ChainFault::FrontRun);
     let authorization = payment(5_000_000, 1);
-    let observed = settled(house.pay(&authorization).await);
-    let again = settled(house.pay(&authorization).await);
-    assert_eq!(observed, again, "the observer's transaction, not one of ours");
-    assert_eq!(house.received().await, 5_000_000);
+    let observed = settled(harness.pay(&authorization).await);
+    let again = settled(harness.pay(&authorization).await);
+    assert_eq!(observed, again, "the observer's transaction, not one of the service");
+    assert_eq!(harness.received().await, 5_000_000);
 }
 
 // case_10: the same nonce with another amount is not this payment, even with a valid signature.
 #[tokio::test]
 async fn case_10_a_used_nonce_is_not_another_payment() {
-    let house = Harness::new();
-    settled(house.pay(&payment(5_000_000, 1)).await);
+    let harness = Harness::new();
+    settled(harness.pay(&payment(5_000_000, 1)).await);
     let other = payment(6_000_000, 1);
     assert_eq!(
-        declined(house.pay(&other).await),
+        declined(harness.pay(&other).await),
         "invalid_exact_evm_nonce_already_used"
     );
     assert_eq!(
-        house.chains.lookup(&other, None).await.unwrap(),
+        harness.chains.lookup(&other, None).await.unwrap(),
         ChainStatus::Impossible
     );
-    assert_eq!(house.received().await, 5_000_000);
+    assert_eq!(harness.received().await, 5_000_000);
 }
 
 // case_6: the chain's own clock decides. A payment that is too early, too late or forged is declined.
 #[tokio::test]
 async fn case_06_the_chain_checks_again() {
-    let house = Harness::new();
+    let harness = Harness::new();
     let Authorization::Evm(good) = payment(5_000_000, 1) else {
         panic!("not EVM")
     };
@@ -361,11 +361,11 @@ async fn case_06_the_chain_checks_again() {
         (late, "invalid_exact_evm_payload_authorization_valid_before"),
         (forged, "invalid_exact_evm_signature"),
     ] {
-        assert_eq!(declined(house.pay(&Authorization::Evm(authorization)).await), reason);
+        assert_eq!(declined(harness.pay(&Authorization::Evm(authorization)).await), reason);
     }
     let rich = payment(DEFAULT_GRANT.atomic() + 1, 4);
-    assert_eq!(declined(house.pay(&rich).await), "insufficient_funds");
-    assert_eq!(house.received().await, 0);
+    assert_eq!(declined(harness.pay(&rich).await), "insufficient_funds");
+    assert_eq!(harness.received().await, 0);
 }
 
 // Every magic amount of a payment ends as its table specifies, and none is a magic amount of the issuer.
@@ -378,11 +378,11 @@ async fn magic_amounts_do_what_the_table_says() {
         for (cents, _, _) in crate::provider::sandbox::issuer_faults::magic_amounts() {
             assert_ne!(Usdc::from_cents(cents).unwrap(), amount);
         }
-        let house = Harness::new();
+        let harness = Harness::new();
         let authorization = payment(amount.atomic(), u8::try_from(place).unwrap());
-        let outcome = house.pay(&authorization).await;
-        house.clock.advance(3_000);
-        let found = house.chains.lookup(&authorization, None).await.unwrap();
+        let outcome = harness.pay(&authorization).await;
+        harness.clock.advance(3_000);
+        let found = harness.chains.lookup(&authorization, None).await.unwrap();
         let landed = matches!(found, ChainStatus::Confirmed { .. });
         match fault {
             ChainFault::Insufficient => assert_eq!((declined(outcome).as_str(), landed), ("insufficient_funds", false)),

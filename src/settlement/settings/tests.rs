@@ -185,7 +185,7 @@ fn a_key_file_is_for_its_owner_alone() {
 }
 
 #[test]
-fn test_networks_and_chains_of_ones_own_have_their_names() {
+fn test_networks_and_private_chains_have_their_names() {
     // Checks: a preset sets id, token and names. Each value can be overridden by its own setting, and an invalid one is
     // reported by name.
     let on = |base: &str, solana: &str| {

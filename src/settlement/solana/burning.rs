@@ -128,10 +128,10 @@ impl SolanaSettlement {
     /// # Errors
     /// `Temporary` when the rows cannot be read.
     pub async fn event_accounts(&self) -> Result<Vec<EventAccount>, PortError> {
-        let told = |e| temporary("event accounts", e);
+        let to_error = |e| temporary("event accounts", e);
         let mut landed = Vec::new();
-        for (id, row) in self.rows.events().await.map_err(told)? {
-            let closed = self.rows.closed(&id).await.map_err(told)?;
+        for (id, row) in self.rows.events().await.map_err(to_error)? {
+            let closed = self.rows.closed(&id).await.map_err(to_error)?;
             if closed.is_some_and(|closed| closed.end == End::Confirmed) {
                 landed.push(EventAccount {
                     transaction: base58(&id),

@@ -174,13 +174,13 @@ impl SolanaSettlement {
 
     /// The range of an endpoint's history. Its first slot is read once a minute.
     pub(super) async fn history_of(&self, endpoint: usize) -> Result<History, String> {
-        let told = |error: NodeError| error.to_string();
+        let to_text = |error: NodeError| error.to_string();
         let now_ms = self.timer.now_ms();
         let known = self.progress.lock().first_slots.get(&endpoint).copied();
         let first_available_slot = match known {
             Some((slot, read_ms)) if now_ms.saturating_sub(read_ms) < FIRST_SLOT_TTL_MS => slot,
             _ => {
-                let slot = self.node.first_available_on(endpoint).await.map_err(told)?;
+                let slot = self.node.first_available_on(endpoint).await.map_err(to_text)?;
                 self.progress.lock().first_slots.insert(endpoint, (slot, now_ms));
                 slot
             }
@@ -188,7 +188,7 @@ impl SolanaSettlement {
         let position = self.node.position_on(endpoint, Commitment::Finalized).await;
         Ok(History {
             first_available_slot,
-            finalized_slot: position.map_err(told)?.slot,
+            finalized_slot: position.map_err(to_text)?.slot,
         })
     }
 
@@ -236,7 +236,7 @@ impl SolanaSettlement {
         if self.is_up_to_date() || !self.gate.is_open() {
             return;
         }
-        let (told, slot, claims) = {
+        let (is_logged, slot, claims) = {
             let mut progress = self.progress.lock();
             let claims = progress.finalized.clone();
             (
@@ -245,7 +245,7 @@ impl SolanaSettlement {
                 claims,
             )
         };
-        if told {
+        if is_logged {
             return;
         }
         let asked: Vec<usize> = (0..self.node.endpoints()).collect();
@@ -254,7 +254,7 @@ impl SolanaSettlement {
             endpoints = self.named(&asked),
             finalized = ?claims.values().collect::<Vec<_>>(),
             error,
-            "Solana stands still: endpoints fail or disagree, and no new payments are taken there"
+            "Solana makes no progress: endpoints fail or disagree, and no new payments are accepted there"
         );
     }
 

@@ -31,7 +31,7 @@ pub(super) fn insufficient() -> Decline {
 
 /// The decline of a wallet that can cover this payment, but not together with its pending ones.
 pub(super) fn insufficient_with_pending() -> Decline {
-    let message = "the wallet holds less than this amount and what its other payments take that are under way";
+    let message = "the wallet holds less than this amount and its other payments in progress";
     decline(INSUFFICIENT, message)
 }
 

@@ -215,14 +215,14 @@ impl SolanaSettlement {
 
     /// Scans one endpoint.
     async fn list(&self, follower: &Follower, endpoint: usize) -> Result<Listing, String> {
-        let told = |error: NodeError| error.to_string();
+        let to_text = |error: NodeError| error.to_string();
         let mut follower = follower.clone();
         let history = self.history_of(endpoint).await?;
         self.record_claim(endpoint, history.finalized_slot, Some(history.finalized_slot));
         let mut request = follower.start(history).map_err(|e| e.to_string())?;
         loop {
             let page = self.node.signatures_on(endpoint, &self.treasury_account, request).await;
-            match follower.read(&page.map_err(told)?).map_err(|e| e.to_string())? {
+            match follower.read(&page.map_err(to_text)?).map_err(|e| e.to_string())? {
                 Reading::More(next) => request = next,
                 Reading::Done(listing) => return Ok(listing),
             }

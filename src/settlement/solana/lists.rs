@@ -55,21 +55,21 @@ impl SolanaSettlement {
         }
     }
 
-    /// See [`purser_actors::port::Settlement::outgoing_transfers`].
+    /// Same contract as [`purser_actors::port::Settlement::outgoing_transfers`].
     pub(super) async fn outgoing_from_treasury(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<OutgoingTransfer>, PortError> {
-        const DEPARTURES: &str = "departures";
-        self.wait_until_covered(until, DEPARTURES).await?;
+        const OPERATION: &str = "outgoing transfers";
+        self.wait_until_covered(until, OPERATION).await?;
         // Read first: a transfer that becomes final in between is in both.
-        let mut seen = self.pending_movements().await.map_err(|e| temporary(DEPARTURES, e))?;
+        let mut seen = self.pending_movements().await.map_err(|e| temporary(OPERATION, e))?;
         let mut left = self
             .rows
             .outgoing_movements(since, until)
             .await
-            .map_err(|e| temporary(DEPARTURES, e))?;
+            .map_err(|e| temporary(OPERATION, e))?;
         seen.retain(|moved| {
             let name = |other: &MovementRow| (other.transaction, other.index) == (moved.transaction, moved.index);
             !moved.incoming && (since..=until).contains(&moved.at) && !left.iter().any(name)
@@ -93,7 +93,7 @@ impl SolanaSettlement {
             .collect())
     }
 
-    /// See [`purser_actors::port::Settlement::sent_by`].
+    /// Same contract as [`purser_actors::port::Settlement::sent_by`].
     pub(super) async fn outgoing_from(
         &self,
         from: &Wallet,

@@ -69,9 +69,9 @@ impl Sighting {
 
 impl SolanaSettlement {
     async fn known_status(&self, id: &Signature, operation: &'static str) -> Result<Known, PortError> {
-        let told = |error| temporary(operation, error);
+        let to_error = |error| temporary(operation, error);
         // The treasury's own list comes first: its transactions were read one by one and cross-checked.
-        if let Some(seen) = self.rows.final_one(id).await.map_err(told)?
+        if let Some(seen) = self.rows.final_one(id).await.map_err(to_error)?
             && !seen.failed
         {
             return Ok(Known::Confirmed(Sighting::FINAL));
@@ -90,7 +90,7 @@ impl SolanaSettlement {
         }
         let closed = match stage {
             Some(_) => None,
-            None => self.rows.closed(id).await.map_err(told)?.map(|closed| closed.end),
+            None => self.rows.closed(id).await.map_err(to_error)?.map(|closed| closed.end),
         };
         // The treasury's list may lag: a final transaction remains final.
         if closed == Some(End::Confirmed) {
@@ -146,7 +146,7 @@ impl SolanaSettlement {
         )
     }
 
-    /// See [`purser_actors::port::Settlement::lookup`].
+    /// Same contract as [`purser_actors::port::Settlement::lookup`].
     pub(super) async fn lookup_transfer(
         &self,
         transfer: &SolanaTransfer,
@@ -191,7 +191,7 @@ impl SolanaSettlement {
         Ok(())
     }
 
-    /// See [`purser_actors::port::Settlement::transaction_status`].
+    /// Same contract as [`purser_actors::port::Settlement::transaction_status`].
     pub(super) async fn find_transaction_status(
         &self,
         transfer: &SolanaTransfer,
@@ -219,7 +219,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// See [`purser_actors::port::Settlement::submit`].
+    /// Same contract as [`purser_actors::port::Settlement::submit`].
     pub(super) async fn submit_transfer(
         &self,
         transfer: &SolanaTransfer,

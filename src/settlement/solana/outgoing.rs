@@ -108,7 +108,7 @@ impl SolanaSettlement {
         &self.fee_payer_addresses
     }
 
-    /// See [`purser_actors::port::Settlement::can_receive`].
+    /// Same contract as [`purser_actors::port::Settlement::can_receive`].
     pub(super) async fn owner_can_receive(&self, to: &Wallet) -> Result<bool, PortError> {
         let Wallet::Solana(owner) = to else { return Ok(false) };
         let receives = self.receives(owner, "can receive").await?;

@@ -83,7 +83,7 @@ impl Prechecks {
 #[derive(Debug)]
 enum PrecheckResult {
     Passed(RemainingBalance),
-    /// Preparation decides.
+    /// The decision is left to the preparation.
     Undecided,
     Declined(Decline),
 }

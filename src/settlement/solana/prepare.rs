@@ -41,7 +41,7 @@ impl SolanaSettlement {
         let message = &transaction.message;
         let key = self
             .fee_payer_of(message)
-            .ok_or_else(|| permanent("the fee payer is not ours"))?;
+            .ok_or_else(|| permanent("the fee payer does not belong to the service"))?;
         if Sha256::digest(transaction.message_bytes)[..] != transfer.message_hash {
             return Err(permanent("the message hash is not the transaction's"));
         }
@@ -151,9 +151,9 @@ impl SolanaSettlement {
         if self.in_flight.lock().has_bytes(id) {
             return Ok(true);
         }
-        let told = |e| temporary(PREPARE, e);
-        Ok(self.rows.closed(id).await.map_err(told)?.is_some()
-            || self.rows.final_one(id).await.map_err(told)?.is_some())
+        let to_error = |e| temporary(PREPARE, e);
+        Ok(self.rows.closed(id).await.map_err(to_error)?.is_some()
+            || self.rows.final_one(id).await.map_err(to_error)?.is_some())
     }
 
     async fn simulate(&self, transfer: &SolanaTransfer, taking: Option<&PaymentDebit>) -> Result<Simulated, PortError> {

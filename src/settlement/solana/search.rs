@@ -147,14 +147,14 @@ impl SolanaSettlement {
         search: &mut Search<'_>,
         walk: &mut HistoryScan,
     ) -> Result<Found, String> {
-        let told = |error: purser_chains::solana::node::NodeError| error.to_string();
+        let to_text = |error: purser_chains::solana::node::NodeError| error.to_string();
         if walk.is_absent() {
             return Ok(Found::Absent);
         }
         let is_past = match walk.needs_position() {
             true => {
                 let position = self.node.position_on(endpoint, Commitment::Finalized).await;
-                position.map_err(told)?.block_height > search.last_valid_block_height
+                position.map_err(to_text)?.block_height > search.last_valid_block_height
             }
             false => false,
         };
@@ -170,7 +170,7 @@ impl SolanaSettlement {
                 limit: PAGE_LIMIT,
             };
             let entries = self.node.signatures_on(endpoint, &search.account, request).await;
-            let entries = entries.map_err(told)?;
+            let entries = entries.map_err(to_text)?;
             for entry in entries.iter().take_while(|entry| entry.slot >= not_before_slot) {
                 if !entry.failed {
                     match self.is_payment(endpoint, entry, search).await? {
@@ -186,7 +186,7 @@ impl SolanaSettlement {
                 Page::Broken | Page::End { proves: false } => return Ok(Found::Open),
                 Page::End { proves: true } => {
                     // Read last: a history that was pruned meanwhile proves nothing.
-                    let available = self.node.first_available_on(endpoint).await.map_err(told)?;
+                    let available = self.node.first_available_on(endpoint).await.map_err(to_text)?;
                     walk.finish(available <= not_before_slot);
                     return Ok(if walk.is_absent() { Found::Absent } else { Found::Open });
                 }
@@ -203,7 +203,7 @@ impl SolanaSettlement {
         search: &mut Search<'_>,
     ) -> Result<Option<bool>, String> {
         const MISSING: &str = "a listed transaction is not there";
-        let told = |error: purser_chains::solana::node::NodeError| error.to_string();
+        let to_text = |error: purser_chains::solana::node::NodeError| error.to_string();
         let (id, hash) = (&entry.id, search.message_hash);
         let known = self.searches.lock().is_payment(id, hash, endpoint);
         if known.is_some() {
@@ -214,14 +214,14 @@ impl SolanaSettlement {
         }
         let (account, level) = (&search.account, Commitment::Confirmed);
         let found = self.node.transaction(id, account, &self.mint, level).await;
-        let mut message = found.map_err(told)?.ok_or(MISSING)?.message_hash;
+        let mut message = found.map_err(to_text)?.ok_or(MISSING)?.message_hash;
         if message.is_none() {
             // Its signature proves nothing: each endpoint's response counts separately.
             let found = self
                 .node
                 .transaction_on(endpoint, id, (account, &self.mint), level)
                 .await;
-            message = found.map_err(told)?.ok_or(MISSING)?.message_hash;
+            message = found.map_err(to_text)?.ok_or(MISSING)?.message_hash;
         }
         self.searches.lock().record_read(id, message, endpoint);
         Ok(Some(message.as_ref() == Some(hash)))
@@ -293,8 +293,8 @@ impl SolanaSettlement {
 
     /// The same transfers as one endpoint shows them, up to a slot.
     async fn outgoing_on(&self, endpoint: usize, account: &Pubkey, span: &Span) -> Result<Vec<MovementRow>, String> {
-        let told = |error: purser_chains::solana::node::NodeError| error.to_string();
-        let history = self.node.history_on(endpoint).await.map_err(told)?;
+        let to_text = |error: purser_chains::solana::node::NodeError| error.to_string();
+        let history = self.node.history_on(endpoint).await.map_err(to_text)?;
         if history.finalized_slot < span.until {
             return Err("an endpoint is behind".to_owned());
         }
@@ -305,13 +305,17 @@ impl SolanaSettlement {
                 until: None,
                 limit: PAGE_LIMIT,
             };
-            let entries = self.node.signatures_on(endpoint, account, page).await.map_err(told)?;
+            let entries = self
+                .node
+                .signatures_on(endpoint, account, page)
+                .await
+                .map_err(to_text)?;
             for entry in entries.iter().filter(|entry| !entry.failed && entry.slot <= span.until) {
                 let found = self
                     .node
                     .transaction_on(endpoint, &entry.id, (account, &self.mint), Commitment::Finalized)
                     .await;
-                let found = found.map_err(told)?.ok_or("a listed transaction is not there")?;
+                let found = found.map_err(to_text)?.ok_or("a listed transaction is not there")?;
                 let moved = movements_of(&found, span.now, &self.mint);
                 if moved.first().is_some_and(|first| first.at < span.since) {
                     left.reverse();

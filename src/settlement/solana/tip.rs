@@ -186,7 +186,7 @@ mod tests {
 
     // Checks: a lagging endpoint never lowers the tip; the bound for an external blockhash is never below its true end.
     #[test]
-    fn a_lagging_answer_takes_nothing_back() {
+    fn lagging_response_changes_nothing() {
         let mut tip = Tip::default();
         assert_eq!((tip.newest(), tip.bound(7, 5)), (None, None));
         assert_eq!(tip.read(vec![blockhash(1, 900, 1000)], 1, 5), Ok(()));

@@ -42,7 +42,7 @@ fn events_reach_their_account_only() {
 
 // Checks (case 64): a queue never exceeds its byte limit; after an overflow the subscriber must read the store.
 #[test]
-fn case_64_an_overflowing_queue_is_thrown_away() {
+fn case_64_overflowing_queue_is_dropped() {
     let hub = hub(1000, 2);
     let a = hub.subscribe(A, session(1)).unwrap();
     for seq in 1..=10_000 {

@@ -25,7 +25,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         Status::Closed(_) => ("closed", remainder(&card.charge, card.lifecycle.released)),
         Status::Expired(_) => ("expired", remainder(&card.charge, card.lifecycle.released)),
     };
-    let wished = card.lifecycle.pending_action.is_some();
+    let has_action = card.lifecycle.pending_action.is_some();
     Ok(SoldProduct {
         product: PurchasedProduct::Card(id),
         plural: "cards",
@@ -37,7 +37,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         provider: LedgerProvider::CardIssuer,
         money,
         price: None,
-        is_in_progress: card.status == Status::Pending || wished,
+        is_in_progress: card.status == Status::Pending || has_action,
         usable: match card.status {
             Status::Ready(_) | Status::Paused(_) => usable_balance(&card.lifecycle.activity),
             Status::Pending | Status::Failed { .. } | Status::Closed(_) | Status::Expired(_) => Usable::Zero,

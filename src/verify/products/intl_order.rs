@@ -108,7 +108,7 @@ pub(super) fn check_pending_actions(contents: &StoreContents, report: &mut Verif
             && sold.expected_rows.pending_action != contents.pending_card_actions.contains(id)
         {
             let detail = format!(
-                "{}, and in the list of wishes: {}",
+                "{}, and in the list of card actions: {}",
                 sold.status, !sold.expected_rows.pending_action
             );
             report.report("card_wish.row", CardId(*id), detail);
@@ -119,7 +119,7 @@ pub(super) fn check_pending_actions(contents: &StoreContents, report: &mut Verif
             report.report(
                 "card_wish.row",
                 CardId(*id),
-                "in the list of wishes, and there is no such order",
+                "in the list of card actions, and there is no such order",
             );
         }
     }

@@ -16,7 +16,7 @@ fn moved(to: u8, atomic: u64) -> ChainTransfer {
 }
 
 #[test]
-fn what_left_is_nobodys_unless_it_is_exactly_what_was_signed() {
+fn outgoing_transfer_matches_only_the_exact_signed_one() {
     // Checks: an open top-up matches its own transfer, and none that only has its amount: a double send is detected.
     let left = |signed| OutgoingTransfer {
         name: "top_1".into(),

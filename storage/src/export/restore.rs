@@ -47,7 +47,7 @@ fn open(path: &Path) -> Result<Box<dyn DiskFile>, StoreError> {
         .map_err(io)
 }
 
-/// See [`crate::JournalStore::read_backup`].
+/// Implementation of [`crate::JournalStore::read_backup`].
 pub(crate) fn read(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
     let file = open(path)?;
     let mut reader = ExportReader::open(&*file)?;
@@ -57,7 +57,7 @@ pub(crate) fn read(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Se
     Ok(reader.seq)
 }
 
-/// See [`crate::JournalStore::restore`].
+/// Implementation of [`crate::JournalStore::restore`].
 pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMarker, StoreError> {
     let from = open(path)?;
     let disk = FileDisk::open(dir).map_err(io)?;
@@ -74,7 +74,7 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
     made
 }
 
-/// See [`crate::JournalStore::restore_on`].
+/// Implementation of [`crate::JournalStore::restore_on`].
 pub(crate) fn restore_on(
     from: &dyn Disk,
     name: &str,

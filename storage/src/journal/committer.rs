@@ -147,8 +147,8 @@ impl Committer {
         if batch.writes.is_empty() && batch.events.is_empty() {
             return Ok(Placement::Reply(Ok(Committed { seq: self.next_seq - 1 })));
         }
-        let room = self.active.size - self.offset;
-        if (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64 > room {
+        let free = self.active.size - self.offset;
+        if (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64 > free {
             if !self.group.buf.is_empty() {
                 return Ok(Placement::NextGroup(batch));
             }
@@ -365,12 +365,12 @@ fn stage(staged: &mut Staged, conditions: &[Condition], write: Write) {
     match staged.get_mut(&key) {
         Some(entry) => entry.row = row,
         None => {
-            let born = row.is_some()
+            let is_new = row.is_some()
                 && (mutants::is_enabled(Mutant::TombstoneDropped)
                     || conditions
                         .iter()
                         .any(|c| matches!(c, Condition::Absent(k) if *k == key)));
-            staged.insert(key, OverlayEntry { is_new: born, row });
+            staged.insert(key, OverlayEntry { is_new, row });
         }
     }
 }

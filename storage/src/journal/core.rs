@@ -259,7 +259,7 @@ impl StoreCore {
 }
 
 impl StoreCore {
-    /// See [`crate::Store::scan`].
+    /// Implementation of [`crate::Store::scan`].
     pub(crate) fn scan(
         &self,
         prefix: &[u8],

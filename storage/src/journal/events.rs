@@ -27,7 +27,7 @@ fn corrupt(segment: &Segment, offset: u64) -> StoreError {
     StoreError::Corrupt(format!("segment {} at byte {offset}", segment.number))
 }
 
-/// See [`crate::Store::events`].
+/// Implementation of [`crate::Store::events`].
 pub(crate) fn read_events(
     engine: &StoreCore,
     after: Seq,
@@ -168,7 +168,7 @@ fn visit_at(
     }
 }
 
-/// See [`crate::Store::events_of`].
+/// Implementation of [`crate::Store::events_of`].
 pub(crate) fn read_span(
     engine: &StoreCore,
     subject: &[u8],

@@ -21,7 +21,7 @@ pub(crate) struct OverlayEntry {
     /// The layers below hold nothing for this key (its creation was conditional on that). If it is then
     /// deleted within the same layer, nothing of it needs to reach the snapshots.
     pub(crate) is_new: bool,
-    /// `None`: deleted.
+    /// `None` if the row is deleted.
     pub(crate) row: Option<Row>,
 }
 

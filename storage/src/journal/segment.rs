@@ -130,7 +130,7 @@ pub(crate) struct Segment {
     pub(crate) number: u64,
     pub(crate) salt: u64,
     pub(crate) first_seq: Seq,
-    /// See [`SegmentHeader`].
+    /// First cursor of the segment: see [`SegmentHeader`].
     pub(crate) first_cursor: Cursor,
     pub(crate) size: u64,
     pub(crate) file: Arc<dyn DiskFile>,

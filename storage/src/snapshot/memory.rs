@@ -12,7 +12,7 @@ use crate::{OpenError, Row, RowKey, Seq, StoreError};
 /// The rows, shared between the "disk" and every open handle.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryRows {
-    /// All rows.
+    /// All rows, in key order.
     pub rows: BTreeMap<RowKey, Row>,
     /// Last sequence up to which the rows are complete.
     pub applied: Option<Seq>,

@@ -104,7 +104,7 @@ fn child() {
     })
     .unwrap();
     check(&store, variable(ACKED).unwrap());
-    let (tell, told) = channel();
+    let (tell, acks) = channel();
     for i in store.durable_seq() + 1.. {
         let tell = tell.clone();
         store.commit(
@@ -112,7 +112,7 @@ fn child() {
             Box::new(move |outcome| tell.send(outcome.unwrap().seq).unwrap()),
         );
         if i % 7 == 0 {
-            let acked = told.recv().unwrap() + told.try_iter().count() as u64;
+            let acked = acks.recv().unwrap() + acks.try_iter().count() as u64;
             writeln!(std::io::stdout(), "\nacked {acked}").unwrap();
         }
     }
@@ -156,7 +156,7 @@ fn run(seed: u64) {
     }
 }
 
-/// Aim: on real files too, with sled behind, a power cut loses nothing acknowledged and never keeps the store shut.
+/// Checks: on real files with sled, a power cut loses nothing acknowledged and never prevents opening.
 #[test]
 fn case_65_a_power_cut_on_real_files_loses_nothing() {
     if let Some(seed) = variable("PURSER_POWER_CUT_SEED") {

@@ -55,8 +55,8 @@ fn sync(number: libc::c_long, fd: libc::c_int) -> libc::c_int {
     if left <= 0 && left % 2 == 0 && COPIES.load(Ordering::SeqCst).is_multiple_of(2) {
         die();
     }
-    // One at a time: of two syncs of the same thing, the one that read earlier must not be kept later, or what the other
-    // made durable would be forgotten.
+    // One at a time: of two syncs of the same thing, the one that read earlier must not be kept later, or what the
+    // other made durable would be forgotten.
     let one = PERSIST_LOCK.lock();
     let result = syscall(number, fd);
     if result == 0 {
@@ -95,13 +95,13 @@ fn persist_image(root: &Path, fd: libc::c_int) {
     std::fs::rename(&scratch, target).unwrap();
 }
 
-/// Stands before libc's.
+/// Intercepts libc's `fsync`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fsync(fd: libc::c_int) -> libc::c_int {
     sync(libc::SYS_fsync, fd)
 }
 
-/// Stands before libc's.
+/// Intercepts libc's `fdatasync`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fdatasync(fd: libc::c_int) -> libc::c_int {
     sync(libc::SYS_fdatasync, fd)

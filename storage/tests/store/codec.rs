@@ -47,17 +47,17 @@ fn sample() -> Sample {
     }
 }
 
-/// Aim: what version 1 wrote is read for ever, and is still what is written.
+/// Checks: the encoding of version 1 can always be read and is still the one written.
 #[test]
-fn version_1_is_read_and_written_as_ever() {
+fn version_1_encoding_is_unchanged() {
     let golden = include_bytes!("golden/codec_v1.bin");
     assert_eq!(decode::<Sample>(golden).unwrap(), sample());
     assert_eq!(encode(&sample()), golden);
 }
 
-/// Aim: no byte can change, be missing or be added without being noticed.
+/// Checks: a changed, missing or additional byte is always detected.
 #[test]
-fn every_change_is_noticed() {
+fn every_changed_byte_is_detected() {
     let good = encode(&sample());
     for at in 0..good.len() {
         let mut bad = good.clone();
@@ -69,9 +69,9 @@ fn every_change_is_noticed() {
     assert_eq!(decode::<Sample>(&longer), Err(DecodeError::Checksum));
 }
 
-/// Aim: one type's bytes are never another's, and the error names both.
+/// Checks: a value never decodes as another type, and the error names both types.
 #[test]
-fn another_types_bytes_are_refused() {
+fn bytes_of_another_type_are_rejected() {
     let wrong = DecodeError::Schema {
         found: Sample::SCHEMA,
         expected: Other::SCHEMA,
@@ -81,9 +81,9 @@ fn another_types_bytes_are_refused() {
     assert_eq!(decode::<Other>(&[9, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Version(9)));
 }
 
-/// Aim: a damaged length with a good checksum cannot make the reader take more memory than the limit.
+/// Checks: a corrupt length with a valid checksum cannot make the reader exceed its memory limit.
 #[test]
-fn a_huge_length_is_refused() {
+fn huge_length_is_rejected() {
     #[derive(Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
     struct Claim(u64);
     impl Stored for Claim {

@@ -18,7 +18,6 @@ pub(crate) fn options(dir: &Path) -> StoreOptions {
     }
 }
 
-/// Aim: the store on real files keeps every rule.
 #[test]
 fn the_journal_on_files_keeps_every_rule() {
     let root = tempfile::tempdir().unwrap();
@@ -29,7 +28,7 @@ fn the_journal_on_files_keeps_every_rule() {
     });
 }
 
-/// Aim: the same on a simulated disk, with the threads on.
+/// Checks: the same rules with the background threads running.
 #[test]
 fn the_journal_on_a_simulated_disk_keeps_every_rule() {
     suite::every_rule(&mut || {
@@ -39,7 +38,7 @@ fn the_journal_on_a_simulated_disk_keeps_every_rule() {
     });
 }
 
-/// Aim: two processes (here: two handles) never share a directory, and the error says so.
+/// Checks: two processes (here: two handles) never share a directory, and the error says so.
 #[test]
 fn a_directory_has_one_owner() {
     let root = tempfile::tempdir().unwrap();
@@ -50,7 +49,7 @@ fn a_directory_has_one_owner() {
     JournalStore::open(options(root.path())).unwrap();
 }
 
-/// Aim: a clean stop leaves nothing to replay, and what was queued is committed before it.
+/// Checks: a clean stop commits queued batches and leaves nothing to replay.
 #[test]
 fn closing_drains_and_applies() {
     let root = tempfile::tempdir().unwrap();
@@ -69,7 +68,7 @@ fn closing_drains_and_applies() {
     assert_eq!(value(&*store, "late"), None);
 }
 
-/// Aim: after an I/O error nothing is acknowledged any more, and the owner is told once with the reason.
+/// Checks: after an I/O error nothing is acknowledged any more, and the owner is notified once with the reason.
 #[test]
 fn case_65_an_io_error_stops_the_store() {
     for faults in [
@@ -96,8 +95,8 @@ fn case_65_an_io_error_stops_the_store() {
             false,
         )
         .unwrap();
-        let told = Arc::new(AtomicU64::new(0));
-        let tell = Arc::clone(&told);
+        let calls = Arc::new(AtomicU64::new(0));
+        let tell = Arc::clone(&calls);
         store.on_fatal(Box::new(move |reason| {
             assert!(!reason.is_empty());
             tell.fetch_add(1, Ordering::SeqCst);
@@ -114,7 +113,7 @@ fn case_65_an_io_error_stops_the_store() {
             Err(CommitError::Stopped)
         );
         assert!(store.has_failed());
-        assert_eq!(told.load(Ordering::SeqCst), 1);
+        assert_eq!(calls.load(Ordering::SeqCst), 1);
         // What is durable can still be read.
         assert_eq!(value(&*store, "a"), Some((1, "1".into())));
         disk.set_faults(FaultSchedule::default());
@@ -122,9 +121,9 @@ fn case_65_an_io_error_stops_the_store() {
     }
 }
 
-/// Aim: a full disk is noticed when the next segment is made, not in the middle of a group.
+/// Checks: a full disk is detected when the next segment is created, not in the middle of a group.
 #[test]
-fn case_65_a_full_disk_refuses_cleanly_and_recovers() {
+fn case_65_full_disk_rejects_writes_and_recovers() {
     let disk = SimDisk::new();
     let source = MemorySource::default();
     let limits = StoreLimits {
@@ -155,7 +154,7 @@ fn case_65_a_full_disk_refuses_cleanly_and_recovers() {
     assert_eq!(value(&*store, "a").unwrap().0, acked);
 }
 
-/// Aim: what waits for the snapshots is counted, and no longer when it is there.
+/// Checks: rows are counted until the snapshots have them.
 #[test]
 fn headroom_counts_what_is_not_applied() {
     let source = MemorySource::default();
@@ -180,7 +179,7 @@ fn headroom_counts_what_is_not_applied() {
     assert!(!store.step_apply().unwrap());
 }
 
-/// Aim: rows that live only between two applications never reach the snapshots.
+/// Checks: rows that exist only between two applications never reach the snapshots.
 #[test]
 fn short_lived_rows_are_not_applied() {
     let source = MemorySource::default();
@@ -208,7 +207,7 @@ fn short_lived_rows_are_not_applied() {
     assert_eq!(source.image().applied, Some(store.durable_seq()));
 }
 
-/// Aim: a setting out of range is refused before anything is touched.
+/// Checks: a setting out of range is rejected before any file is changed.
 #[test]
 fn limits_are_checked() {
     for (bytes, good) in [
@@ -227,9 +226,9 @@ fn limits_are_checked() {
     }
 }
 
-/// Aim: a callback that panics stops the store, and nobody waits for ever.
+/// Checks: a panicking callback stops the store, and no caller waits for ever.
 #[test]
-fn a_panic_in_a_callback_stops_the_store_and_answers_everybody() {
+fn panic_in_a_callback_stops_the_store_and_answers_callers() {
     let source = MemorySource::default();
     let store = JournalStore::open_on(
         Arc::new(SimDisk::new()),

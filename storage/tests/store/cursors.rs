@@ -1,5 +1,5 @@
-//! Places for whoever follows a subject: they grow whatever the clock does, tell nothing of other subjects, and lead on in
-//! both directions over segments, restarts and restores.
+//! Cursors of a subject: they grow whatever the clock does, reveal nothing of other subjects, and page in both
+//! directions over segments, restarts and restores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,10 +60,11 @@ fn cursors(store: &dyn Store, subject: &str, span: Span, limit: usize) -> Vec<u6
     events.iter().map(|event| event.cursor).collect()
 }
 
-/// Aim: a cursor is the time of its commit, and grows all the same when the clock stands or goes back, over a restart too. What
+/// Checks: a cursor is the time of its commit and grows even if the clock stops or goes back, over a restart too. What
+/// others commit in between leaves no trace in it.
 /// others commit in between leaves no trace in it.
 #[test]
-fn cursors_are_times_that_grow() {
+fn cursors_are_growing_times() {
     let rig = CursorHarness::new();
     let store = rig.open();
     rig.at(2_000_000);
@@ -83,8 +84,8 @@ fn cursors_are_times_that_grow() {
     assert_eq!(cursors(&*store, "a", Span::NEWEST, 1), [9_000_001]);
 }
 
-/// Aim: pages in both directions hold every event of their subject once, whatever their size and wherever segments end; what is
-/// published carries the same cursors.
+/// Checks: pages in both directions have every event of their subject once, for any page size and segment end.
+/// Published events carry the same cursors.
 #[test]
 fn pages_lead_through_all_segments_both_ways() {
     let rig = CursorHarness::new();
@@ -127,14 +128,14 @@ fn pages_lead_through_all_segments_both_ways() {
         assert_eq!(cursors(&*store, "a", Span::After(third), 1), [fourth]);
         assert_eq!(cursors(&*store, "a", Span::After(fourth - 1), 1), [fourth]);
         assert_eq!(cursors(&*store, "a", Span::Before(fourth), 1), [third]);
-        assert_eq!(cursors(&*store, "nobody", Span::After(0), 9), [0; 0]);
+        assert_eq!(cursors(&*store, "unknown", Span::After(0), 9), [0; 0]);
     }
 }
 
-/// Aim: a place whose successors may be gone is refused with the oldest that is kept, from which a reader goes on; 0 is what is
-/// kept. A restored store begins behind every place that the lost history gave out.
+/// Checks: a cursor whose successors may be deleted is rejected with the oldest one available, from which a reader
+/// continues. Cursor 0 is the oldest available. A restored store starts after every cursor of the lost history.
 #[test]
-fn a_place_of_what_is_gone_is_refused() {
+fn cursor_of_an_expired_event_is_rejected() {
     let root = tempfile::tempdir().unwrap();
     let (old, new, file) = (
         root.path().join("old"),
@@ -161,8 +162,8 @@ fn a_place_of_what_is_gone_is_refused() {
     assert_eq!(cursors(&*store, "s", Span::After(oldest - 1), 9), [0; 0]);
     commit(&*store, batch(vec![], vec![event("s", "new")])).unwrap();
     assert_eq!(refused(&store), oldest);
-    let kept = read(&*store, "s", Span::After(oldest - 1), 9);
-    assert_eq!((kept.len(), &*kept[0].payload), (1, &b"new"[..]));
-    assert_eq!(read(&*store, "s", Span::After(0), 9), kept);
-    assert_eq!(read(&*store, "s", Span::NEWEST, 9), kept);
+    let retained = read(&*store, "s", Span::After(oldest - 1), 9);
+    assert_eq!((retained.len(), &*retained[0].payload), (1, &b"new"[..]));
+    assert_eq!(read(&*store, "s", Span::After(0), 9), retained);
+    assert_eq!(read(&*store, "s", Span::NEWEST, 9), retained);
 }

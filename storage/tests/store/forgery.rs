@@ -66,7 +66,7 @@ fn assert_continues(rig: &StoreHarness, store: &JournalStore) {
     assert_eq!(value(store, "k0020").unwrap().0, 20);
 }
 
-/// Aim: headers that a caller wrote into a row cannot make a torn write look like damage.
+/// Checks: frame headers that a caller wrote into a row cannot make a torn write look like corruption.
 #[test]
 fn case_66_a_forged_header_in_a_payload_is_only_payload() {
     let rig = StoreHarness::new();
@@ -78,7 +78,7 @@ fn case_66_a_forged_header_in_a_payload_is_only_payload() {
     assert_eq!(rig.corrupt_at(), Some((FIRST.into(), start as u64)));
 }
 
-/// Aim: an epoch claimed in a torn write, even with the right salt, does not count.
+/// Checks: an epoch in a torn write does not count, even with the right salt.
 #[test]
 fn an_epoch_in_a_torn_write_does_not_count() {
     let rig = StoreHarness::new();
@@ -89,9 +89,9 @@ fn an_epoch_in_a_torn_write_does_not_count() {
     assert_eq!(rig.open().unwrap().durable_seq(), 11);
 }
 
-/// Aim: epochs never wrap; a journal at the last one is refused instead.
+/// Checks: epochs never wrap: a journal at the last one is rejected.
 #[test]
-fn the_last_epoch_is_refused_not_wrapped() {
+fn last_epoch_is_rejected_not_wrapped() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 1);
@@ -106,9 +106,9 @@ fn the_last_epoch_is_refused_not_wrapped() {
     assert!(matches!(rig.open(), Err(OpenError::Corrupt { what, .. }) if what.contains("epoch")));
 }
 
-/// Aim: the salt is known, and the judgement as sharp, when the header itself did not reach the disk.
+/// Checks: the salt is known and the check as strict if the header itself never reached the disk.
 #[test]
-fn case_66_a_first_write_without_its_header_is_judged_too() {
+fn case_66_first_write_without_its_header_is_checked_too() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     let blank = rig.disk.bytes(FIRST).unwrap();
@@ -133,7 +133,7 @@ fn case_66_a_first_write_without_its_header_is_judged_too() {
     assert_eq!(rig.corrupt_at(), Some((FIRST.into(), 0)));
 }
 
-/// Aim: each segment has a salt of its own; a simulation's follow from its seed alone.
+/// Checks: each segment has its own salt. A simulation derives them from its seed.
 #[test]
 fn equal_seeds_give_equal_salts() {
     let salts = |seed: u64| {

@@ -1,6 +1,8 @@
-//! Journals, backups and stored values with any bytes changed: exact, or refused by name. Never other data, never a panic.
+//! Journals, backups and stored values with any bytes changed: exact, or refused by name. Never other data, never a
+//! panic.
 //!
-//! bolero draws the changes. Longer: `BOLERO_RANDOM_ITERATIONS=100000 cargo test -p purser-storage --test store mutation`.
+//! bolero draws the changes. Longer: `BOLERO_RANDOM_ITERATIONS=100000 cargo test -p purser-storage --test store
+//! mutation`.
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -95,10 +97,9 @@ fn batches(store: &JournalStore) -> u64 {
 }
 
 #[test]
-fn case_65_a_changed_journal_is_exact_or_refused() {
-    // Aim: whatever was changed, a journal that opens holds exactly the batches up to some point, and all of them unless
-    // every single one behind that point was changed: one intact frame behind a bad one is enough to tell damage from
-    // a write that a power cut tore.
+fn case_65_changed_journal_is_exact_or_rejected() {
+    // Checks: after any change, a journal that opens has exactly the batches up to some point. These are all batches,
+    // unless every later one was changed: one intact frame after a bad one distinguishes corruption from a torn write.
     let rig = AssertUnwindSafe(StoreHarness::new());
     let places = history(&rig);
     let good = rig.disk.bytes(FIRST).unwrap();
@@ -141,8 +142,8 @@ fn seal(bytes: &mut [u8], at: usize) {
 
 #[test]
 fn a_frame_with_right_checksums_is_still_read_with_care() {
-    // Aim: behind the checksums, where only a bug of the writer could get, counts and lengths that do not fit are
-    // damage with a place; a frame that opens as something else keeps its events in their order.
+    // Checks: with valid checksums, which only a writer's bug could produce, inconsistent counts and lengths are
+    // corruption with a position. A frame that still parses keeps its events in order.
     let rig = AssertUnwindSafe(StoreHarness::new());
     let places = history(&rig);
     let good = rig.disk.bytes(FIRST).unwrap();
@@ -190,8 +191,8 @@ fn backup(root: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn case_66_a_backup_is_read_to_its_end_or_not_at_all() {
-    // Aim: each row once, and the sequence; what is cut off or changed is an error.
+fn case_66_backup_is_read_completely_or_not_at_all() {
+    // Checks: a backup has each row once and the sequence. A truncated or changed one is an error.
     let root = tempfile::tempdir().unwrap();
     let good = backup(root.path());
     let file = root.path().join("good.backup");
@@ -213,9 +214,9 @@ fn case_66_a_backup_is_read_to_its_end_or_not_at_all() {
 }
 
 #[test]
-fn case_66_a_changed_backup_makes_no_store() {
-    // Aim: a backup is restored exactly as it was written or not at all, and a refused one leaves the place free; with
-    // checksums made right again the rows are still read with care.
+fn case_66_changed_backup_is_rejected() {
+    // Checks: a backup is restored exactly or rejected, and a rejected one leaves the directory free. With corrected
+    // checksums the rows are still validated.
     const HEADER: usize = 28;
     let root = tempfile::tempdir().unwrap();
     let good = backup(root.path());
@@ -267,8 +268,8 @@ impl Stored for Sample {
 }
 
 #[test]
-fn a_stored_value_is_exactly_its_bytes_or_none() {
-    // Aim: changed bytes are no value; with the checksum made right again, what is read is written as the same bytes.
+fn stored_value_is_exact_or_rejected() {
+    // Checks: changed bytes are rejected. With a corrected checksum, a parsed value encodes to the same bytes.
     let good = codec::encode(&Sample::Full {
         id: [7; 16],
         names: vec!["a".into(), String::new(), "Zo\u{eb}".into()],

@@ -35,7 +35,7 @@ fn assert_private(dir: &Path) {
     }
 }
 
-/// Aim: nothing that a store, its backup or a restored store writes can be read by another user.
+/// Checks: no file of a store, its backup or a restored store is readable by another user.
 #[test]
 fn only_the_owner_can_read_what_is_stored() {
     let root = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn only_the_owner_can_read_what_is_stored() {
     }
 }
 
-/// Aim: nor can the indexes of sealed segments, which the store's upkeep writes.
+/// Checks: this includes the indexes of sealed segments, which maintenance writes.
 #[test]
 fn only_the_owner_can_read_an_index() {
     let root = tempfile::tempdir().unwrap();
@@ -103,7 +103,8 @@ fn only_the_owner_can_read_an_index() {
     assert_private(&dir);
 }
 
-/// Aim: a backup into somebody's directory leaves that directory as it is, and closes an older backup's file.
+/// Checks: a backup into another user's directory leaves that directory unchanged, and makes an existing backup file
+/// unreadable for others.
 #[test]
 fn a_backup_changes_its_own_file_only() {
     let root = tempfile::tempdir().unwrap();

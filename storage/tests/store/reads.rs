@@ -81,7 +81,7 @@ impl Disk for Metered<SimDisk> {
     }
 }
 
-/// Aim: one subject's few events cost what they are, not a window each; reading all still goes by windows.
+/// Checks: reading a subject's few events costs their bytes, not a window each. Reading all events still uses windows.
 #[test]
 fn a_subjects_events_cost_only_their_own_bytes() {
     let meter = Meter::default();

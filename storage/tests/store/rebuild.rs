@@ -22,9 +22,9 @@ fn fill_files(dir: &Path) {
     assert!(answers.iter().all(|a| a.recv().unwrap().is_ok()));
 }
 
-/// Aim: sled can be deleted or ruined at any time; journal and export give it back.
+/// Checks: sled can be deleted or corrupted at any time and is rebuilt from journal and export.
 #[test]
-fn sled_is_rebuilt_when_deleted_or_ruined() {
+fn sled_is_rebuilt_when_deleted_or_corrupt() {
     let root = tempfile::tempdir().unwrap();
     fill_files(root.path());
     let sled = root.path().join("sled");
@@ -50,7 +50,7 @@ fn sled_is_rebuilt_when_deleted_or_ruined() {
     }
 }
 
-/// Aim: a page table that a kill left half written does not keep sled from opening.
+/// Checks: a half-written page table left by a kill does not prevent sled from opening.
 #[test]
 fn a_left_over_generating_file_is_removed() {
     let root = tempfile::tempdir().unwrap();
@@ -70,9 +70,9 @@ fn a_left_over_generating_file_is_removed() {
     assert_eq!(keys(&*store, "k", None, 1000).len(), 500);
 }
 
-/// Aim: a backup comes back whole in a new place, marked for ever, and no old cursor fits it.
+/// Checks: a backup is restored completely to a new directory and marked permanently, and no old cursor is valid in it.
 #[test]
-fn case_66_a_restored_backup_says_so() {
+fn case_66_restored_backup_is_marked_as_restored() {
     let root = tempfile::tempdir().unwrap();
     let (old, new, file) = (
         root.path().join("old"),
@@ -117,7 +117,7 @@ fn case_66_a_restored_backup_says_so() {
     ));
 }
 
-/// Aim: a flipped bit in sled's own files never shows a wrong row: exact, an error, or a refusal.
+/// Checks: a flipped bit in sled's files never yields a wrong row: the result is exact or an error.
 #[test]
 fn case_65_a_flipped_bit_in_sled_is_never_silent() {
     let root = tempfile::tempdir().unwrap();

@@ -72,7 +72,7 @@ impl StoreHarness {
     }
 }
 
-/// Aim: any single flipped bit of the journal ends in the exact state or in a refusal, on every sampled place.
+/// Checks: any single flipped bit of the journal leads to the exact state or an error, at every sampled position.
 #[test]
 fn case_65_a_flipped_bit_is_never_silent() {
     let rig = StoreHarness::new();
@@ -104,7 +104,7 @@ fn case_65_a_flipped_bit_is_never_silent() {
     assert!(refused > 100, "{refused}");
 }
 
-/// Aim: what a power cut can do to the last write ends the log there, cleanly, and the store goes on.
+/// Checks: a torn last write ends the log there, and the store continues.
 #[test]
 fn case_66_a_torn_tail_ends_the_log() {
     let rig = StoreHarness::new();
@@ -126,9 +126,9 @@ fn case_66_a_torn_tail_ends_the_log() {
     assert_eq!(value(&*store, "k0020").unwrap().0, 20);
 }
 
-/// Aim: the end cut off behind the snapshots' back is noticed, as is an older copy of the journal.
+/// Checks: a tail truncated below the snapshots' position is detected, and so is an older copy of the journal.
 #[test]
-fn case_66_a_truncated_tail_that_was_applied_is_refused() {
+fn case_66_truncated_applied_tail_is_rejected() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 5);
@@ -149,9 +149,9 @@ fn case_66_a_truncated_tail_that_was_applied_is_refused() {
     assert_eq!(rig.corrupt_at(), Some((FIRST.into(), 40_000)));
 }
 
-/// Aim: a copy of the last frames behind the end is not taken for new ones.
+/// Checks: a copy of the last frames after the end is not accepted as new frames.
 #[test]
-fn case_66_a_duplicated_tail_is_refused() {
+fn case_66_duplicated_tail_is_rejected() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 4);
@@ -165,9 +165,9 @@ fn case_66_a_duplicated_tail_is_refused() {
     assert_eq!(rig.corrupt_at(), Some((FIRST.into(), end as u64)));
 }
 
-/// Aim: a segment under another's name, or missing from the middle, is named.
+/// Checks: the error names a segment that has another's name or is missing.
 #[test]
-fn segments_that_are_renamed_copied_or_missing_are_refused() {
+fn renamed_copied_or_missing_segments_are_rejected() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 200);
@@ -184,9 +184,9 @@ fn segments_that_are_renamed_copied_or_missing_are_refused() {
     assert!(matches!(rig.open(), Err(OpenError::Missing(name)) if name == SECOND));
 }
 
-/// Aim: an index file is never needed and never believed when damaged.
+/// Checks: an index file is never required, and never trusted when corrupt.
 #[test]
-fn a_damaged_or_missing_index_is_rebuilt() {
+fn corrupt_or_missing_index_is_rebuilt() {
     use purser_storage::disk::Disk;
     let mut rig = StoreHarness::new();
     rig.limits.verify_all = false;
@@ -215,7 +215,7 @@ fn a_damaged_or_missing_index_is_rebuilt() {
     assert_eq!(rig.disk.bytes(name).unwrap(), good);
 }
 
-/// Aim: covered and old segments go, the reader is told, and lost snapshots still come back whole.
+/// Checks: covered and old segments are deleted, readers get an error, and lost snapshots are still rebuilt completely.
 #[test]
 fn retention_drops_only_what_export_and_snapshots_cover() {
     let mut rig = StoreHarness::new();
@@ -246,9 +246,9 @@ fn retention_drops_only_what_export_and_snapshots_cover() {
     assert!(matches!(rig.open(), Err(OpenError::Snapshots(what)) if what.contains("export")));
 }
 
-/// Aim: a damaged export is replaced from the snapshots while these are good.
+/// Checks: a corrupt export is written again from intact snapshots.
 #[test]
-fn a_damaged_export_is_made_again() {
+fn corrupt_export_is_written_again() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 20);
@@ -266,9 +266,9 @@ fn a_damaged_export_is_made_again() {
     assert_eq!(keys(&*store, "k", None, 1000).len(), 25);
 }
 
-/// Aim: a directory that cannot be written is refused and left as it was.
+/// Checks: a directory without write permission is rejected and left unchanged.
 #[test]
-fn case_65_a_read_only_disk_is_refused() {
+fn case_65_read_only_disk_is_rejected() {
     let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 3);

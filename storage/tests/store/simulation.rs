@@ -124,13 +124,13 @@ impl Simulation {
             "seed {seed}: acknowledged {}, durable {durable}",
             self.acked
         );
-        let kept = self.history.partition_point(|step| step.last_seq <= durable);
+        let durable_len = self.history.partition_point(|step| step.last_seq <= durable);
         assert_eq!(
-            self.history[..kept].last().map_or(0, |s| s.last_seq),
+            self.history[..durable_len].last().map_or(0, |s| s.last_seq),
             durable,
             "seed {seed}: half a batch"
         );
-        self.history.truncate(kept);
+        self.history.truncate(durable_len);
         self.rows = fold(&self.history);
         (self.next_seq, self.acked) = (durable + 1, durable);
         let found: Rows = wait(store.scan(&[], None, usize::MAX))
@@ -300,7 +300,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// Aim: no acknowledged batch is lost and no half of one appears, wherever the power goes. (CASES 65.)
+/// Checks: no acknowledged batch is lost and none is applied in part, at whatever point the power is cut. (CASES 65.)
 #[test]
 fn case_65_a_power_cut_loses_nothing_acknowledged() {
     if let Some(seed) = number("PURSER_POWER_CUT_SEED") {

@@ -8,8 +8,8 @@ use purser_storage::{Condition, JournalStore, Store, StoreLimits};
 
 use crate::suite::{batch, enqueue, event, on, put};
 
-/// Aim: batches that wait together are one group, refused ones are among them and counted apart, and lag, sequence and
-/// segments are those of the store. Without threads nothing is timed, so that a simulation is the same every time.
+/// Checks: batches that wait together form one group, including rejected ones, which are counted separately. Lag,
+/// sequence and segments match the store. Without threads no time is measured, so that a simulation is deterministic.
 #[test]
 fn a_group_is_counted_with_its_batches() {
     let disk = Arc::new(SimDisk::new());

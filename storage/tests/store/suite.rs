@@ -1,4 +1,4 @@
-//! What every `Store` must do, whatever it stands on.
+//! Rules for every `Store`, whatever its backend.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
@@ -65,9 +65,9 @@ fn key(key: &str) -> RowKey {
 }
 
 pub(crate) fn enqueue(store: &dyn Store, batch: Batch) -> Receiver<Outcome> {
-    let (tell, told) = channel();
+    let (tell, replies) = channel();
     store.commit(batch, Box::new(move |outcome| tell.send(outcome).unwrap_or(())));
-    told
+    replies
 }
 
 pub(crate) fn commit(store: &dyn Store, batch: Batch) -> Outcome {
@@ -104,7 +104,7 @@ pub(crate) fn every_rule<S: Store>(new_store: &mut dyn FnMut() -> Arc<S>) {
         an_empty_batch_is_a_barrier,
         a_scan_is_ordered_paged_and_knows_deletions,
         events_are_read_back_by_cursor_and_subject,
-        a_sink_gets_every_event_once_in_order_before_the_answer,
+        sink_gets_every_event_once_in_order_before_the_reply,
         oversized_batch_is_rejected,
         last_write_of_a_key_in_a_batch_wins,
         row_created_and_deleted_leaves_nothing,
@@ -115,7 +115,7 @@ pub(crate) fn every_rule<S: Store>(new_store: &mut dyn FnMut() -> Arc<S>) {
     }
 }
 
-/// Aim: a failed condition leaves no trace of the batch.
+/// Checks: a batch with a failed condition has no effect.
 fn a_batch_happens_whole_or_not_at_all(store: &dyn Store) {
     commit(store, batch(vec![put("a", 1, "one")], vec![])).expect("committed");
     let mut refused = on(
@@ -131,7 +131,7 @@ fn a_batch_happens_whole_or_not_at_all(store: &dyn Store) {
     assert!(payloads(store, 0, 10, None).is_empty());
 }
 
-/// Aim: a condition is judged after all earlier batches, durable or not.
+/// Checks: a condition sees all earlier batches, durable or not.
 fn conditions_see_everything_enqueued_before(store: &dyn Store) {
     let answers = [
         enqueue(store, on(Condition::Absent(key("k")), vec![put("k", 1, "1")])),
@@ -146,7 +146,7 @@ fn conditions_see_everything_enqueued_before(store: &dyn Store) {
     assert_eq!(value(store, "k"), Some((1, "5".into())));
 }
 
-/// Aim: what was decided on a refused batch is refused too, and nobody else is.
+/// Checks: a batch that follows a rejected one in its write session is rejected too, and other sessions are not.
 fn rejected_batch_fails_its_session(store: &dyn Store) {
     let lane = Arc::new(WriteSession::default());
     let mine = |writes, conditions| Batch {
@@ -173,7 +173,7 @@ fn rejected_batch_fails_its_session(store: &dyn Store) {
     assert_eq!(value(store, "a"), Some((1, "1".into())));
 }
 
-/// Aim: a batch takes one sequence an event, at least one.
+/// Checks: a batch takes one sequence number per event, and at least one.
 fn every_event_has_its_own_sequence(store: &dyn Store) {
     let first = commit(store, batch(vec![put("a", 1, "")], vec![]))
         .expect("committed")
@@ -199,7 +199,7 @@ fn every_event_has_its_own_sequence(store: &dyn Store) {
     );
 }
 
-/// Aim: a barrier is answered behind everything before it, and takes no sequence.
+/// Checks: a barrier is acknowledged after everything before it and takes no sequence number.
 fn an_empty_batch_is_a_barrier(store: &dyn Store) {
     let write = enqueue(store, batch(vec![put("a", 1, "1")], vec![]));
     let barrier = commit(store, Batch::default()).expect("a barrier holds");
@@ -215,7 +215,7 @@ fn an_empty_batch_is_a_barrier(store: &dyn Store) {
     );
 }
 
-/// Aim: pages join without gap, and deleted rows are not in them.
+/// Checks: pages follow each other without a gap and omit deleted rows.
 fn a_scan_is_ordered_paged_and_knows_deletions(store: &dyn Store) {
     for name in ["p/3", "p/1", "q/1", "p/2", "p", "o/9", "p/4"] {
         commit(store, batch(vec![put(name, 1, name)], vec![])).expect("committed");
@@ -231,7 +231,7 @@ fn a_scan_is_ordered_paged_and_knows_deletions(store: &dyn Store) {
     assert_eq!(keys(store, "p/", None, 0), [""; 0]);
 }
 
-/// Aim: a cursor gives exactly what follows it, of one subject or of all.
+/// Checks: a cursor yields exactly the events after it, of one subject or of all.
 fn events_are_read_back_by_cursor_and_subject(store: &dyn Store) {
     for i in 0..200 {
         let subject = if i % 3 == 0 { "alice" } else { "bob" };
@@ -265,8 +265,8 @@ impl EventSink for Recorder {
     }
 }
 
-/// Aim: whoever has the answer can rely on the event having been published.
-fn a_sink_gets_every_event_once_in_order_before_the_answer(store: &dyn Store) {
+/// Checks: a caller that has its reply can rely on the event having been published.
+fn sink_gets_every_event_once_in_order_before_the_reply(store: &dyn Store) {
     let sink = Arc::new(Recorder(Mutex::default()));
     store.subscribe(Arc::clone(&sink) as Arc<dyn EventSink>);
     let answers: Vec<_> = (0..50)
@@ -280,7 +280,7 @@ fn a_sink_gets_every_event_once_in_order_before_the_answer(store: &dyn Store) {
     assert_eq!(*sink.0.lock().expect("lock"), expected);
 }
 
-/// Aim: each limit holds at the limit and refuses one byte past it, and breaks nothing else.
+/// Checks: each limit accepts its exact value, rejects one byte more, and affects nothing else.
 fn oversized_batch_is_rejected(store: &dyn Store) {
     let sized = |n: usize| Write::Put {
         key: key("v"),
@@ -308,7 +308,6 @@ fn oversized_batch_is_rejected(store: &dyn Store) {
     assert_eq!(value(store, "0"), None);
 }
 
-/// Aim: writes of a batch are applied in order.
 fn last_write_of_a_key_in_a_batch_wins(store: &dyn Store) {
     commit(
         store,
@@ -320,7 +319,7 @@ fn last_write_of_a_key_in_a_batch_wins(store: &dyn Store) {
     assert_eq!(value(store, "a"), None);
 }
 
-/// Aim: the short life of an outbox row shows nothing of itself afterwards, and its key can be used again.
+/// Checks: a short-lived outbox row leaves no trace, and its key can be used again.
 fn row_created_and_deleted_leaves_nothing(store: &dyn Store) {
     commit(store, batch(vec![put("e/1", 1, "old"), delete("e/1")], vec![])).expect("committed");
     commit(store, on(Condition::Absent(key("e/1")), vec![put("e/1", 1, "x")])).expect("committed");
@@ -331,7 +330,7 @@ fn row_created_and_deleted_leaves_nothing(store: &dyn Store) {
     assert_eq!(value(store, "e/1"), Some((4, "y".into())));
 }
 
-/// Aim: a long random history ends in the same rows as a plain map, whatever was applied in between.
+/// Checks: a long random history has the same rows as a plain map, whatever was applied in between.
 fn random_batches_agree_with_a_map(store: &dyn Store) {
     let mut model: BTreeMap<String, (u64, String)> = BTreeMap::new();
     let mut state = 0x0123_4567_89AB_CDEF_u64;
@@ -375,7 +374,7 @@ fn random_batches_agree_with_a_map(store: &dyn Store) {
     }
 }
 
-/// Aim: after retention dropped events, a reader is told so instead of missing some.
+/// The first sequence number still available, if retention dropped events behind `after`.
 pub(crate) fn expired(store: &dyn Store, after: u64) -> Option<u64> {
     match wait(store.events(after, 10, None)) {
         Err(StoreError::Expired { oldest }) => Some(oldest),

@@ -1,4 +1,4 @@
-//! What the issuer counts, pretended: a delivery counts when its plan lets it.
+//! Simulates the issuer's counter: a deposit counts when its fault plan lets it.
 
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, PortError};
@@ -25,7 +25,7 @@ pub(crate) fn delivered(world: &Environment, deposit: &CardDeposit) -> Option<To
 }
 
 impl SimBridge {
-    /// Nobody asks after what was not delivered.
+    /// Only a delivered deposit may be queried.
     async fn counts(&self, deposit: &CardDeposit) -> Result<bool, PortError> {
         let Some(id) = delivered(&self.0, deposit) else {
             self.0
@@ -33,7 +33,7 @@ impl SimBridge {
             return Ok(false);
         };
         let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", id.0);
-        // Whatever comes of it, it was not counted yet when somebody asked.
+        // It was not counted before this query, whatever the query returns.
         self.0.bridge.lock().uncounted.insert(id);
         if self.apply_fault(Leg::Count, payment_for(deposit.amount)).await? == Some(LegBehavior::NotYet) {
             return Ok(false);

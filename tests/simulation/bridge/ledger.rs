@@ -1,4 +1,4 @@
-//! What is true of the bridge and the issuer, whatever anybody was told of it.
+//! The true state of the bridge and the issuer, whatever their responses were.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fault_plan::Leg;
 
-/// A signed burn can land for so long.
+/// How long a signed burn can execute.
 const BURN_VALIDITY_MS: u64 = 20_000;
 /// From the landing to the attesters' word.
 pub(super) const ATTESTED_AFTER_MS: u64 = 700;
@@ -36,12 +36,12 @@ pub(crate) struct Burn {
 }
 
 impl Burn {
-    pub(super) fn signed(crossing: &BridgeTransfer, payment: u32, burned: u64, now_ms: u64) -> Self {
+    pub(super) fn signed(bridge_transfer: &BridgeTransfer, payment: u32, burned: u64, now_ms: u64) -> Self {
         Self {
-            top_up: TopUpId(crossing.key),
+            top_up: TopUpId(bridge_transfer.key),
             payment,
-            to: crossing.to,
-            arrives: crossing.delivered_amount.atomic(),
+            to: bridge_transfer.to,
+            arrives: bridge_transfer.delivered_amount.atomic(),
             burned,
             until_ms: now_ms + BURN_VALIDITY_MS,
             sent: false,
@@ -53,9 +53,9 @@ impl Burn {
         }
     }
 
-    /// Somebody else's, that has landed and is attested.
+    /// A burn of another party, executed and attested.
     pub(super) fn mismatched(payment: u32, (to, arrives): ([u8; 20], u64), now_ms: u64) -> Self {
-        let crossing = BridgeTransfer {
+        let bridge_transfer = BridgeTransfer {
             key: 0,
             to,
             delivered_amount: Usdc::from_atomic(arrives),
@@ -63,7 +63,7 @@ impl Burn {
         Self {
             executes_at: Some(now_ms),
             attestation: Some((1, u64::MAX)),
-            ..Self::signed(&crossing, payment, arrives, now_ms)
+            ..Self::signed(&bridge_transfer, payment, arrives, now_ms)
         }
     }
 
@@ -98,7 +98,7 @@ impl Burn {
         self.mint.is_some_and(|(at, _)| at <= now_ms)
     }
 
-    /// Brings it onto the chain after so long, if it is still good then; once for ever.
+    /// Executes it after this delay, if it is still valid by then; never twice.
     pub(super) fn schedule_execution(&mut self, at_ms: u64) {
         if !self.expired && at_ms < self.until_ms && self.executes_at.is_none() {
             self.executes_at = Some(at_ms);
@@ -119,7 +119,7 @@ impl Burn {
 
 #[derive(Default)]
 pub(crate) struct BridgeTransfers {
-    /// By transaction.
+    /// Burns by their transaction.
     pub(crate) burns: BTreeMap<String, Burn>,
     /// Deposits that the issuer counts, by transaction.
     pub(crate) counted: BTreeMap<String, CardDeposit>,
@@ -145,15 +145,15 @@ impl BridgeTransfers {
         burns.filter_map(move |(name, burn)| burn.outgoing_transfer(name, now_ms))
     }
 
-    pub(super) fn with_nonce(&mut self, wanted: &[u8]) -> Option<(String, &mut Burn)> {
-        let found = self.burns.iter_mut().find(|(name, _)| nonce(name) == wanted);
+    pub(super) fn with_nonce(&mut self, nonce_bytes: &[u8]) -> Option<(String, &mut Burn)> {
+        let found = self.burns.iter_mut().find(|(name, _)| nonce(name) == nonce_bytes);
         found.map(|(name, burn)| (name.clone(), burn))
     }
 
     /// The burn that a mint is of, with the number of the word on it.
     pub(super) fn of_mint(&mut self, mint: &SignedMint) -> Option<(String, &mut Burn, u32)> {
-        let (wanted, word) = mint.bytes.split_at_checked(32)?;
+        let (nonce_bytes, word) = mint.bytes.split_at_checked(32)?;
         let word = u32::from_be_bytes(word.try_into().ok()?);
-        self.with_nonce(wanted).map(|(name, burn)| (name, burn, word))
+        self.with_nonce(nonce_bytes).map(|(name, burn)| (name, burn, word))
     }
 }

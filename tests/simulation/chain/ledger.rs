@@ -55,7 +55,7 @@ impl Ledger {
         self.settled_order.iter().map(|n| (*n, &self.transfers[n]))
     }
 
-    /// Whether it was ever told that this payment is refused, or can never land.
+    /// Whether a response ever reported this payment as declined or impossible.
     pub(crate) fn has_declined(&self, payment: u32) -> bool {
         self.declined.contains(&payment)
     }
@@ -76,7 +76,7 @@ impl Ledger {
         self.sent.clone()
     }
 
-    /// What a lost history prepared is prepared anew: nobody has its bytes.
+    /// A lost history's preparations are prepared anew, because their bytes are lost.
     pub(crate) fn recall(&mut self, sent: &BTreeMap<u32, Vec<u8>>) {
         self.sent.clone_from(sent);
     }

@@ -47,7 +47,7 @@ pub(crate) fn transfers(world: &Environment) -> ChainList {
             .map(|(_, t)| t.clone())
             .collect::<Vec<_>>()
     };
-    let (own, elsewhere): (Vec<_>, Vec<_>) = ledger
+    let (own, external): (Vec<_>, Vec<_>) = ledger
         .transfers
         .range(WALLET_PAYMENT..)
         .partition(|(n, _)| own_purchases::is_own(**n));
@@ -58,7 +58,7 @@ pub(crate) fn transfers(world: &Environment) -> ChainList {
     ChainList {
         received,
         sent: left,
-        external: elsewhere.into_iter().map(|(_, t)| t.clone()).collect(),
+        external: external.into_iter().map(|(_, t)| t.clone()).collect(),
     }
 }
 
@@ -81,8 +81,7 @@ pub(super) fn outgoing_transfers(world: &Environment, since: Timestamp, until: T
         .transfers
         .range(FIRST_OUTGOING..WALLET_PAYMENT)
         .map(|one| outgoing_transfer(&ledger, one));
-    left.filter(|departure| (since..=until).contains(&departure.at))
-        .collect()
+    left.filter(|transfer| (since..=until).contains(&transfer.at)).collect()
 }
 
 /// What left a managed wallet since then.
@@ -94,8 +93,8 @@ pub(super) fn sent_by(world: &Environment, from: &Wallet, since: Timestamp) -> V
         .range(WALLET_PAYMENT..)
         .filter(|(_, t)| t.from == *from);
     let mut sent: Vec<OutgoingTransfer> = all.map(|one| outgoing_transfer(&ledger, one)).collect();
-    sent.retain(|departure| departure.at >= since);
-    sent.sort_by_key(|departure| departure.at);
+    sent.retain(|transfer| transfer.at >= since);
+    sent.sort_by_key(|transfer| transfer.at);
     sent
 }
 
@@ -113,10 +112,10 @@ pub(crate) fn withdrawn(world: &Environment) -> Vec<ChainTransfer> {
 pub(crate) fn wallet_payments(world: &Environment) -> BTreeMap<WalletPaymentId, Vec<ChainTransfer>> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let till = world.seller.lock();
+    let seller = world.seller.lock();
     let mut spent: BTreeMap<WalletPaymentId, Vec<ChainTransfer>> = BTreeMap::new();
     for (n, transfer) in ledger.transfers.range(WALLET_PAYMENT..) {
-        spent.entry(till.signed[n].0).or_default().push(transfer.clone());
+        spent.entry(seller.signed[n].0).or_default().push(transfer.clone());
     }
     spent
 }

@@ -1,4 +1,5 @@
-//! Applications at rest: each is what the bank has said to its last submission, and the bank was given each submission once.
+//! Applications at rest: each is what the bank has said to its last submission, and the bank was given each submission
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
         check_events(stock, application, &mut reviews)?;
     }
     match reviews.first_key_value() {
-        Some(lost) => violation("application.lost", format!("{lost:?} was said to nobody")),
+        Some(lost) => violation("application.lost", format!("{lost:?} was never applied")),
         None => Ok(()),
     }
 }
@@ -46,41 +47,41 @@ fn check_events(
         .iter()
         .filter(|r| r.kind == EntityKind::BankingApplication as u8);
     let own = own.filter(|r| r.id == application.owner.key());
-    let (mut said, mut tries) = (None, 0);
+    let (mut decision, mut attempts) = (None, 0);
     let mut last = ReviewDecision::InformationRequested { what: String::new() };
     for record in own {
         let word = match codec::decode(&record.event).unwrap() {
             Event::Submitted(key, _) => {
-                tries += 1;
+                attempts += 1;
                 let review = reviews.remove(&key);
-                if said.is_some() || review.is_none() {
+                if decision.is_some() || review.is_none() {
                     return violation(
                         "application.asked",
                         format!("{key} of {}: {review:?}", application.owner),
                     );
                 }
-                said = review;
+                decision = review;
                 continue;
             }
             Event::Approved(customer, _) => ReviewDecision::Approved { customer },
             Event::Rejected(reason, _) => ReviewDecision::Rejected { reason },
             Event::InformationRequested(what, _) => ReviewDecision::InformationRequested { what },
             Event::Opened(_) | Event::Updated(..) | Event::DocumentAdded(_) => {
-                // Whoever changes one that was rejected begins anew.
+                // Changing a rejected application starts it again.
                 last = ReviewDecision::InformationRequested { what: String::new() };
                 continue;
             }
         };
-        if said.take().as_ref() != Some(&word) {
+        if decision.take().as_ref() != Some(&word) {
             return violation(
-                "application.word",
-                format!("{}: {word:?} was not said", application.owner),
+                "application.decision",
+                format!("{}: {word:?} was not decided by the bank", application.owner),
             );
         }
         last = word;
     }
-    let good = said.is_none()
-        && application.submissions == tries
+    let good = decision.is_none()
+        && application.submissions == attempts
         && match (&application.status, &last) {
             (Status::Incomplete, ReviewDecision::InformationRequested { .. }) => true,
             (Status::Approved(is), ReviewDecision::Approved { customer }) => is == customer,

@@ -1,5 +1,5 @@
-//! Balances at the card issuer at rest: where the money of each is by the issuer's books, held against our cards and
-//! withdrawals, and against what holders and operators were told.
+//! Balances at the card issuer at rest: compares the issuer's records with our cards and withdrawals, and with the
+//! responses to owners and operators.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     }
     let known = |id| asked.contains_key(id);
     if let Some((order, _)) = issuer.holds.values().find(|(order, _)| !known(&order.withdrawal)) {
-        return violation("aside.lost", format!("{order:?} is for nothing"));
+        return violation("hold.lost", format!("{order:?} is for nothing"));
     }
     sums(&issuer, &cards, &asked)?;
     keys(world, &cards, &asked)?;
@@ -47,7 +47,7 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
         if is != *state {
             return violation(
                 "counter.contradicted",
-                format!("{id} was said to be {state}, and is {is}"),
+                format!("{id} was reported as {state}, and is {is}"),
             );
         }
     }
@@ -75,29 +75,32 @@ fn card(issuer: &IssuerLedger, id: CardId, card: &ReloadableCard) -> Result<(), 
     let good = match known {
         None => card.status() == "failed",
         Some(known) => {
-            let stands = known.snapshot();
-            card.status() == state_name(stands.state)
-                && card.sequence == stands.sequence
-                && card.activity == stands.activity.clone().bounded()
+            let snapshot = known.snapshot();
+            card.status() == state_name(snapshot.state)
+                && card.sequence == snapshot.sequence
+                && card.activity == snapshot.activity.clone().bounded()
         }
     };
     if !good || card.pending_action.is_some() {
         let known = known.map(|known| known.snapshot());
-        return violation("card.stands", format!("{id} is {card:?}, and at the issuer {known:?}"));
+        return violation(
+            "card.snapshot",
+            format!("{id} is {card:?}, and at the issuer {known:?}"),
+        );
     }
     Ok(())
 }
 
-/// Its events tell how it came to stand as it does: each move from where the last one led, each wish answered once by an
-/// issuer that was asked for it once.
+/// Its events lead to its status: each transition starts from the previous status. Each action has one answer, and the
+/// issuer received it once.
 fn check_events(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(), Violation> {
     let own = stock
         .records
         .iter()
         .filter(|r| r.kind == EntityKind::ReloadableCard as u8);
     let own = own.filter(|r| r.id == id.0.to_be_bytes());
-    let (mut stands, mut wishes, mut answers, mut sequence) = ("-", 0, 0, 0);
-    // One word may tell of several charges, and of where the card stands besides.
+    let (mut status, mut actions, mut answers, mut sequence) = ("-", 0, 0, 0);
+    // One issuer event may carry several charges and a status change.
     let mut goes_on = false;
     for record in own {
         let event: Event = codec::decode(&record.event).unwrap();
@@ -114,27 +117,27 @@ fn check_events(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Res
             Event::ActionRequested(..) | Event::Revealed(_) => (&["open", "paused"], None, None),
             Event::ActionCompleted(_) => (&["open", "paused", "closed"], None, None),
         };
-        wishes += usize::from(matches!(event, Event::ActionRequested(..)));
+        actions += usize::from(matches!(event, Event::ActionRequested(..)));
         answers += usize::from(matches!(event, Event::ActionCompleted(_)));
-        if !from.contains(&stands) || word.is_some_and(|word| !newer(word, sequence)) {
+        if !from.contains(&status) || word.is_some_and(|word| !newer(word, sequence)) {
             return violation(
                 "card.story",
-                format!("{id}: {event:?} came upon {stands} at {sequence}"),
+                format!("{id}: {event:?} came upon {status} at {sequence}"),
             );
         }
         sequence = word.unwrap_or(sequence);
         goes_on = matches!(event, Event::Charged(_, Some(_), _));
-        stands = to.unwrap_or(stands);
+        status = to.unwrap_or(status);
     }
     let asked = issuer.state_changes.values().filter(|card| **card == id).count();
-    if wishes != answers || wishes != asked {
-        let detail = format!("{id}: {wishes} wishes, {answers} answers, and the issuer was asked {asked} times");
-        return violation("card.wishes", detail);
+    if actions != answers || actions != asked {
+        let detail = format!("{id}: {actions} actions, {answers} answers, and {asked} requests to the issuer");
+        return violation("card.actions", detail);
     }
     Ok(())
 }
 
-/// What was set aside for it is where its state says, and an operator paid it exactly if it is complete.
+/// Its hold matches its status, and an operator paid it exactly if it is complete.
 fn withdrawal(
     world: &Environment,
     issuer: &IssuerLedger,
@@ -151,13 +154,13 @@ fn withdrawal(
     let ended = match &aside[..] {
         [] => None,
         [(key, (_, ended))] if asked.hold_key == Some(**key) => Some(*ended),
-        more => return violation("aside.twice", format!("{id} is {asked:?}, and set aside is {more:?}")),
+        more => return violation("hold.twice", format!("{id} is {asked:?}, and its holds are {more:?}")),
     };
     let good = match &asked.status {
         Status::Pending => false,
         Status::Failed { .. } => ended.is_none() && paid.is_none(),
         Status::Queued => ended == Some(None) && paid.is_none(),
-        // Whoever held it may have paid and not said so yet.
+        // The lease holder may have paid without a report yet.
         Status::Claimed(_) => ended == Some(None),
         // Only a restored backup brings that, and none is restored here.
         Status::ClosedAtIssuer { .. } => false,
@@ -168,13 +171,13 @@ fn withdrawal(
     match good && settled == asked.settled {
         true => Ok(()),
         false => violation(
-            "aside.ends",
-            format!("{id} is {asked:?}, set aside {ended:?}, paid {paid:?}"),
+            "hold.ends",
+            format!("{id} is {asked:?}, its hold {ended:?}, paid {paid:?}"),
         ),
     }
 }
 
-/// What came onto each balance is on it, on its cards, spent with them, set aside or paid out, by our books.
+/// Deposits to each balance equal its rest, its cards, their charges, its holds and its withdrawals, by our records.
 fn sums(
     issuer: &IssuerLedger,
     cards: &BTreeMap<CardId, ReloadableCard>,
@@ -186,11 +189,14 @@ fn sums(
     for (id, card) in cards {
         // A snapshot keeps the newest charges only.
         let spent = issuer.cards.get(id).map_or(0, |known| known.spent);
-        let kept: u64 = card.transactions().iter().map(|charge| charge.amount.get()).sum();
-        if spent != kept {
-            return violation("card.charges", format!("{id}: {spent} were charged, {kept} are told"));
+        let recorded: u64 = card.transactions().iter().map(|charge| charge.amount.get()).sum();
+        if spent != recorded {
+            return violation(
+                "card.charges",
+                format!("{id}: {spent} were charged, {recorded} are recorded"),
+            );
         }
-        *gone.entry(card.account).or_default() += card.activity.available.get() + kept;
+        *gone.entry(card.account).or_default() += card.activity.available.get() + recorded;
     }
     for asked in asked.values() {
         if !matches!(asked.status(), "failed" | "rejected") {
@@ -202,7 +208,7 @@ fn sums(
         let (came, left) = (known(&issuer.deposited), known(&issuer.balances));
         if came != left + gone {
             let detail = format!(
-                "{came} came onto {}, {left} are left, {gone} are told",
+                "{came} were deposited to {}, {left} are left, {gone} are recorded",
                 hex::encode(account)
             );
             return violation("card_balance.sum", detail);
@@ -211,7 +217,7 @@ fn sums(
     Ok(())
 }
 
-/// A key opened one, whoever asked again, and it is the one that somebody was told of.
+/// A key has one card or withdrawal, however often it was requested, with the id from the responses.
 fn keys(
     world: &Environment,
     cards: &BTreeMap<CardId, ReloadableCard>,
@@ -225,8 +231,11 @@ fn keys(
     let mut known: BTreeMap<(&str, u32), u128> = BTreeMap::new();
     for (what, id) in ids.chain(asked.keys().map(|id| ("card withdrawal", id.0))) {
         let nth = id as u32;
-        let told = notes.card_balance_ids.get(&(what, nth)).is_none_or(|told| *told == id);
-        if known.insert((what, nth), id).is_some() || !told {
+        let is_same = notes
+            .card_balance_ids
+            .get(&(what, nth))
+            .is_none_or(|known| *known == id);
+        if known.insert((what, nth), id).is_some() || !is_same {
             return violation("key.twice", format!("{what} {nth} is {id:x}, and another"));
         }
     }
@@ -236,7 +245,7 @@ fn keys(
     }
 }
 
-/// As many acts of operators are written down as have happened.
+/// Each operator action has one audit record.
 fn audited(
     world: &Environment,
     stock: &StoreContents,
@@ -274,14 +283,14 @@ fn audited(
             .collect();
         for (what, which) in acts {
             let done = own.iter().filter(|event| which(event)).count();
-            let kept = audits
+            let recorded = audits
                 .iter()
                 .filter(|a| a.subject == id.to_string() && a.action == what);
-            let kept = kept.count();
-            if kept != done {
+            let recorded = recorded.count();
+            if recorded != done {
                 return violation(
                     "audit",
-                    format!("{id}: {what} happened {done} times, {kept} are written down"),
+                    format!("{id}: {what} happened {done} times, {recorded} are in the audit log"),
                 );
             }
         }

@@ -1,5 +1,5 @@
-//! International orders at rest: what was told stays, every act is written down, and a CVV is there exactly while its card
-//! lives.
+//! International orders at rest: reported states are final, every operator action has an audit record, and a CVV exists
+//! exactly as long as its card.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use purser_storage::codec;
 use super::{StoreContents, Violation, decode, number, rows, violation};
 use crate::environment::Environment;
 
-/// Longer than it takes to come to rest: what is due for so long has been done.
+/// Longer than a run takes to come to rest: a job due for this long has run.
 const LONG_MS: u64 = 2 * 3_600_000;
 
 pub(super) fn orders(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
@@ -44,7 +44,10 @@ pub(super) fn orders(world: &Environment, stock: &StoreContents) -> Result<(), V
         }
         let late = order.created_at.0 + OVERDUE_AFTER_MS + LONG_MS < now;
         if order.is_open() && late && !order.overdue {
-            return violation("order.overdue", format!("{id} is a day old and nobody was told"));
+            return violation(
+                "order.overdue",
+                format!("{id} is a day old and was never reported as overdue"),
+            );
         }
         if order
             .lease_holder()
@@ -53,16 +56,19 @@ pub(super) fn orders(world: &Environment, stock: &StoreContents) -> Result<(), V
             return violation("lease.endless", format!("{id}: {:?}", order.status));
         }
     }
-    let desk = world.order_operators.lock();
-    for (id, told) in &desk.reported {
+    let operators = world.order_operators.lock();
+    for (id, expected) in &operators.reported {
         let is = orders.get(id).map_or("-", IntlOrder::status);
-        if is != *told && (*told, is) != ("ready", "expired") {
-            return violation("order.contradicted", format!("{id} was said to be {told}, and is {is}"));
+        if is != *expected && (*expected, is) != ("ready", "expired") {
+            return violation(
+                "order.contradicted",
+                format!("{id} was reported as {expected}, and is {is}"),
+            );
         }
     }
-    for (id, times) in &desk.reveals {
-        let kept = happened(stock, *id, |event| matches!(event, Event::Revealed(_)));
-        if kept < *times {
+    for (id, times) in &operators.reveals {
+        let recorded = happened(stock, *id, |event| matches!(event, Event::Revealed(_)));
+        if recorded < *times {
             return violation("order.revealed", format!("{id} was shown {times} times"));
         }
     }
@@ -79,7 +85,7 @@ fn happened(stock: &StoreContents, id: CardId, which: impl Fn(&Event) -> bool) -
         .count()
 }
 
-/// As many acts are written down as have happened.
+/// Each operator action has one audit record.
 fn audited(stock: &StoreContents, audits: &BTreeMap<(String, String), usize>, id: CardId) -> Result<(), Violation> {
     type Which = fn(&Event) -> bool;
     let acts: [(&str, Which); 4] = [
@@ -89,12 +95,12 @@ fn audited(stock: &StoreContents, audits: &BTreeMap<(String, String), usize>, id
         ("intl_order.reject", |e| matches!(e, Event::Rejected(..))),
     ];
     for (what, which) in acts {
-        let kept = audits.get(&(id.to_string(), what.to_owned())).copied().unwrap_or(0);
+        let recorded = audits.get(&(id.to_string(), what.to_owned())).copied().unwrap_or(0);
         let done = happened(stock, id, which);
-        if kept != done {
+        if recorded != done {
             return violation(
                 "audit",
-                format!("{id}: {what} happened {done} times, {kept} are written down"),
+                format!("{id}: {what} happened {done} times, {recorded} are in the audit log"),
             );
         }
     }

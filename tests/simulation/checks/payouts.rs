@@ -1,4 +1,4 @@
-//! Payouts at rest: what a rail did with the money, held against what the payer was credited.
+//! Payouts at rest: compares what a rail did with the money with the credit to the payer.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const ATOMIC_PER_CENT: u64 = 10_000;
 /// Where the money is, by the rail's last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MoneyLocation {
-    /// Never sent.
+    /// The rail never received it.
     NotSent,
     /// With the recipient.
     Paid,
@@ -58,7 +58,7 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
             }
             PayoutTarget::App(recipient, ..) => {
                 let (count, sum) = saved.entry(*recipient).or_default();
-                // What the payer was given back was paid to nobody.
+                // A payout that was credited to the payer was paid to no recipient.
                 if !credited(stock, &payouts, *id) {
                     *count += 1;
                     *sum += payout.amount.get();
@@ -81,7 +81,7 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     }
 }
 
-/// Whether the payer was given anything back of a payout, in time or late; of one whose rail keeps all, whether it ended so.
+/// Whether the payer was credited for a payout, in time or late. If its rail keeps everything: whether it ended so.
 fn credited(stock: &StoreContents, payouts: &BTreeMap<PayoutId, Payout>, id: PayoutId) -> bool {
     let late = stock.late_returns.contains_key(&LateReturnId::for_payout(id));
     late || matches!(payouts[&id].status(), "failed" | "cancelled" | "expired" | "returned")
@@ -96,7 +96,7 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
         Some(_) => MoneyLocation::Returned,
     };
     drop(rails);
-    let stuck = |work: Job| stock.jobs.iter().any(|e| e.dead_lettered && e.job == work);
+    let is_dead_lettered = |work: Job| stock.jobs.iter().any(|e| e.dead_lettered && e.job == work);
     let (price, taken) = match payout.charge.payment {
         // A balance has paid for it, under its own name.
         PaymentId::NONE => (payout.charge.charged.atomic(), payout.charge.charged.atomic()),
@@ -116,7 +116,9 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
         "complete" => none && late_return(stock, id, payout, (money, less))?,
         // What was paid after all and is gone, too.
         "failed" | "cancelled" => {
-            whole && (money == MoneyLocation::Returned || money == MoneyLocation::Paid && stuck(Job::RecallPayout(id)))
+            whole
+                && (money == MoneyLocation::Returned
+                    || money == MoneyLocation::Paid && is_dead_lettered(Job::RecallPayout(id)))
         }
         "returned" => credited == less && money == MoneyLocation::Returned,
         _ => false,

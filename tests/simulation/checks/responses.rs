@@ -1,4 +1,4 @@
-//! What callers were told, held against what is stored at the end.
+//! Compares the responses to callers with the stored state at the end.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::clients::{Call, ClientLog, payer, product, request, wallet};
 use crate::environment::Environment;
 use crate::products::product_key;
 
-/// Whether another presentation of the payment could have changed what a call was told.
+/// Whether another presentation of the payment could have changed a call's response.
 fn presented_again(calls: &[Call], n: usize) -> bool {
     let call = &calls[n];
     calls.iter().enumerate().any(|(m, other)| {
@@ -25,11 +25,11 @@ fn presented_again(calls: &[Call], n: usize) -> bool {
             && other
                 .response
                 .as_ref()
-                .is_none_or(|(told, _)| *told > call.requested_at)
+                .is_none_or(|(responded, _)| *responded > call.requested_at)
     })
 }
 
-/// What was told stays true.
+/// A response remains true.
 pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let taken = credited_deposits(world);
     let waits = |incoming: &Incoming| incoming.status == incoming::Status::Waiting;
@@ -41,7 +41,7 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
         let broken = match answer {
             Ok(paid) => payment.map_or(Some("answer.lost"), |payment| {
                 let bound = paid.payment == id && payment.claim.is_for(&request(call.request));
-                // Whoever has it settled after all opens a session of their own in its place.
+                // A payment that settles after all opens its own session instead.
                 let ended = matches!(
                     paid.outcome,
                     Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_)
@@ -76,7 +76,7 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
             let number = call.payment;
             return violation(
                 rule,
-                format!("payment {number}, call {n} was told {answer:?}; it is {payment:?}"),
+                format!("payment {number}, call {n} was answered {answer:?}; it is {payment:?}"),
             );
         }
     }
@@ -91,9 +91,9 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
     frozen(&notes)
 }
 
-/// Whether what a call was told of a payment agrees with what has become of it.
-fn is_consistent(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome, payment: &Payment) -> bool {
-    match (told, &payment.status) {
+/// Whether a call's response agrees with the payment's outcome.
+fn is_consistent(stock: &StoreContents, calls: &[Call], n: usize, responded: &Outcome, payment: &Payment) -> bool {
+    match (responded, &payment.status) {
         (
             Outcome::Fulfilled {
                 product,
@@ -113,7 +113,7 @@ fn is_consistent(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome
         (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
             transaction == t && *amount == payment.price()
         }
-        (Outcome::Resolved(told), Status::Resolved { resolution, .. }) => told == resolution,
+        (Outcome::Resolved(responded), Status::Resolved { resolution, .. }) => responded == resolution,
         (Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_), _) => false,
         (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. } | Status::Resolved { .. }) => true,
         (Outcome::Declined(_) | Outcome::Unavailable, _) => payment.is_released() || presented_again(calls, n),
@@ -121,7 +121,7 @@ fn is_consistent(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome
     }
 }
 
-/// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
+/// A frozen account buys nothing: no claim wins between the replies to a freeze and its unfreeze.
 fn frozen(notes: &ClientLog) -> Result<(), Violation> {
     for freeze in notes.freezes.iter().filter(|f| f.frozen) {
         let Some(since) = freeze.confirmed_at else { continue };
@@ -129,7 +129,7 @@ fn frozen(notes: &ClientLog) -> Result<(), Violation> {
         // A thaw that was asked for and not answered may still have come.
         if thaws
             .clone()
-            .any(|f| f.requested_at < since && f.confirmed_at.is_none_or(|told| told > freeze.requested_at))
+            .any(|f| f.requested_at < since && f.confirmed_at.is_none_or(|responded| responded > freeze.requested_at))
         {
             continue;
         }
@@ -141,7 +141,7 @@ fn frozen(notes: &ClientLog) -> Result<(), Violation> {
         let bought = notes.calls.iter().find(|call| {
             payer(call.payment) == freeze.wallet
                 && call.requested_at > since
-                && matches!(&call.response, Some((told, Ok(paid))) if paid.won && *told < until)
+                && matches!(&call.response, Some((responded, Ok(paid))) if paid.won && *responded < until)
         });
         if let Some(call) = bought {
             return violation(
@@ -153,7 +153,7 @@ fn frozen(notes: &ClientLog) -> Result<(), Violation> {
     Ok(())
 }
 
-/// What owners and the operator were told.
+/// The responses to owners and the operator.
 pub(super) fn check_owners(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let notes = world.client_log.lock();
     for card in &notes.closed {
@@ -195,7 +195,7 @@ pub(super) fn check_owners(world: &Environment, stock: &StoreContents) -> Result
         let Some(last) = of_it.last() else { continue };
         let alone = of_it[..of_it.len() - 1]
             .iter()
-            .all(|f| f.confirmed_at.is_some_and(|told| told < last.requested_at));
+            .all(|f| f.confirmed_at.is_some_and(|responded| responded < last.requested_at));
         let is = stock.accounts.get(&wallet(n).key()).is_some_and(|a| a.frozen.is_some());
         if alone && last.confirmed_at.is_some() && is != last.frozen {
             return violation("account.frozen", format!("wallet {n}: {is}"));

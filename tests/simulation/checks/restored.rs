@@ -1,4 +1,5 @@
-//! After a restore: whatever is on a chain or at a maker is in the books once, though the history that knew of it is lost.
+//! After a restore: every transfer on chain and every provider order is in the ledger once, although the history that
+//! recorded it is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +28,8 @@ pub(crate) fn credited_deposits(world: &Environment) -> BTreeMap<String, (String
     .collect()
 }
 
-/// Whether a finding of the proof is one that a restore brings with it: what left in the lost history is nobody's until an
-/// operator has booked it, and what its agents spent stays so. That nothing left twice is judged by itself.
+/// Whether a restore explains a finding. An outgoing transfer of the lost history has no owner until an operator
+/// attributes it, and agents' spending there remains. Another check shows that nothing was sent twice.
 pub(super) fn is_known(world: &Environment, found: &VerifyFinding) -> bool {
     if world.archive.lock().mark().is_none() || found.rule != "chain.untracked_transfer" {
         return false;
@@ -38,8 +39,8 @@ pub(super) fn is_known(world: &Environment, found: &VerifyFinding) -> bool {
     of_agents || engine.is_none_or(|engine| !unresolved(world, &engine).is_empty())
 }
 
-/// What was paid is one product or one credit, whoever knows of it: by the chains' and the makers' own lists, and by what each
-/// payer was given back. What a maker has made has its owner.
+/// Each payment is one product or one credit, by the lists of chains and providers and by the credits to each payer.
+/// Each product has an owner.
 pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     if world.archive.lock().mark().is_none() {
         return Ok(());
@@ -67,14 +68,13 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     Ok(())
 }
 
-/// What was ordered for the same wish when an agent had it again of a store that has lost the first: another spend, paid for by
-/// another transfer.
+/// Orders for a request that an agent repeated because the store lost the first: another payment with its own transfer.
 fn duplicate_requests(world: &Environment, n: u32) -> BTreeSet<JobId> {
-    let till = world.seller.lock();
-    let Some((spend, _)) = till.signed.get(&n) else {
+    let seller = world.seller.lock();
+    let Some((spend, _)) = seller.signed.get(&n) else {
         return BTreeSet::new();
     };
-    let again = till.signed.iter();
+    let again = seller.signed.iter();
     let again = again.filter(|(other, (id, _))| canonical(**other) == canonical(n) && id != spend);
     let notes = world.client_log.lock();
     let payments = again.filter_map(|(other, _)| notes.ids.get(other));
@@ -89,7 +89,7 @@ fn one(
 ) -> Result<(), Violation> {
     let id = world.client_log.lock().ids.get(&n).copied();
     let Some(id) = id else {
-        return violation("money.unreal", format!("{transfer:?} was paid by nobody"));
+        return violation("money.unreal", format!("{transfer:?} has no payer"));
     };
     // Whose a managed wallet is that only the lost history had opened is known once its owner's account is.
     let owner = wallet(payer(n));
@@ -104,7 +104,7 @@ fn one(
         .chain(deposit);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
     let others = duplicate_requests(world, n);
-    // Whatever the maker of this payment's product has made, whether or not anybody knows.
+    // Everything that this payment's provider has made, whether or not it was reported.
     let made: Vec<_> = {
         let press = world.card_numbers.lock();
         let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);

@@ -1,4 +1,4 @@
-//! Top-ups at rest: where the money of each is, by the chains and the issuer, held against what the holder was told.
+//! Top-ups at rest: compares the money on the chains and at the issuer with the responses to the account owner.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn external_state(world: &Environment) -> BTreeMap<TopUpId, ExternalState> {
 fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &ExternalState) -> Result<(), Violation> {
     let price = stock.payments[&top_up.charge.payment].price().atomic();
     let credited = stock.credits.get(&id.to_string()).copied().unwrap_or(0);
-    let told = [LegKind::Burn, LegKind::Mint, LegKind::Transfer].map(|leg| top_up.transaction(leg));
+    let reported = [LegKind::Burn, LegKind::Mint, LegKind::Transfer].map(|leg| top_up.transaction(leg));
     let (burn, mint) = match &outside.burns[..] {
         [] => (None, None),
         [(burn, mint)] => (Some(burn.as_str()), mint.as_deref()),
@@ -87,14 +87,14 @@ fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &Externa
     let (whole, none) = (credited == i128::from(price), credited == 0);
     let good = match top_up.status() {
         "credited" => none && delivered && outside.counted == 1,
-        // Nothing left, or what left is lost for good.
+        // Nothing was sent, or the transfer is irrecoverably lost.
         "failed" => whole && mint.is_none() && forward.is_none() && usize::from(burn.is_some()) == outside.lost,
         // Everything comes to an end.
         _ => false,
     };
     let detail = || {
         format!(
-            "{id} is {} with {told:?}; there are {burn:?} {mint:?} {forward:?}, counted {}, {credited} of {price} credited",
+            "{id} is {} with {reported:?}; there are {burn:?} {mint:?} {forward:?}, counted {}, {credited} of {price} credited",
             top_up.status(),
             outside.counted
         )
@@ -102,7 +102,7 @@ fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &Externa
     if !good {
         return violation("top_up.money", detail());
     }
-    if told != [burn, mint, forward] {
+    if reported != [burn, mint, forward] {
         return violation("top_up.legs", detail());
     }
     if top_up.address != address(&top_up.owner) {
@@ -118,7 +118,7 @@ fn check_events(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<()
         .iter()
         .filter(|record| record.kind == EntityKind::TopUp as u8);
     let own = own.filter(|record| record.id == id.0.to_be_bytes());
-    let told: Vec<&str> = own
+    let reported: Vec<&str> = own
         .filter_map(|record| record.announcement.as_ref())
         .map(|announcement| announcement.kind.as_str())
         .collect();
@@ -129,9 +129,9 @@ fn check_events(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<()
         "credited" => expected.extend(["top_up.delivered", "top_up.credited"]),
         _ => expected.push("top_up.failed"),
     }
-    match told == expected {
+    match reported == expected {
         true => Ok(()),
-        false => violation("top_up.story", format!("{id}: {told:?}, and not {expected:?}")),
+        false => violation("top_up.story", format!("{id}: {reported:?}, and not {expected:?}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Managed wallets at rest: what left each on the chain, held against its spends, its caps, its agents' pins and keys.
+//! Agent wallets at rest: compares each wallet's outgoing transfers with its payments, caps, agents' pins and keys.
 
 use std::collections::BTreeMap;
 
@@ -27,25 +27,28 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     let mut left = wallet_payments(world);
     let mut numbers: BTreeMap<u32, WalletPaymentId> = BTreeMap::new();
     for (id, spend) in &spends {
-        world.trace(|| format!("a spend ended as {}", spend.status()));
+        world.trace(|| format!("a wallet payment ended as {}", spend.status()));
         let nth = (id.0 as u32 - WALLET_PAYMENT) / NUMBERS_PER_REQUEST;
         if numbers.insert(nth, *id).is_some() && !outlives_keys(&world.plan) {
-            return violation("key.twice", format!("spend {nth} is two"));
+            return violation("key.twice", format!("wallet payment {nth} is two"));
         }
         let own = left.remove(id).unwrap_or_default();
         one(world, *id, spend, &own)?;
         if !allows(nth, spend.order.to, spend.order.amount.atomic()) {
-            return violation("spend.pins", format!("{id}: {:?} was not allowed", spend.order));
+            return violation(
+                "wallet_payment.pins",
+                format!("{id}: {:?} was not allowed", spend.order),
+            );
         }
         check_events(world, stock, *id, spend)?;
     }
-    // What the lost history had signed is in nobody's books but the chain's.
+    // Transfers signed by the lost history are on chain only.
     if let Some(lost) = left.values().next().filter(|_| !was_restored(world)) {
-        return violation("spend.lost", format!("{lost:?} left for nothing"));
+        return violation("wallet_payment.lost", format!("{lost:?} left for nothing"));
     }
     for (nth, id) in &world.client_log.lock().wallet_payments {
         if numbers.get(nth) != Some(id) && !outlives_keys(&world.plan) {
-            return violation("key.effect", format!("spend {nth} was said to be {id}"));
+            return violation("key.effect", format!("wallet payment {nth} was reported as {id}"));
         }
     }
     let wallets: Vec<AgentWallet> = {
@@ -77,7 +80,10 @@ fn one(
     };
     match good {
         true => Ok(()),
-        false => violation("spend.money", format!("{id} is {:?}, and {left:?} left", spend.status)),
+        false => violation(
+            "wallet_payment.money",
+            format!("{id} is {:?}, and {left:?} left", spend.status),
+        ),
     }
 }
 
@@ -96,7 +102,7 @@ fn check_events(
         .records
         .iter()
         .filter(|r| r.kind == EntityKind::WalletPayment as u8 && r.id == id.0.to_be_bytes());
-    let told: Vec<&str> = own
+    let events: Vec<&str> = own
         .map(|record| match codec::decode(&record.event).unwrap() {
             wallet_payment::Event::Created { .. } => "pending",
             wallet_payment::Event::Signed(..) => "signed",
@@ -109,19 +115,22 @@ fn check_events(
     let mut expected = vec!["pending"];
     if spend.status() != "failed" {
         // One that the lost history had sent is recognised on the chain.
-        let recognised = was_restored(world) && told == ["pending", "settled"];
+        let recognised = was_restored(world) && events == ["pending", "settled"];
         expected.extend((!recognised).then_some("signed"));
         expected.extend(spend.response().map(|_| "sent"));
     }
     expected.push(spend.status());
-    match told == expected {
+    match events == expected {
         true => Ok(()),
-        false => violation("spend.story", format!("{id}: {told:?}, and not {expected:?}")),
+        false => violation(
+            "wallet_payment.story",
+            format!("{id}: {events:?}, and not {expected:?}"),
+        ),
     }
 }
 
-/// No limit was ever passed, by the limits of that moment and by days that are over for good once a later one has begun; and
-/// every reservation ended once, by what became of its spend.
+/// No cap was ever exceeded, by the caps of that moment and by days that end once a later one begins. Each cap
+/// reservation ended once, according to its payment's outcome.
 fn caps(
     stock: &StoreContents,
     wallet: &AgentWallet,
@@ -147,17 +156,17 @@ fn caps(
                         "{}: {amount} of {day} on day {} within {now:?}",
                         wallet.owner, share.day
                     );
-                    return violation("spend.caps", detail);
+                    return violation("wallet_payment.caps", detail);
                 }
                 let newest = days.keys().next_back().copied().unwrap_or(0);
                 if share.day < newest || open.insert(share.payment, (share.day, amount)).is_some() {
-                    return violation("spend.day", format!("{share:?} after day {newest}, or twice"));
+                    return violation("wallet_payment.day", format!("{share:?} after day {newest}, or twice"));
                 }
             }
             Event::HoldSettled(spend, paid) => {
                 let settled = matches!(spends.get(&spend).map(|s| &s.status), Some(Status::Settled { .. }));
                 let Some((day, amount)) = open.remove(&spend).filter(|_| settled == paid) else {
-                    return violation("spend.ended", format!("{spend} ended as paid: {paid}"));
+                    return violation("wallet_payment.ended", format!("{spend} ended as paid: {paid}"));
                 };
                 if !paid {
                     *days.entry(day).or_default() -= amount;
@@ -169,7 +178,7 @@ fn caps(
     match open.is_empty() && wallet.holds.is_empty() {
         true => Ok(()),
         false => violation(
-            "spend.reserved",
+            "wallet_payment.reserved",
             format!("{}: {open:?} and {:?}", wallet.owner, wallet.holds),
         ),
     }

@@ -1,4 +1,4 @@
-//! What operators do and what goes wrong, as a seed has it; and a plan as it is told.
+//! Operator actions and faults that a seed yields, and the printed form of a plan.
 
 use std::fmt;
 
@@ -82,12 +82,12 @@ impl fmt::Display for Plan {
         for (n, step) in self.steps.iter().enumerate() {
             writeln!(f, "  {:>2}. {step:?}", n + 1)?;
         }
-        for (payment, fate) in self
+        for (payment, fault_plan) in self
             .fault_plans
             .iter()
-            .filter(|(_, fate)| **fate != FaultPlan::default())
+            .filter(|(_, fault_plan)| **fault_plan != FaultPlan::default())
         {
-            writeln!(f, "  payment {payment} meets {fate:?}")?;
+            writeln!(f, "  payment {payment} meets {fault_plan:?}")?;
         }
         let s = &self.settings;
         let limits = (self.watch_bytes, self.lag_limit_bytes, self.retention_bytes);

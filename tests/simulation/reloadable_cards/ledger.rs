@@ -1,4 +1,4 @@
-//! What is true at the card issuer, whatever anybody was told of it; and what it tells unasked.
+//! The true state at the card issuer, whatever its responses were, and the events it emits.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct IssuedCard {
 
 impl IssuedCard {
     pub(crate) fn snapshot(&self) -> &CardSnapshot {
-        self.snapshots.last().expect("a card stands somehow")
+        self.snapshots.last().expect("a card has a snapshot")
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct IssuerLedger {
     pub(crate) balances: BTreeMap<[u8; 20], u64>,
     pub(crate) cards: BTreeMap<CardId, IssuedCard>,
     pub(crate) state_changes: BTreeMap<JobId, CardId>,
-    /// What is set aside, and whether it has ended as paid.
+    /// Holds, and whether each was settled as paid.
     pub(crate) holds: BTreeMap<JobId, (HoldRequest, Option<bool>)>,
     /// Definitely: with a reason, or because the balance was less.
     declined: BTreeMap<JobId, Option<&'static str>>,
@@ -43,9 +43,9 @@ pub(crate) struct IssuerLedger {
     /// Taken, and carried out at this time.
     delayed: Vec<(u64, IssuerRequest)>,
     events: Vec<CardEvent>,
-    /// To be told behind whatever comes next.
+    /// Delivered after the next event.
     held: Vec<(CardId, CardSnapshot)>,
-    /// The highest number from which somebody read on.
+    /// The highest position that was read.
     read_sequence: u64,
     down_until_ms: u64,
 }
@@ -56,7 +56,7 @@ impl IssuerLedger {
         *self.balances.entry(account).or_default() += cents;
     }
 
-    /// Whether everything has been carried out, told, and read.
+    /// Whether all requests were executed, and all events delivered and read.
     pub(crate) fn is_fully_read(&self) -> bool {
         self.delayed.is_empty() && self.held.is_empty() && self.read_sequence >= self.events.len() as u64
     }
@@ -75,7 +75,7 @@ impl IssuerLedger {
         self.down_until_ms = world.true_ms() + [400, 3_000][world.below(2) as usize];
     }
 
-    /// Accepts something that is carried out later, with nobody waiting for it.
+    /// Accepts a request that is executed later, without a waiting caller.
     pub(super) fn take(&mut self, world: &Environment, errand: &IssuerRequest, after_ms: u64) {
         self.delayed.push((world.true_ms() + after_ms, errand.clone()));
     }
@@ -90,8 +90,8 @@ impl IssuerLedger {
             world.trace(|| format!("issuer: {errand:?} is carried out late"));
             self.carry_out(world, &errand);
         }
-        for (card, standing) in std::mem::take(&mut self.held) {
-            self.emit_event(card, standing);
+        for (card, snapshot) in std::mem::take(&mut self.held) {
+            self.emit_event(card, snapshot);
         }
     }
 
@@ -101,35 +101,35 @@ impl IssuerLedger {
         self.events[from..].iter().take(limit).cloned().collect()
     }
 
-    fn emit_event(&mut self, card: CardId, standing: CardSnapshot) {
+    fn emit_event(&mut self, card: CardId, snapshot: CardSnapshot) {
         let number = self.events.len() as u64 + 1;
         self.events.push(CardEvent {
             position: number,
             card,
-            snapshot: standing,
+            snapshot,
         });
     }
 
-    /// A card stands otherwise: which is told now, twice, together with an older word, or behind a newer one.
+    /// A card changes. The event is delivered now, twice, with an older one, or after a newer one.
     fn changed(&mut self, world: &Environment, id: CardId, change: impl FnOnce(&mut CardSnapshot)) {
         let card = self.cards.get_mut(&id).expect("a card");
-        let mut standing = card.snapshot().clone();
-        change(&mut standing);
-        standing.sequence += 1;
-        card.snapshots.push(standing.clone());
+        let mut snapshot = card.snapshot().clone();
+        change(&mut snapshot);
+        snapshot.sequence += 1;
+        card.snapshots.push(snapshot.clone());
         let old = card.snapshots[world.below(card.snapshots.len() as u64) as usize].clone();
-        world.trace(|| format!("issuer: {id} stands {standing:?}"));
+        world.trace(|| format!("issuer: {id} is {snapshot:?}"));
         match world.below(6) {
-            0 => self.held.push((id, standing)),
+            0 => self.held.push((id, snapshot)),
             1 => {
-                self.emit_event(id, standing.clone());
-                self.emit_event(id, standing);
+                self.emit_event(id, snapshot.clone());
+                self.emit_event(id, snapshot);
             }
             2 => {
-                self.emit_event(id, standing);
+                self.emit_event(id, snapshot);
                 self.emit_event(id, old);
             }
-            _ => self.emit_event(id, standing),
+            _ => self.emit_event(id, snapshot),
         }
     }
 
@@ -150,9 +150,9 @@ impl IssuerLedger {
         }
         let (account, left) = (card.order.account, card.snapshot().activity.available);
         *self.balances.entry(account).or_default() += left.get();
-        self.changed(world, id, |standing| {
-            standing.state = CardState::Closed;
-            standing.activity.available = Cents::ZERO;
+        self.changed(world, id, |snapshot| {
+            snapshot.state = CardState::Closed;
+            snapshot.activity.available = Cents::ZERO;
         });
     }
 
@@ -175,9 +175,9 @@ impl IssuerLedger {
             status: TransactionStatus::Settled,
             reason: None,
         };
-        self.changed(world, id, |standing| {
-            standing.activity.available = Cents::new(left - cents);
-            standing.activity.transactions.insert(0, one);
+        self.changed(world, id, |snapshot| {
+            snapshot.activity.available = Cents::new(left - cents);
+            snapshot.activity.transactions.insert(0, one);
         });
         if ends {
             self.close(world, id);
@@ -186,7 +186,7 @@ impl IssuerLedger {
     }
 }
 
-/// What is asked of it. The same key is the same errand: it is carried out once, and a word once given stands.
+/// Requests to the issuer. The same key is the same request: it is executed once, and its outcome is final.
 impl IssuerLedger {
     pub(super) fn carry_out(&mut self, world: &Environment, errand: &IssuerRequest) -> IssuerReply {
         match errand {
@@ -206,7 +206,7 @@ impl IssuerLedger {
         }
     }
 
-    /// How what was set aside under a key stands.
+    /// The status of the hold under a key.
     pub(super) fn reserved(&self, key: JobId) -> HoldStatus {
         match self.holds.get(&key) {
             None => HoldStatus::NotFound,
@@ -215,7 +215,7 @@ impl IssuerLedger {
         }
     }
 
-    /// How a card once stood, in place of how it stands.
+    /// An old snapshot of a card instead of the present one.
     pub(super) fn stale_reply(&self, world: &Environment, errand: &IssuerRequest) -> Option<IssuerReply> {
         let IssuerRequest::CardAction(order) = errand else {
             return None;
@@ -225,7 +225,7 @@ impl IssuerLedger {
         Some(IssuerReply::Card(old))
     }
 
-    /// Whether it is refused for good, as now and then happens, or because the balance is less.
+    /// Whether it is permanently declined, at random or for a low balance.
     fn declines(
         &mut self,
         world: &Environment,
@@ -255,7 +255,7 @@ impl IssuerLedger {
                 Some(Some(reason)) => return OpenCardResult::Declined { reason: reason.into() },
                 None => {}
             }
-            let standing = CardSnapshot {
+            let snapshot = CardSnapshot {
                 sequence: 0,
                 state: CardState::Open,
                 activity: CardActivity {
@@ -266,7 +266,7 @@ impl IssuerLedger {
             };
             let card = IssuedCard {
                 order: order.clone(),
-                snapshots: vec![standing],
+                snapshots: vec![snapshot],
                 spent: 0,
             };
             self.cards.insert(id, card);
@@ -280,14 +280,14 @@ impl IssuerLedger {
         })
     }
 
-    fn change_card_state(&mut self, world: &Environment, id: CardId, wish: CardAction) {
-        let to = match (self.cards[&id].snapshot().state, wish) {
+    fn change_card_state(&mut self, world: &Environment, id: CardId, action: CardAction) {
+        let to = match (self.cards[&id].snapshot().state, action) {
             (CardState::Open, CardAction::Pause) => CardState::Paused,
             (CardState::Paused, CardAction::Resume) => CardState::Open,
             (CardState::Open | CardState::Paused, CardAction::Close) => return self.close(world, id),
             _ => return,
         };
-        self.changed(world, id, |standing| standing.state = to);
+        self.changed(world, id, |snapshot| snapshot.state = to);
     }
 
     fn create_hold(&mut self, world: &Environment, order: &HoldRequest) -> HoldResult {
@@ -307,14 +307,14 @@ impl IssuerLedger {
 
     fn settle_hold(&mut self, world: &Environment, key: JobId, paid: bool) {
         let Some((order, ended)) = self.holds.get_mut(&key) else {
-            return world.report_violation("aside.unknown", format!("{key} was never set aside"));
+            return world.report_violation("hold.unknown", format!("{key} was never held"));
         };
         let (account, amount) = (order.account, order.amount.get());
         match ended.replace(paid) {
             None if !paid => *self.balances.entry(account).or_default() += amount,
             None => {}
             Some(before) if before == paid => {}
-            Some(_) => world.report_violation("aside.both", format!("{key} is said to be paid and to be put back")),
+            Some(_) => world.report_violation("hold.both", format!("{key} is both paid and released")),
         }
     }
 }

@@ -73,12 +73,16 @@ impl Entity for BankingApplication {
     const KIND: EntityKind = EntityKind::BankingApplication;
     const EVENT_NAMES: &'static [&'static str] = &["incomplete", "submitted", "approved", "rejected"];
     const TRANSITIONS: &'static [Transition] = &[
-        ("-", "profile made", "incomplete"),
-        ("incomplete", "complete, owner verified, submitted", "submitted"),
-        ("submitted", "bank says yes", "approved"),
-        ("submitted", "bank says no", "rejected"),
-        ("submitted", "bank wants more", "incomplete"),
-        ("rejected", "answers or documents change", "incomplete"),
+        ("-", "creation of the profile", "incomplete"),
+        (
+            "incomplete",
+            "submission, once complete and with a verified owner",
+            "submitted",
+        ),
+        ("submitted", "approval by the bank", "approved"),
+        ("submitted", "rejection by the bank", "rejected"),
+        ("submitted", "request by the bank for more information", "incomplete"),
+        ("rejected", "change of an answer or document", "incomplete"),
     ];
 
     type Id = Wallet;

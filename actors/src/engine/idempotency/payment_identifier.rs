@@ -94,8 +94,8 @@ impl Engine {
 
 /// Makes the identifier refer to its payment, in the batch that claims or joins it.
 pub(in crate::engine) fn recorder<E: Entity>(place: IdempotencySlot, payment: PaymentId) -> IdempotencyRecorder<E> {
-    IdempotencyRecorder::new(place, move |told| {
-        told.is_ok().then(|| RecordedResponse::EntityRef {
+    IdempotencyRecorder::new(place, move |result| {
+        result.is_ok().then(|| RecordedResponse::EntityRef {
             kind: EntityKind::Payment as u8,
             id: payment.key(),
         })

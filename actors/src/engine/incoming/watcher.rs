@@ -276,10 +276,10 @@ impl IncomingWatcher {
                 Ok(true)
             }
             Err(AskError::Quarantined) => {
-                tracing::error!(%id, "an incoming transfer cannot be loaded: what becomes of it is not written down");
+                tracing::error!(%id, "an incoming transfer cannot be loaded: its decision is not stored");
                 Ok(true)
             }
-            Err(refusal) => Err(format!("{id} could not be written down: {refusal:?}")),
+            Err(refusal) => Err(format!("{id} could not be stored: {refusal:?}")),
         }
     }
 
@@ -307,7 +307,7 @@ impl IncomingWatcher {
             match self.0.incoming.ask(id, Command::Claim(payment.account())).await {
                 // An operator was first, or the next check repeats it.
                 Ok(()) | Err(AskError::Conflict | AskError::Rejected(_)) => {}
-                Err(refusal) => return Err(format!("{id} could not be told of its payment: {refusal:?}")),
+                Err(refusal) => return Err(format!("{id} could not be claimed for its payment: {refusal:?}")),
             }
         }
         Ok(())

@@ -61,7 +61,7 @@ impl Engine {
             },
         };
         let words = Some(format!("{evidence} ({proof})"));
-        let mut words = AuditEntry::for_job(leave.act(), "effect.credit_back", &effect, words);
+        let mut words = AuditEntry::for_job(leave.act(), "job.credit", &effect, words);
         let one = self.ensure_not_executed(&effect).await?;
         let gift = || ApprovableAction::CreditJob {
             job: id,

@@ -59,12 +59,12 @@ impl JobHandlers {
         )
         .await;
         let (standing, refunded) = self.with_refunded(&card, standing).await?;
-        let told = card::Command::RecordRefresh {
+        let report = card::Command::RecordRefresh {
             job: effect.id,
             snapshot: standing,
             refunded,
         };
-        ask_entity(cards, id, told).await
+        ask_entity(cards, id, report).await
     }
 
     /// Sends the owner's action to the issuer. No other action is accepted until it has a result.
@@ -73,24 +73,24 @@ impl JobHandlers {
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
-        let Some((details, wish)) = card.details().zip(card.lifecycle.pending_action) else {
+        let Some((details, action)) = card.details().zip(card.lifecycle.pending_action) else {
             return Ok(());
         };
         let order = CardActionRequest {
             key: effect.id,
             card: id,
             issuer_ref: details.issuer_ref.clone(),
-            action: wish,
+            action,
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let standing = with_timeout_ms(timeout, self.ports.issuer.apply_action(&order), "steer card").await;
+        let standing = with_timeout_ms(timeout, self.ports.issuer.apply_action(&order), "change card state").await;
         let (standing, refunded) = self.with_refunded(&card, standing).await?;
-        let told = card::Command::RecordActionResult {
+        let report = card::Command::RecordActionResult {
             job: effect.id,
             snapshot: standing,
             refunded,
         };
-        ask_entity(cards, id, told).await
+        ask_entity(cards, id, report).await
     }
 
     /// The issuer's snapshot of a card, with the refunded part of its price.

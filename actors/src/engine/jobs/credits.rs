@@ -33,7 +33,7 @@ impl JobHandlers {
         cause: CreditCause,
     ) -> HandlerResult {
         if let Some(paid) = reorged_payment(&self.registries, cause).await.map_err(load_failed)? {
-            let message = format!("{paid}, which paid for it, was taken back by its chain");
+            let message = format!("payment {paid} was reversed by the chain");
             return Err(needs_operator(message));
         }
         let effect_id = effect.id;
@@ -62,10 +62,10 @@ impl JobHandlers {
 /// The payment that a credit depends on, if it is not final.
 pub(in crate::engine) async fn pending_payment_behind(
     all: &Registries,
-    departures: &OutgoingTransferGuard,
+    outgoing_guard: &OutgoingTransferGuard,
     cause: CreditCause,
 ) -> Result<Option<PaymentId>, LoadError> {
-    if !departures.may_be_pending_finality() {
+    if !outgoing_guard.may_be_pending_finality() {
         return Ok(None);
     }
     let payment = match cause {
@@ -77,7 +77,7 @@ pub(in crate::engine) async fn pending_payment_behind(
         cause => source_payment(all, cause).await?,
     };
     let Some(payment) = payment else { return Ok(None) };
-    Ok(departures.is_pending_finality(payment).await?.then_some(payment))
+    Ok(outgoing_guard.is_pending_finality(payment).await?.then_some(payment))
 }
 
 /// The payment whose charge a credit returns, if a reorg removed it: the credit is then withheld.

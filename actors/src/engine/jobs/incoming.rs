@@ -265,7 +265,7 @@ impl JobHandlers {
         let Some(order) = order.map_err(|error| self.retry_query(error))? else {
             return Ok(ProviderProduct::None);
         };
-        let stands = match order.status {
+        let rail_status = match order.status {
             PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } => return Ok(ProviderProduct::None),
             PayoutRailStatus::InProcess { .. } => "in process",
             PayoutRailStatus::Complete { .. } => "complete",
@@ -273,7 +273,7 @@ impl JobHandlers {
         };
         // The rails do not report the product line.
         Ok(ProviderProduct::Other(
-            ExternalText::internal(&format!("payouts: {key} {stands}")),
+            ExternalText::internal(&format!("payouts: {key} {rail_status}")),
             PAYOUTS.to_vec(),
         ))
     }

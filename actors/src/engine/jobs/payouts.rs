@@ -41,7 +41,7 @@ impl JobHandlers {
             PayoutTarget::Card(None) => self
                 .find_at_rail(payout.key)
                 .await?
-                .ok_or_else(|| AttemptFailure::temporary("the rail told of an order and does not know it"))?,
+                .ok_or_else(|| AttemptFailure::temporary("the rail reported an order that it cannot find"))?,
             _ => self.find_or_send(effect, id, &payout).await?,
         };
         let again = match report.status {
@@ -171,7 +171,7 @@ impl JobHandlers {
                 RecallResult::TooLate if payout.recalling => {
                     return Err(AttemptFailure {
                         kind: ErrorKind::Permanent,
-                        ..AttemptFailure::temporary("paid after the payer was credited, and it cannot be taken back")
+                        ..AttemptFailure::temporary("paid after the payer was credited, and it cannot be recalled")
                     });
                 }
                 // Claimed at the last moment: the rail will report it soon, so it is queried again.

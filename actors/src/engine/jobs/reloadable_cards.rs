@@ -63,19 +63,19 @@ impl JobHandlers {
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
-        let Some((details, wish)) = card.details().zip(card.pending_action) else {
+        let Some((details, action)) = card.details().zip(card.pending_action) else {
             return Ok(());
         };
         let order = CardActionRequest {
             key: effect.id,
             card: id,
             issuer_ref: details.issuer_ref.clone(),
-            action: wish,
+            action,
         };
         let standing = with_timeout_ms(
             self.retry_after(),
             self.ports.reloadable_cards.apply_action(&order),
-            "steer card",
+            "change card state",
         )
         .await;
         let standing = standing.map_err(|error| self.with_fixed_retry(&error))?;

@@ -49,7 +49,7 @@ impl JobHandlers {
         if self.has_outgoing(id, payment).await? {
             self.freeze_for_reversal(effect, payment.account(), id).await?;
         }
-        tracing::error!(payment = %id, "a chain has taken a payment back for good: its loss is booked");
+        tracing::error!(payment = %id, "payment reversed by its chain: loss recorded");
         let command = payment::Command::RecordReorg { job: effect.id };
         ask_entity(&self.registries.payments, id, command).await
     }
@@ -102,7 +102,7 @@ impl JobHandlers {
             return Ok(());
         }
         let freeze = account::Command::Freeze {
-            message: format!("{payment} was taken back by its chain. Please contact support."),
+            message: format!("The blockchain reversed payment {payment}. Please contact support."),
             act: Some(AuditedAction {
                 act,
                 position: link,

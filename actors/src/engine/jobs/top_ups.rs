@@ -207,12 +207,12 @@ impl JobHandlers {
     ) -> Result<FirstLegSigning, PortError> {
         match top_up.rail {
             Network::Solana => {
-                let crossing = top_up.bridge_transfer(id);
+                let bridge_transfer = top_up.bridge_transfer(id);
                 let signed = self
-                    .with_timeout(self.ports.bridge.sign_burn(&crossing), "sign burn")
+                    .with_timeout(self.ports.bridge.sign_burn(&bridge_transfer), "sign burn")
                     .await?;
                 // The burn is too small for the amount to arrive.
-                if signed.burned < crossing.delivered_amount {
+                if signed.burned < bridge_transfer.delivered_amount {
                     return Err(PortError {
                         kind: ErrorKind::Temporary,
                         operation: "sign burn",
@@ -250,7 +250,7 @@ impl JobHandlers {
     /// Attestation, then mint. Only moves forward: after any port result it asks again at a fixed interval.
     pub(super) async fn bridge_top_up(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
-        let crossing = top_up.bridge_transfer(id);
+        let bridge_transfer = top_up.bridge_transfer(id);
         let Status::Bridging(burned) = top_up.status else {
             return Ok(());
         };
@@ -259,7 +259,7 @@ impl JobHandlers {
         let attested = match attested {
             Some(attested) => attested,
             None => {
-                let attested = self.await_attestation(&burn, &crossing).await?;
+                let attested = self.await_attestation(&burn, &bridge_transfer).await?;
                 self.ask_top_up(id, Command::RecordAttestation(attested.clone()))
                     .await?;
                 attested
@@ -304,7 +304,7 @@ impl JobHandlers {
             (ChainStatus::Impossible, _) => self.fail_top_up(effect, id, MINT_IMPOSSIBLE).await,
             // The signed mint was declined: another one may be accepted.
             (ChainStatus::Pending, Ok(MintResult::Declined(decline))) => {
-                let newest = self.await_attestation(&burn, &crossing).await?;
+                let newest = self.await_attestation(&burn, &bridge_transfer).await?;
                 self.resign_mint(id, (&attested, newest), decline).await
             }
             (ChainStatus::Pending, Err(_)) if mutants::is_enabled(Mutant::MintFailedWithoutProof) => {
@@ -347,15 +347,15 @@ impl JobHandlers {
     async fn await_attestation(
         &self,
         burn: &SignedBurn,
-        crossing: &BridgeTransfer,
+        bridge_transfer: &BridgeTransfer,
     ) -> Result<AttestedMessage, AttemptFailure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| AttemptFailure::from(error).retry_every_ms(every_ms);
-        let told = self
+        let response = self
             .with_timeout(self.ports.bridge.attestation(burn), "attestation")
             .await;
-        match told.map_err(steady)? {
-            AttestationStatus::Complete(attested) => match attested.check_matches(crossing, burn.burned) {
+        match response.map_err(steady)? {
+            AttestationStatus::Complete(attested) => match attested.check_matches(bridge_transfer, burn.burned) {
                 Err(wrong) if !mutants::is_enabled(Mutant::ForeignAttestation) => Err(AttemptFailure {
                     kind: ErrorKind::Permanent,
                     ..AttemptFailure::temporary(wrong)
@@ -399,13 +399,13 @@ impl JobHandlers {
             amount,
         };
         let patience = std::time::Duration::from_millis(self.settings.issuer_timeout_ms);
-        let told = with_timeout_ms(patience, self.ports.card_balances.is_credited(&deposit), "credited").await;
-        match told {
+        let response = with_timeout_ms(patience, self.ports.card_balances.is_credited(&deposit), "credited").await;
+        match response {
             Ok(true) => {
                 self.ask_top_up(id, Command::RecordIssuerCredit { job: effect.id })
                     .await
             }
-            told => {
+            response => {
                 let waited_ms = self.clock.now().0.saturating_sub(effect.created_at.0);
                 if waited_ms >= self.settings.card_credit_timeout_ms {
                     return Err(AttemptFailure {
@@ -416,7 +416,7 @@ impl JobHandlers {
                     });
                 }
                 let every_ms = self.settings.watch_every_ms;
-                match told {
+                match response {
                     Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
                     Ok(_) => Err(AttemptFailure::defer(every_ms)),
                 }

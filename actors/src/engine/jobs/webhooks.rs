@@ -138,10 +138,10 @@ impl JobHandlers {
         };
         let record = EventRecord::read(&event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
         // After a restore, another event may have this sequence number.
-        let told = record
+        let announcement = record
             .announcement
-            .filter(|told| told.event_id() == Some(delivery.message.event));
-        Ok(told.map(|told| told.with_seq(seq)))
+            .filter(|announcement| announcement.event_id() == Some(delivery.message.event));
+        Ok(announcement.map(|announcement| announcement.with_seq(seq)))
     }
 
     /// One attempt. A slow one gives up its healthy permit, and ends if the degraded pool is full.
@@ -253,9 +253,9 @@ impl JobHandlers {
         let is_news = match endpoint.health {
             _ if gone => true,
             EndpointHealth::Unknown | EndpointHealth::Healthy => true,
-            EndpointHealth::Failing { since, warned: told } => {
+            EndpointHealth::Failing { since, warned } => {
                 let lasts_ms = now.0.saturating_sub(since.0);
-                lasts_ms >= patience.disable_ms || (!told && lasts_ms >= patience.warn_ms)
+                lasts_ms >= patience.disable_ms || (!warned && lasts_ms >= patience.warn_ms)
             }
         };
         is_news.then_some(webhook::Command::RecordFailure {

@@ -57,7 +57,7 @@ impl JobHandlers {
                         return ask_entity(&self.registries.withdrawals, id, fail(reason)).await;
                     }
                     Err(error) if self.is_exhausted(effect, &error) => {
-                        tracing::warn!(withdrawal = %id, %error, "a withdrawal could not be signed and is given back");
+                        tracing::warn!(withdrawal = %id, %error, "withdrawal could not be signed: its hold is released");
                         return ask_entity(&self.registries.withdrawals, id, fail("not_sent")).await;
                     }
                     Err(error) => return Err(error.into()),

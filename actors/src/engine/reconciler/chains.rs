@@ -105,7 +105,7 @@ impl Reconciler {
         ))
     }
 
-    /// The external entry for one of ours.
+    /// The external entry for an internal one.
     pub(super) async fn counterparty_entry(&mut self, ours: &InternalEntry) -> ReadFuture<CounterpartyEntry> {
         let Some(network) = ours.source.network() else {
             return self.provider_entry(ours.source, &ours.key).await;

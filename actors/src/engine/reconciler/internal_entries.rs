@@ -96,8 +96,8 @@ pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, D
             let row: TopUp = codec::decode(value)?;
             let id = TopUpId(number);
             let left = recorded::from_top_up(id, &row).map(|left| transfer_entry(row.rail, left));
-            let crossing = recorded::from_bridge(id, &row).map(bridge_entry);
-            return Ok(left.into_iter().chain(crossing).collect());
+            let bridge_transfer = recorded::from_bridge(id, &row).map(bridge_entry);
+            return Ok(left.into_iter().chain(bridge_transfer).collect());
         }
         Some(table::ENTITY) if kind == EntityKind::Card as u8 => {
             let card: Card = codec::decode(value)?;

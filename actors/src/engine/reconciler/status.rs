@@ -81,10 +81,10 @@ impl Engine {
     /// reconciliation.
     pub fn request_reconciliation(&self) -> Option<u64> {
         let watching = &self.0.reconciliation_stats;
-        let overseer = watching.supervisor.get()?;
+        let supervisor = watching.supervisor.get()?;
         let next = watching.started_runs.load(Ordering::SeqCst).saturating_add(1);
         watching.requested_run.fetch_max(next, Ordering::SeqCst);
-        overseer.cast(ReconciliationMsg::RunNow).ok()?;
+        supervisor.cast(ReconciliationMsg::RunNow).ok()?;
         Some(next)
     }
 

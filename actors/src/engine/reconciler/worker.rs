@@ -42,7 +42,7 @@ pub(in crate::engine) struct ReconciliationStats {
 impl ReconciliationStats {
     /// The supervisor, once it is started.
     pub(in crate::engine) fn supervisor(&self) -> Option<ActorId> {
-        self.supervisor.get().map(|overseer| overseer.get_id())
+        self.supervisor.get().map(|supervisor| supervisor.get_id())
     }
 
     /// Whether a requested run has not started yet.
@@ -73,9 +73,9 @@ pub(in crate::engine) async fn spawn(engine: &Engine, reconciling: ReconcilerDep
         reconciler: reconciling,
         stats: inner.reconciliation_stats.clone(),
     };
-    let (overseer, _) = Actor::spawn_linked(None, ReconciliationSupervisor(ground), (), inner.root.clone()).await?;
+    let (supervisor, _) = Actor::spawn_linked(None, ReconciliationSupervisor(ground), (), inner.root.clone()).await?;
     // An engine starts it only once, so it can't be set yet.
-    let _ = inner.reconciliation_stats.supervisor.set(overseer);
+    let _ = inner.reconciliation_stats.supervisor.set(supervisor);
     Ok(())
 }
 
@@ -251,7 +251,7 @@ impl ReconciliationWorker {
                 walk.skipped |= !self.report(found).await?;
             }
         } else {
-            tracing::error!("too much differs: no more is written down until some of it is gone");
+            tracing::error!("too many discrepancies: no more are stored until some are resolved");
             walk.skipped = true;
         }
         if walk.skipped {
@@ -303,10 +303,10 @@ impl ReconciliationWorker {
         match self.0.discrepancies.ask(id, command).await {
             Ok(()) => Ok(true),
             Err(AskError::Quarantined) => {
-                tracing::error!(%id, "a difference cannot be loaded: what becomes of it is not written down");
+                tracing::error!(%id, "a discrepancy cannot be loaded: its change is not stored");
                 Ok(false)
             }
-            Err(refusal) => Err(format!("{id} could not be written down: {refusal:?}")),
+            Err(refusal) => Err(format!("{id} could not be stored: {refusal:?}")),
         }
     }
 

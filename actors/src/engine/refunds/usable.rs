@@ -165,7 +165,7 @@ async fn read_refundable<E: RefundableProduct>(
 ) -> Result<(RefundableAmounts, Condition), StoreError> {
     let read = family.read(&id).await.map_err(corrupt)?;
     let revision = read.as_ref().map_or(0, |(_, revision)| *revision);
-    let room = read.map_or_else(RefundableAmounts::default, |(entity, _)| entity.refundable_amounts());
+    let amounts = read.map_or_else(RefundableAmounts::default, |(entity, _)| entity.refundable_amounts());
     let unchanged = Condition::Revision(table::entity(E::KIND, &id.key()), revision);
-    Ok((room, unchanged))
+    Ok((amounts, unchanged))
 }

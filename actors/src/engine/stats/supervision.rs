@@ -113,7 +113,7 @@ impl Engine {
             inner
                 .reconciliation_stats
                 .supervisor()
-                .map(|overseer| (overseer, Supervises::Reconciliation)),
+                .map(|supervisor| (supervisor, Supervises::Reconciliation)),
         );
         known.extend(
             inner

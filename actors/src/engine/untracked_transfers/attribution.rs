@@ -68,12 +68,12 @@ pub enum AttributionError {
     Ambiguous(Vec<TransferName>),
     /// The account's balance is too low.
     Insufficient {
-        /// Available balance.
+        /// Available balance of the account, below the transferred amount.
         available: Usdc,
     },
     /// The withdrawal or top-up is not waiting for such a transfer, or the incoming transfer can't have paid for it.
     Mismatch,
-    /// Retry later.
+    /// Not decidable yet: another transfer may still settle. The caller should retry later.
     MayStillSettle(AttributionWait),
     /// The amount charged to the payer is required.
     AmountMissing,
@@ -135,11 +135,11 @@ impl Engine {
         (leave, evidence): (Authority<'_>, String),
     ) -> Result<(), AttributionError> {
         let act = leave.act();
-        let (departure, named) = self.find_untracked(transaction).await?;
+        let (transfer, named) = self.find_untracked(transaction).await?;
         match booking {
             Attribution::Account(wallet) => {
                 let command = |act| account::Command::AttributeTransfer {
-                    transfer: departure.clone(),
+                    transfer: transfer.clone(),
                     act,
                     evidence: evidence.clone(),
                 };
@@ -150,34 +150,34 @@ impl Engine {
                     Err(AskError::Rejected(account::Rejection::Insufficient { available })) => {
                         return Err(AttributionError::Insufficient { available });
                     }
-                    told => told.map_err(map_ask_error)?,
+                    result => result.map_err(map_ask_error)?,
                 }
             }
             Attribution::Withdrawal(id) => {
                 let read = self.withdrawal(&id).await.map_err(|_| AttributionError::Unavailable)?;
-                if !read.is_some_and(|withdrawal| candidate_withdrawal(&withdrawal, &departure)) {
+                if !read.is_some_and(|withdrawal| candidate_withdrawal(&withdrawal, &transfer)) {
                     return Err(AttributionError::Mismatch);
                 }
                 let effect = self.sending_job(&Job::SendWithdrawal(id)).await?;
                 let command = |act| withdrawal::Command::AttributeTransfer {
                     job: effect,
-                    transaction: departure.key(),
+                    transaction: transfer.key(),
                     act,
                     evidence: evidence.clone(),
                 };
-                let told = self
+                let result = self
                     .ask_as_operator(one, (&self.0.registries.withdrawals, id), act, command)
                     .await;
-                told.map_err(map_ask_error)?;
+                result.map_err(map_ask_error)?;
             }
             Attribution::TopUp(id) => {
                 let read = self.top_up(&id).await.map_err(|_| AttributionError::Unavailable)?;
-                let waits = read.filter(|top_up| candidate_burn(top_up, &departure));
+                let waits = read.filter(|top_up| candidate_burn(top_up, &transfer));
                 let waits = waits.ok_or(AttributionError::Mismatch)?;
-                let burn = burn_from_transfer(&departure);
+                let burn = burn_from_transfer(&transfer);
                 let attested = self.attested_burn(&burn).await?;
                 if attested
-                    .check_matches(&waits.bridge_transfer(id), departure.amount)
+                    .check_matches(&waits.bridge_transfer(id), transfer.amount)
                     .is_err()
                 {
                     return Err(AttributionError::Mismatch);
@@ -187,23 +187,23 @@ impl Engine {
                 let command = |act| top_up::Command::AttributeBurn {
                     job: effect,
                     burn: burn.clone(),
-                    index: departure.index,
+                    index: transfer.index,
                     expired_burn: dead.clone(),
                     act,
                     evidence: evidence.clone(),
                 };
-                let told = self
+                let result = self
                     .ask_as_operator(one, (&self.0.registries.top_ups, id), act, command)
                     .await;
-                told.map_err(map_ask_error)?;
+                result.map_err(map_ask_error)?;
             }
-            Attribution::Incoming(id) => self.attribute_to_incoming(one, id, &departure, (act, evidence)).await?,
+            Attribution::Incoming(id) => self.attribute_to_incoming(one, id, &transfer, (act, evidence)).await?,
             Attribution::Outlay(_) | Attribution::Loss => {
-                let of = (&departure, named, booking);
+                let of = (&transfer, named, booking);
                 self.attribute_outlay(one, of, (leave, evidence)).await?;
             }
         }
-        self.0.outgoing_guard.untracked.lock().retain(|open| *open != departure);
+        self.0.outgoing_guard.untracked.lock().retain(|open| *open != transfer);
         Ok(())
     }
 
@@ -287,7 +287,7 @@ impl Engine {
     async fn attested_burn(&self, burn: &SignedBurn) -> Result<AttestedMessage, AttributionError> {
         let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
         let bridge = &self.0.ports.bridge;
-        let told = match with_timeout_ms(patience, bridge.attestation(burn), "attestation").await {
+        let result = match with_timeout_ms(patience, bridge.attestation(burn), "attestation").await {
             Ok(AttestationStatus::Complete(attested)) => return Ok(attested),
             Ok(AttestationStatus::Pending { .. }) => {
                 return Err(AttributionError::MayStillSettle(AttributionWait::Attestation));
@@ -297,7 +297,7 @@ impl Engine {
             }
             Err(error) => Err(error),
         };
-        match told {
+        match result {
             Ok(()) => Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
             Err(error) => {
                 tracing::warn!(burn = burn.transaction, %error, "it cannot be said whom a burn reached");
@@ -321,40 +321,40 @@ impl Engine {
         &self,
         one: &OperatorLock<'_>,
         id: DepositId,
-        departure: &OutgoingTransfer,
+        transfer: &OutgoingTransfer,
         (act, evidence): (&OperatorAction, String),
     ) -> Result<(), AttributionError> {
         let (incoming, payment) = self.load_undecided(id).await.map_err(map_decision_error)?;
         let paid = self.possible_top_up(&incoming).await;
         let paid = paid.map_err(|_| AttributionError::Unavailable)?;
         let paid = paid
-            .filter(|paid| paid.may_match(departure))
+            .filter(|paid| paid.may_match(transfer))
             .ok_or(AttributionError::Mismatch)?;
-        if departure.to.network() == Network::Solana {
-            let attested = self.attested_burn(&burn_from_transfer(departure)).await?;
+        if transfer.to.network() == Network::Solana {
+            let attested = self.attested_burn(&burn_from_transfer(transfer)).await?;
             if !paid.may_reach(&attested) {
                 return Err(AttributionError::Mismatch);
             }
         }
         let command = |act| incoming::Command::Forward {
-            paid_for: Box::new(incoming::PaidFor::OutgoingTransfer(departure.clone())),
+            paid_for: Box::new(incoming::PaidFor::OutgoingTransfer(transfer.clone())),
             payment,
             act: Box::new(act),
             evidence: evidence.clone(),
         };
         // From now on a settlement checks whether its transfer was attributed.
         self.0.incoming.mark_taken_in();
-        let told = self
+        let result = self
             .ask_as_operator(one, (&self.0.registries.incoming, id), act, command)
             .await;
-        told.map_err(map_ask_error)
+        result.map_err(map_ask_error)
     }
 
     /// Attributes it as an outlay or as a loss.
     async fn attribute_outlay(
         &self,
         one: &OperatorLock<'_>,
-        (departure, named, booking): (&OutgoingTransfer, String, Attribution),
+        (transfer, named, booking): (&OutgoingTransfer, String, Attribution),
         (leave, evidence): (Authority<'_>, String),
     ) -> Result<(), AttributionError> {
         let outlay = match booking {
@@ -372,24 +372,24 @@ impl Engine {
                 None => ApprovableAction::AttributeLoss { transaction, evidence },
             }
         };
-        let beside = self.authorize_action(one, leave, departure.amount, gift).await?;
-        let (id, now) = (departure.id(), self.0.clock.now());
-        let treasury = LedgerAccount::Treasury(departure.to.network());
+        let beside = self.authorize_action(one, leave, transfer.amount, gift).await?;
+        let (id, now) = (transfer.id(), self.0.clock.now());
+        let treasury = LedgerAccount::Treasury(transfer.to.network());
         let goes_to = outlay.map_or(LedgerAccount::OperatingCosts, Outlay::account);
-        let booked = LedgerTransaction::new(now, id).post(goes_to, treasury, departure.amount);
+        let booked = LedgerTransaction::new(now, id).post(goes_to, treasury, transfer.amount);
         let row = AttributedTransfer {
-            transfer: departure.clone(),
+            transfer: transfer.clone(),
             account: None,
             outlay,
         };
         let key = table::attributed_transfer(id);
         let subject = match outlay {
-            Some(outlay) => format!("{} {}", departure.key(), outlay.name()),
-            None => departure.key(),
+            Some(outlay) => format!("{} {}", transfer.key(), outlay.name()),
+            None => transfer.key(),
         };
         let words = AuditEntry {
             act: leave.act(),
-            action: "departure.book",
+            action: "transfer.attribute",
             subject,
             note: Some(evidence.clone()),
             extras: beside,

@@ -41,30 +41,30 @@ impl Engine {
             store,
             &[table::ENTITY, EntityKind::Withdrawal as u8],
             |id, withdrawal: Withdrawal| {
-                for (departure, names) in open.iter().zip(&mut waiting) {
-                    names.extend(candidate_withdrawal(&withdrawal, departure).then(|| WithdrawalId(id).to_string()));
+                for (transfer, names) in open.iter().zip(&mut waiting) {
+                    names.extend(candidate_withdrawal(&withdrawal, transfer).then(|| WithdrawalId(id).to_string()));
                 }
             },
         )
         .await?;
         for_each(store, &[table::ENTITY, EntityKind::TopUp as u8], |id, top_up: TopUp| {
-            for (departure, names) in open.iter().zip(&mut waiting) {
-                names.extend(candidate_burn(&top_up, departure).then(|| TopUpId(id).to_string()));
+            for (transfer, names) in open.iter().zip(&mut waiting) {
+                names.extend(candidate_burn(&top_up, transfer).then(|| TopUpId(id).to_string()));
             }
         })
         .await?;
         self.for_each_possible_top_up(|id, paid| {
-            for (departure, names) in open.iter().zip(&mut waiting) {
-                names.extend(paid.may_match(departure).then(|| id.to_string()));
+            for (transfer, names) in open.iter().zip(&mut waiting) {
+                names.extend(paid.may_match(transfer).then(|| id.to_string()));
             }
         })
         .await?;
         let mut found = Vec::with_capacity(open.len());
-        for (departure, may_be) in open.into_iter().zip(waiting) {
-            let account = self.account(&departure.to).await.map_err(corrupt)?;
+        for (transfer, may_be) in open.into_iter().zip(waiting) {
+            let account = self.account(&transfer.to).await.map_err(corrupt)?;
             found.push(UntrackedTransfer {
                 has_account: account.is_some(),
-                transfer: departure,
+                transfer,
                 candidates: may_be,
             });
         }

@@ -33,7 +33,7 @@ pub enum GateHold {
 }
 
 impl GateHold {
-    /// Every reason.
+    /// Every reason, in declaration order.
     pub const ALL: [Self; 3] = [Self::AccountFrozen, Self::Restored, Self::PaymentNotFinal];
 
     /// Name in responses, lists and metrics.

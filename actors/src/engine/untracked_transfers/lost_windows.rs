@@ -45,12 +45,12 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn may_be_made_manually(&self, order: &IntlOrder) -> Result<bool, StoreError> {
-        let departures = &self.0.outgoing_guard;
-        if !order.is_open() || !departures.may_have_been_done_manually(Timestamp(0), order.released_at) {
+        let outgoing_guard = &self.0.outgoing_guard;
+        if !order.is_open() || !outgoing_guard.may_have_been_done_manually(Timestamp(0), order.released_at) {
             return Ok(false);
         }
         let payment = self.payment(&order.charge.payment).await.map_err(corrupt)?;
         let paid = payment.map_or(order.created_at, |payment| payment.claim.at);
-        Ok(departures.may_have_been_done_manually(paid, order.released_at))
+        Ok(outgoing_guard.may_have_been_done_manually(paid, order.released_at))
     }
 }

@@ -38,7 +38,7 @@ impl Engine {
             .find(key, patience)
             .await
             .map_err(|error| {
-                tracing::warn!(%key, error, "it cannot be said what came of an order");
+                tracing::warn!(%key, error, "the outcome of an order is unknown");
                 AttributionError::Unavailable
             })?;
         let order = order.ok_or(AttributionError::NotFound)?;
@@ -217,7 +217,7 @@ impl Engine {
             Err(AskError::Rejected(account::Rejection::Insufficient { available })) => {
                 Err(AttributionError::Insufficient { available })
             }
-            told => told.map_err(map_ask_error),
+            result => result.map_err(map_ask_error),
         }
     }
 

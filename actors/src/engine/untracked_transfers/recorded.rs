@@ -121,10 +121,10 @@ pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(Str
 
 /// Transfer that an operator has attributed.
 pub(in crate::engine) fn from_attribution(booked: &AttributedTransfer) -> TransferRow {
-    let departure = &booked.transfer;
-    let left = recorded_transfer(departure.id(), EntryStatus::Completed, departure.amount, departure.at);
-    let row = TransferRow::new(&departure.key(), left, (Some(departure.to), departure.amount));
-    let index = Some(departure.index);
+    let transfer = &booked.transfer;
+    let left = recorded_transfer(transfer.id(), EntryStatus::Completed, transfer.amount, transfer.at);
+    let row = TransferRow::new(&transfer.key(), left, (Some(transfer.to), transfer.amount));
+    let index = Some(transfer.index);
     TransferRow { index, ..row }
 }
 

@@ -26,13 +26,13 @@ fn amount_matches(rail: Network, (least, most): (Usdc, Usdc), left: Usdc) -> boo
 }
 
 /// Whether a top-up over the bridge waits for a burn like this one. The attestation shows the recipient.
-pub(super) fn candidate_burn(top_up: &TopUp, departure: &OutgoingTransfer) -> bool {
+pub(super) fn candidate_burn(top_up: &TopUp, transfer: &OutgoingTransfer) -> bool {
     let owed = top_up.charge.provider_amount();
     let waits = matches!(&top_up.status, top_up::Status::Paid(first) if !matches!(first.as_deref(), Some(FirstLeg::Transfer(_))));
     waits
         && top_up.rail == Network::Solana
-        && departure.to.network() == Network::Solana
-        && amount_matches(top_up.rail, (owed, owed), departure.amount)
+        && transfer.to.network() == Network::Solana
+        && amount_matches(top_up.rail, (owed, owed), transfer.amount)
 }
 
 /// An incoming payment that may have paid for a top-up missing from the ledger.
@@ -95,25 +95,25 @@ impl PossibleTopUpPayment {
 
     /// Whether this may be its outgoing transfer. A burn is matched by its amount alone; on Base the recipient must be
     /// the linked address.
-    pub(in crate::engine) fn may_match(&self, departure: &OutgoingTransfer) -> bool {
+    pub(in crate::engine) fn may_match(&self, transfer: &OutgoingTransfer) -> bool {
         let least = self.amount.atomic() - self.amount.atomic() / MAX_FEE_FRACTION;
         let loads = match (self.network, self.linked) {
-            (Network::Base, Some(linked)) => departure.to == linked,
-            _ => departure.to != self.account && departure.to != self.from,
+            (Network::Base, Some(linked)) => transfer.to == linked,
+            _ => transfer.to != self.account && transfer.to != self.from,
         };
-        departure.at >= self.at
-            && departure.to.network() == self.network
+        transfer.at >= self.at
+            && transfer.to.network() == self.network
             && loads
-            && amount_matches(self.network, (Usdc::from_atomic(least), self.amount), departure.amount)
+            && amount_matches(self.network, (Usdc::from_atomic(least), self.amount), transfer.amount)
     }
 }
 
 /// The burn as far as the chain shows it.
-pub(super) fn burn_from_transfer(departure: &OutgoingTransfer) -> SignedBurn {
+pub(super) fn burn_from_transfer(transfer: &OutgoingTransfer) -> SignedBurn {
     SignedBurn {
         bytes: Vec::new(),
-        transaction: departure.transaction.clone(),
+        transaction: transfer.transaction.clone(),
         event_key: [0; 32],
-        burned: departure.amount,
+        burned: transfer.amount,
     }
 }

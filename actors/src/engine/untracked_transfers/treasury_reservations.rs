@@ -164,11 +164,11 @@ impl Engine {
     ) -> Result<TreasuryReservation, ReservationError> {
         self.check_can_receive(to).await?;
         let network = to.network();
-        let departures = self.0.outgoing_guard.clone();
-        let place = departures.reserve(network, amount, OutgoingPurpose::Withdrawal(id));
+        let outgoing_guard = self.0.outgoing_guard.clone();
+        let place = outgoing_guard.reserve(network, amount, OutgoingPurpose::Withdrawal(id));
         let place = Some(place);
         let promise = TreasuryReservation {
-            guard: departures,
+            guard: outgoing_guard,
             number: place,
         };
         self.check_fits(network, amount, promise.number.unwrap_or_default())

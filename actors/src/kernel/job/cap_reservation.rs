@@ -27,7 +27,7 @@ impl CapReservation {
         }
     }
 
-    /// See [`CapReservation::for_unclaimed`].
+    /// Whether [`CapReservation::for_unclaimed`] created it.
     pub const fn is_for_unclaimed(&self) -> bool {
         self.day == 0
     }

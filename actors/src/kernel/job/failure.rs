@@ -46,7 +46,7 @@ impl AttemptFailure {
         }
     }
 
-    /// See [`RetryMode::Blocked`].
+    /// A failure that retries as [`RetryMode::Blocked`], after the given delay in milliseconds.
     pub fn blocked(message: impl Into<String>, retry_after_ms: u64) -> Self {
         Self {
             retry_mode: RetryMode::Blocked(retry_after_ms),
@@ -54,7 +54,7 @@ impl AttemptFailure {
         }
     }
 
-    /// See [`RetryMode::Defer`].
+    /// A retry as [`RetryMode::Defer`], after the given delay in milliseconds.
     pub fn defer(retry_after_ms: u64) -> Self {
         Self {
             kind: ErrorKind::Temporary,

@@ -17,7 +17,7 @@ pub struct OutboxJob {
     pub job: Job,
     /// Request that caused it, for logs.
     pub request_id: RequestId,
-    /// Creation time.
+    /// Time at which the job was enqueued.
     pub created_at: Timestamp,
     /// Failed attempts so far.
     pub attempts: u32,

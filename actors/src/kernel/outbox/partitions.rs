@@ -135,7 +135,7 @@ mod tests {
     // Checks: a partition runs a few jobs and queues others in order; another partition is not delayed, and no state of
     // a finished one remains.
     #[test]
-    fn a_lane_runs_a_few_and_keeps_no_other_waiting() {
+    fn partition_queue_is_isolated() {
         let (mut lanes, all) = (PartitionQueues::default(), (MAX_RUNNING + MAX_WAITING) as u128);
         let entries: Vec<QueueDecision> = (0..all).map(|id| lanes.admit(outbox_job(id, 1))).collect();
         assert_eq!(entries.iter().filter(|entry| runs(entry)).count(), MAX_RUNNING);
@@ -154,7 +154,7 @@ mod tests {
 
     // Checks: with any number of partitions, the number of jobs that wait in memory is limited.
     #[test]
-    fn what_waits_in_memory_is_bounded() {
+    fn pending_jobs_in_memory_are_bounded() {
         let mut lanes = PartitionQueues::default();
         for lane in 0..3_000_u128 {
             for n in 0..100 {
@@ -167,6 +167,6 @@ mod tests {
             lanes.waiting
         );
         let last = lanes.queues.get(&2_999).map(|lane| lane.waiting.len());
-        assert_eq!(last, Some(MIN_WAITING_SHARE), "nobody is kept out");
+        assert_eq!(last, Some(MIN_WAITING_SHARE), "every job runs in the end");
     }
 }

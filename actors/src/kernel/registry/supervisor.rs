@@ -14,11 +14,14 @@ pub(super) struct EntitySupervisor<E: Entity>(std::marker::PhantomData<fn() -> E
 pub(super) type SupervisedRegistry<E> = Arc<OnceLock<Arc<RegistryCore<E>>>>;
 
 impl<E: Entity> EntitySupervisor<E> {
-    pub(super) async fn spawn(root: ActorCell, ward: SupervisedRegistry<E>) -> Result<ActorCell, ractor::SpawnErr> {
+    pub(super) async fn spawn(
+        root: ActorCell,
+        supervised: SupervisedRegistry<E>,
+    ) -> Result<ActorCell, ractor::SpawnErr> {
         let name = format!("{}s", E::KIND.name());
         // The name is only for display; two engines in one process (tests) may both use it.
         tracing::debug!(name, "a family starts");
-        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), ward, root).await?;
+        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), supervised, root).await?;
         Ok(actor.get_cell())
     }
 }
@@ -31,9 +34,9 @@ impl<E: Entity> Actor for EntitySupervisor<E> {
     async fn pre_start(
         &self,
         _: ActorRef<()>,
-        ward: SupervisedRegistry<E>,
+        supervised: SupervisedRegistry<E>,
     ) -> Result<SupervisedRegistry<E>, ActorProcessingErr> {
-        Ok(ward)
+        Ok(supervised)
     }
 
     /// ractor's default stops the supervisor when a child ends; this one outlives its children.
@@ -41,9 +44,9 @@ impl<E: Entity> Actor for EntitySupervisor<E> {
         &self,
         _: ActorRef<()>,
         event: SupervisionEvent,
-        ward: &mut SupervisedRegistry<E>,
+        supervised: &mut SupervisedRegistry<E>,
     ) -> Result<(), ActorProcessingErr> {
-        let Some(core) = ward.get() else { return Ok(()) };
+        let Some(core) = supervised.get() else { return Ok(()) };
         match event {
             SupervisionEvent::ActorTerminated(cell, ..) => core.on_stopped(cell.get_id(), None),
             SupervisionEvent::ActorFailed(cell, error) => core.on_stopped(cell.get_id(), Some(&error.to_string())),

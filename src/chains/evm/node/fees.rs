@@ -13,7 +13,6 @@ pub struct FeePolicy {
     pub min_priority_fee: u128,
     /// Maximum priority fee.
     pub max_priority_fee: u128,
-    /// Maximum `max_fee`.
     pub max_fee: u128,
 }
 

@@ -100,8 +100,8 @@ pub(super) fn header(block: &Value) -> Option<Header> {
 
 /// Logs of any blocks, without those of removed blocks.
 pub(super) fn any_logs(list: &Value) -> Option<Vec<Log>> {
-    let stands = |value: &&Value| !value["removed"].as_bool().unwrap_or(false);
-    list.as_array()?.iter().filter(stands).map(log).collect()
+    let is_canonical = |value: &&Value| !value["removed"].as_bool().unwrap_or(false);
+    list.as_array()?.iter().filter(is_canonical).map(log).collect()
 }
 
 /// Logs of this block only; `None` if another one occurs.

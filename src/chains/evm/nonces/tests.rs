@@ -249,7 +249,7 @@ fn nonce_used_by_another_transaction_releases_when_final() {
 }
 
 #[test]
-fn landed_transaction_is_forgotten_when_final() {
+fn confirmed_transaction_is_removed_when_final() {
     let mut manager = started();
     sent(&mut manager, 1, 1, 0);
     assert_eq!(manager.mined(5, B256::repeat_byte(1), 80, &[]), []);

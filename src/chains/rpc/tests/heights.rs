@@ -21,7 +21,7 @@ async fn lagging_endpoint_is_used_last() {
     assert_eq!(
         h.pool.call("m", json!([])).await,
         Ok(json!("b.example")),
-        "the first one stands still"
+        "the first one does not advance"
     );
     h.pool.observe_height(0, 101);
     assert_eq!(h.pool.call("m", json!([])).await, Ok(json!("a.example")));

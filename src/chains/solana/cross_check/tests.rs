@@ -141,7 +141,7 @@ fn a_part_is_made_of_whole_slots() {
 // Checks: two endpoints, of which one randomly invents, omits and lags, are scanned page by page as in the port. Every
 // final row is on the chain, once and in its slot. Once both are honest, the whole chain is final.
 #[test]
-fn no_seed_makes_one_endpoints_lie_final() {
+fn false_data_of_one_endpoint_is_never_final() {
     for seed in 1..=200u64 {
         let mut random = random(seed);
         let chain: Vec<(u8, u64)> = (1..=60).map(|n| (n, u64::from(n) * 10)).collect();

@@ -139,7 +139,7 @@ fn a_failure_is_final_only_when_finalized() {
 }
 
 #[test]
-fn a_fork_takes_it_back_and_it_is_sent_again() {
+fn transaction_removed_by_a_fork_is_sent_again() {
     let mut life = lifecycle(2);
     life.status(0, answer(950, Some(succeeded(949, Commitment::Confirmed))));
     assert!(!life.due(10_000).send);
@@ -300,7 +300,7 @@ fn final_needs_two_endpoints_that_show_the_same() {
     assert_eq!(
         life.record_absence(1, absence(2_000)),
         None,
-        "one of the two is wrong: nobody knows which"
+        "one of the two is wrong: it is not known which"
     );
 }
 

@@ -42,7 +42,6 @@ impl fmt::Display for InstructionPath {
 /// The permanent reference of one transfer on the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TransferRef {
-    /// Transaction id.
     pub transaction: Signature,
     /// The instruction that made the transfer.
     pub instruction: InstructionPath,
@@ -86,7 +85,6 @@ pub struct AccountMovement {
 /// A transaction on chain, reduced to one token account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTransaction {
-    /// Transaction id.
     pub id: Signature,
     /// Slot of the transaction's block.
     pub slot: u64,

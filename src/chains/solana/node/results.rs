@@ -29,7 +29,6 @@ pub enum NodeError {
 /// A blockhash to build transactions with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blockhash {
-    /// The blockhash.
     pub hash: [u8; 32],
     /// Last block height at which a transaction with it can execute.
     pub last_valid_block_height: u64,
@@ -46,7 +45,6 @@ pub struct ChainPosition {
     pub block_height: u64,
 }
 
-/// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// Balance in lamports.

@@ -37,7 +37,7 @@ struct Faults {
 impl Faults {
     // What the request says of itself, instead of the chain.
     fn falsify(&self, url: &EndpointUrl, request: &Value) -> Option<Value> {
-        // One endpoint only: no proof stands against two that lie together.
+        // One endpoint only: a proof does not withstand two false endpoints that agree.
         if !url.host().starts_with("localhost") || self.random.below(100) >= 15 {
             return None;
         }

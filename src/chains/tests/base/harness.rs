@@ -49,7 +49,7 @@ pub struct Harness {
     pub movements: BTreeMap<TransferRef, Movement>,
     pub removed_blocks: usize,
     pub gas: GasSettings,
-    /// By nonce.
+    /// Gas limits by nonce.
     pub gas_limits: BTreeMap<u64, u64>,
     pub now_ms: u64,
     /// Newest price known.

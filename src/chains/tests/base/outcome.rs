@@ -1,4 +1,4 @@
-//! What came of the payments, by the movements that the follower found and by the token's balances.
+//! Outcomes of the payments, by the movements that the follower found and by the token's balances.
 
 use purser_chains::evm::node::{BlockTag, CallRequest};
 use purser_chains::evm::usdc::{self, Authorization, Movement, MovementKind};

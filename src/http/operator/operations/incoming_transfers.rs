@@ -1,39 +1,55 @@
-//! Routes by which money is given to somebody, and those that wait for a second operator.
+//! Operations on incoming transfers, and approvals by a second operator.
 
 use purser_actors::operator::Permission;
 
-use super::super::api_doc::{OperationDoc, of};
+use super::super::api_doc::{Operation, OperationDoc, of};
 use super::super::{approvals as approving, incoming, schemas};
 
 pub(super) fn arrivals() -> Vec<OperationDoc> {
-    let none = "There is no such transfer.";
-    let decided = "It waits for no decision.";
+    let none = "No such transfer.";
+    let decided = "The transfer is already decided.";
     vec![
         OperationDoc::get(
-            "/admin/incoming-transfers",
+            Operation {
+                id: "listIncomingTransfers",
+                tag: "Incoming transfers",
+                path: "/admin/incoming-transfers",
+            },
             Permission::Read,
-            "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
+            "List undecided transfers to the treasury that match no payment, oldest first",
             of::<schemas::IncomingTransfers>,
         )
         .paged(),
         OperationDoc::post::<incoming::CreditDepositRequest>(
-            "/admin/incoming-transfers/credit",
-            "Credit a transfer to whoever sent it, or to another account, once",
+            Operation {
+                id: "creditIncomingTransfer",
+                tag: "Incoming transfers",
+                path: "/admin/incoming-transfers/credit",
+            },
+            "Credit a transfer to its sender or to another account, once",
             of::<schemas::IncomingTransfer>,
         )
         .may_wait()
         .error(404, none)
         .error(409, decided),
         OperationDoc::post::<incoming::OperatorFundsRequest>(
-            "/admin/incoming-transfers/operator-funds",
-            "Say that a transfer is the treasury's own, put there by whoever runs the service",
+            Operation {
+                id: "recordOperatorFunds",
+                tag: "Incoming transfers",
+                path: "/admin/incoming-transfers/operator-funds",
+            },
+            "Record a transfer as funds that the operator added to the treasury",
             of::<schemas::IncomingTransfer>,
         )
         .error(404, none)
         .error(409, decided),
         OperationDoc::post::<incoming::ReturnDepositRequest>(
-            "/admin/incoming-transfers/return",
-            "Send a transfer back to whoever sent it, by a withdrawal of their account's",
+            Operation {
+                id: "returnIncomingTransfer",
+                tag: "Incoming transfers",
+                path: "/admin/incoming-transfers/return",
+            },
+            "Return a transfer to its sender as a withdrawal from their account",
             of::<schemas::IncomingTransfer>,
         )
         .may_wait()
@@ -43,25 +59,37 @@ pub(super) fn arrivals() -> Vec<OperationDoc> {
 }
 
 pub(super) fn approvals() -> Vec<OperationDoc> {
-    let none = "Nothing of this id waits.";
+    let none = "No such pending approval.";
     vec![
         OperationDoc::get(
-            "/admin/approvals",
+            Operation {
+                id: "listApprovals",
+                tag: "Approvals",
+                path: "/admin/approvals",
+            },
             Permission::Read,
-            "Acts that give money and wait for a second operator, the oldest first; refunds have a list of their own",
+            "List actions that wait for a second operator, oldest first. Refunds are listed separately",
             of::<schemas::ApprovalList>,
         )
         .paged(),
         OperationDoc::post::<approving::ApproveRequest>(
-            "/admin/approvals/approve",
-            "Approve what somebody else has asked for: it is done as it was asked for",
+            Operation {
+                id: "approveAction",
+                tag: "Approvals",
+                path: "/admin/approvals/approve",
+            },
+            "Approve and execute an action that another operator requested",
             of::<schemas::Approval>,
         )
         .error(404, none)
-        .error(409, "It gives another amount, or what it does cannot be done any more."),
+        .error(409, "The amount differs, or the action is no longer possible."),
         OperationDoc::post::<approving::RejectRequest>(
-            "/admin/approvals/reject",
-            "Take an act off the list, another's or one's own: it is not done",
+            Operation {
+                id: "rejectAction",
+                tag: "Approvals",
+                path: "/admin/approvals/reject",
+            },
+            "Reject an action, your own or another operator's",
             of::<schemas::Approval>,
         )
         .error(404, none),

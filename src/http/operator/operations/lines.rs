@@ -1,44 +1,56 @@
-//! Routes about lines of products and about the chains behind them.
+//! Operations on product lines and chains.
 
 use purser_actors::operator::Permission;
 
-use super::super::api_doc::{OperationDoc, of};
+use super::super::api_doc::{Operation, OperationDoc, of};
 use super::super::{chains as accepting, lines as selling, schemas};
 
 pub(super) fn lines() -> Vec<OperationDoc> {
-    let none = "There is no such line.";
+    let none = "No such product line.";
     vec![
         OperationDoc::get(
-            "/admin/lines",
+            Operation {
+                id: "listLines",
+                tag: "Availability",
+                path: "/admin/lines",
+            },
             Permission::Read,
-            "Lines of products: whether each is sold, and why not",
+            "List product lines, whether each is open, and why not",
             of::<schemas::ProductLineList>,
         ),
         OperationDoc::post::<selling::CloseLineRequest>(
-            "/admin/lines/close",
-            "Sell nothing of a line until it is opened; what was sold is delivered",
+            Operation {
+                id: "closeLine",
+                tag: "Availability",
+                path: "/admin/lines/close",
+            },
+            "Close a product line for new purchases. Existing purchases are still delivered",
             of::<schemas::ProductLineStatus>,
         )
         .error(404, none)
-        .error(409, "It is closed already."),
+        .error(409, "The product line is already closed."),
         OperationDoc::post::<selling::OpenLineRequest>(
-            "/admin/lines/open",
-            "Sell a line again, whatever its provider does",
+            Operation {
+                id: "openLine",
+                tag: "Availability",
+                path: "/admin/lines/open",
+            },
+            "Open a product line, whatever the status of its provider",
             of::<schemas::ProductLineStatus>,
         )
         .error(404, none)
-        .error(409, "It is open already."),
+        .error(409, "The product line is already open."),
     ]
 }
 
 pub(super) fn chains() -> Vec<OperationDoc> {
     vec![
         OperationDoc::post::<accepting::AcceptChainRequest>(
-            "/admin/chains/accept",
-            "Take the chain that two endpoints show where it has replaced blocks that were final: what was read of those is dropped \
-             and read again",
+            Operation { id: "acceptChain", tag: "Availability", path: "/admin/chains/accept" },
+            "Accept a chain that replaced final blocks, if two endpoints agree on it. The replaced blocks are discarded and read \
+             again",
             of::<schemas::AcceptChainResponse>,
         )
-        .error(409, "The endpoints show no other chain than the one that was read."),
+        .error(409, "The endpoints show the same chain that was read."),
     ]
 }

@@ -1,4 +1,4 @@
-//! What waits for a person, and what a person does about it.
+//! Dead letters, refunds and incoming transfers.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,284 +6,285 @@ use utoipa::ToSchema;
 
 use crate::http::schemas::ExactDecimal;
 
-/// What waits for a person.
+/// Dead letters and other items that wait for an operator.
 #[derive(Deserialize, ToSchema)]
 pub struct DeadLettersResponse {
-    /// Tried often enough, the oldest first; then those that are late, though they are tried again by themselves.
+    /// Dead-lettered jobs, oldest first, then late jobs, which are still retried automatically.
     pub jobs: Vec<DeadLetteredJob>,
-    /// Payments whose outcome is not known.
+    /// Payments with an unknown outcome.
     pub unknown_payments: Vec<UnknownPayment>,
-    /// What waits at the gate before money leaves, the oldest first. It goes on by itself.
+    /// Jobs on hold before funds leave, oldest first. They continue automatically.
     pub held: Vec<HeldJob>,
-    /// Transfers that left before a restore and are in no book.
+    /// Outgoing transfers from before a restore that are missing from the ledger.
     pub untracked_transfers: Vec<UntrackedTransfer>,
-    /// Orders at the payout rails and the bank, of before a restore, that are in no book.
+    /// Orders at the payout rails and the bank from before a restore that are missing from the ledger.
     pub unexplained_orders: Vec<UntrackedOrder>,
-    /// Whether nothing leaves until all of those are explained.
+    /// Whether withdrawals are paused until all of those are attributed.
     pub withdrawals_paused: bool,
-    /// RFC 3339; null where nothing is held.
+    /// End of the pause (RFC 3339); null without a pause.
     #[schema(required)]
     pub withdrawals_paused_until: Option<String>,
 }
 
-/// An order of before a restore that is in no book.
+/// An order from before a restore that is missing from the ledger.
 #[derive(Deserialize, ToSchema)]
 pub struct UntrackedOrder {
-    /// Its idempotency key at the provider, for `POST /admin/untracked-transfers/attribute`.
+    /// Idempotency key of the order at its provider, for `POST /admin/untracked-transfers/attribute`.
     pub transaction: String,
-    /// Whose list has it: `payouts` or `bank`.
+    /// Source that lists the order: `payouts` or `bank`.
     pub list: String,
-    /// The provider's word for what it is.
+    /// Product, as the provider names it.
     pub product: String,
-    /// What was ordered.
+    /// Amount of the order.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// ISO 4217.
+    /// Currency (ISO 4217).
     pub currency: String,
     /// `pending`, `held` or `completed`.
     pub status: String,
-    /// `out`: we paid for it. `in`: it was drawn from a holder's account at the bank and is to be credited.
+    /// `out`: we paid for it. `in`: it came from an owner's bank account and must be credited.
     pub direction: String,
-    /// RFC 3339: when it last changed, by the provider's clock.
+    /// Last change by the provider's clock (RFC 3339).
     pub at: String,
 }
 
-/// Work that waits for a person.
+/// A dead-lettered or late job.
 #[derive(Deserialize, ToSchema)]
 pub struct DeadLetteredJob {
-    /// For `POST /admin/jobs/retry`.
+    /// Id for `POST /admin/jobs/retry`.
     pub job_id: String,
-    /// What is to be done.
+    /// Type of the job.
     pub job_type: String,
-    /// To which.
+    /// Id of the entity the job works on.
     pub subject: String,
-    /// The request that it goes back to.
+    /// Request that created the job.
     pub request_id: String,
-    /// Since when, in seconds.
+    /// Age of the job, in seconds.
     pub age_seconds: u64,
-    /// Failed tries.
+    /// Number of failed attempts.
     pub attempts: u64,
-    /// What the last one said.
+    /// Error of the last attempt.
     #[schema(required)]
     pub last_error: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// It fails and is older than `engine.late_after_minutes`, and is tried again by itself; else nobody tries it any more.
+    /// Whether the job is only late: older than `engine.late_after_minutes` but still retried. Otherwise it is
+    /// dead-lettered.
     pub late: bool,
-    /// RFC 3339; null where nobody tries it any more.
+    /// Time of the next attempt (RFC 3339); null for a dead letter.
     #[schema(required)]
     pub next_try_at: Option<String>,
-    /// Whose it is: the exact address.
+    /// Exact wallet address of the owner.
     pub wallet: Option<String>,
-    /// Where that stands, by our books.
+    /// Status of the entity in our records.
     pub status: Option<String>,
-    /// What is at stake.
+    /// Amount of the job.
     #[schema(value_type = Option<ExactDecimal>)]
     pub amount: Option<Value>,
-    /// `USDC`, or a currency of ISO 4217.
+    /// Currency of the amount: `USDC` or an ISO 4217 code.
     pub currency: Option<String>,
-    /// What whoever has to do it says now, if it can be asked.
+    /// Status that the provider reports now, if it can be queried.
     pub provider_status: Option<String>,
-    /// Why it says nothing.
+    /// Error of the provider query.
     pub provider_error: Option<String>,
-    /// What the other side knows it by.
+    /// Idempotency key of the job at its provider.
     pub idempotency_key: String,
-    /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit`, `keep`: what can be done about it.
+    /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit` and `keep` are the possible actions.
     pub actions: Vec<String>,
 }
 
-/// Work by which money would leave, and that waits until it may.
+/// A job on hold that would send funds.
 #[derive(Deserialize, ToSchema)]
 pub struct HeldJob {
-    /// Why: `held_frozen` until its account is thawed, `held_restored` until what the lost history signed has landed or never
-    /// can, and is in the books, `held_unfinal` until the payment that it rests on is final.
+    /// `held_frozen` until the account is unfrozen, `held_restored` until all payments from before a restore have
+    /// settled or can't settle and are in the ledger, `held_unfinal` until the payment behind it is final.
     pub held: String,
-    /// The work.
+    /// Id of the job.
     pub job_id: String,
-    /// What is to be done.
+    /// Type of the job.
     pub job_type: String,
-    /// To which.
+    /// Id of the entity the job works on.
     pub subject: String,
-    /// The request that it goes back to.
+    /// Request that created the job.
     pub request_id: String,
-    /// Since when, in seconds.
+    /// Age of the job, in seconds.
     pub age_seconds: u64,
-    /// Failed tries.
+    /// Number of failed attempts.
     pub attempts: u64,
-    /// What the last one said.
+    /// Error of the last attempt.
     #[schema(required)]
     pub last_error: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// Whose it is: the exact address.
+    /// Exact wallet address of the owner.
     pub wallet: Option<String>,
-    /// Where that stands, by our books.
+    /// Status of the entity in our records.
     pub status: Option<String>,
-    /// What is at stake.
+    /// Amount of the job.
     #[schema(value_type = Option<ExactDecimal>)]
     pub amount: Option<Value>,
-    /// `USDC`, or a currency of ISO 4217.
+    /// Currency of the amount: `USDC` or an ISO 4217 code.
     pub currency: Option<String>,
-    /// What the other side knows it by.
+    /// Idempotency key of the job at its provider.
     pub idempotency_key: String,
-    /// What can be done about it besides.
+    /// Actions that are possible now.
     pub actions: Vec<String>,
 }
 
-/// A payment in doubt.
+/// A payment with an unknown outcome.
 #[derive(Deserialize, ToSchema)]
 pub struct UnknownPayment {
-    /// Which.
+    /// Id of the payment.
     pub payment_id: String,
-    /// The effect that reads the chain for it.
+    /// Job that queries the chain for it.
     pub job_id: String,
-    /// Its name.
+    /// Type of that job.
     pub job_type: String,
-    /// For how long it is not known, in seconds.
+    /// Seconds since the outcome became unknown.
     pub age_seconds: u64,
-    /// Failed tries.
+    /// Number of failed attempts.
     pub attempts: u64,
-    /// What the last one said.
+    /// Error of the last attempt.
     #[schema(required)]
     pub last_error: Option<String>,
-    /// RFC 3339.
+    /// Time since the outcome is unknown (RFC 3339).
     pub since: String,
-    /// Whose it is: the exact address.
+    /// Exact wallet address of the payer.
     pub wallet: Option<String>,
-    /// Where that stands, by our books.
+    /// Status of the payment in our records.
     pub status: Option<String>,
-    /// What is at stake.
+    /// Amount of the payment.
     #[schema(value_type = Option<ExactDecimal>)]
     pub amount: Option<Value>,
-    /// `USDC`, or a currency of ISO 4217.
+    /// Currency of the amount: `USDC` or an ISO 4217 code.
     pub currency: Option<String>,
-    /// What whoever has to do it says now, if it can be asked.
+    /// Status that the chain reports now, if it can be queried.
     pub provider_status: Option<String>,
-    /// Why it says nothing.
+    /// Error of the chain query.
     pub provider_error: Option<String>,
-    /// What the other side knows it by.
+    /// Identifier of the payment on the chain.
     pub idempotency_key: String,
-    /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit`, `keep`: what can be done about it.
+    /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit` and `keep` are the possible actions.
     pub actions: Vec<String>,
 }
 
-/// A transfer that no book has.
+/// An outgoing transfer that is missing from the ledger.
 #[derive(Deserialize, ToSchema)]
 pub struct UntrackedTransfer {
-    /// The chain's id of its transaction.
+    /// Transaction id on the chain.
     pub transaction: String,
-    /// The transaction and the place of the transfer in it, as `transaction#index`: what `POST /admin/untracked-transfers/attribute` takes. The
-    /// transaction alone is enough where it moved our money once.
+    /// Transaction and index of the transfer, as `transaction#index`, for `POST /admin/untracked-transfers/attribute`.
+    /// The transaction alone is enough if it has only one transfer from the treasury.
     pub name: String,
     /// `base` or `solana`.
     pub network: String,
-    /// Who received it.
+    /// Address that received the transfer.
     pub receiver: String,
-    /// USDC.
+    /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// RFC 3339.
+    /// Chain time of the transfer (RFC 3339).
     pub at: String,
-    /// The receiver, if it has an account here.
+    /// Account of the receiver, if it has one.
     #[schema(required)]
     pub account: Option<String>,
-    /// Withdrawals and top-ups that wait for such a one, and incoming transfers that may have paid for it: a restore has lost what
-    /// they bought. `POST /admin/untracked-transfers/attribute` takes each by its id.
+    /// Withdrawals and top-ups that wait for such a transfer, and incoming transfers that may have paid for it, because
+    /// a restore lost what they bought. `POST /admin/untracked-transfers/attribute` takes each by its id.
     pub candidates: Vec<TransferCandidate>,
 }
 
-/// What a transfer may have been.
+/// A resource that may explain the transfer.
 #[derive(Deserialize, ToSchema)]
 pub struct TransferCandidate {
-    /// A withdrawal's, a top-up's or an incoming transfer's.
+    /// Id of a withdrawal, a top-up or an incoming transfer.
     pub id: String,
 }
 
-/// An operator's word was taken.
+/// An outcome recorded by an operator.
 #[derive(Deserialize, ToSchema)]
 pub struct ResolveResponse {
-    /// About this.
+    /// Id of the job.
     pub job_id: String,
     /// `completed` or `not_completed`.
     pub outcome: String,
 }
 
-/// Stuck work was credited back.
+/// A dead-lettered job whose payment was credited.
 #[derive(Deserialize, ToSchema)]
 pub struct CreditResponse {
-    /// Which.
+    /// Id of the job.
     pub job_id: String,
-    /// That it was.
+    /// Always true on success.
     pub credited: bool,
 }
 
-/// A withheld credit ended without being given.
+/// A withheld credit that was closed without crediting it.
 #[derive(Deserialize, ToSchema)]
 pub struct WithholdCreditResponse {
-    /// Which.
+    /// Id of the job.
     pub job_id: String,
-    /// That the house keeps it.
+    /// Always true: the service retains the amount.
     pub kept: bool,
 }
 
-/// A refund, with what only operators read.
+/// A refund, with the fields that only operators see.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorRefund {
-    /// Its id; a payment has one at most.
+    /// Id of the refund. A payment has at most one.
     pub refund_id: String,
-    /// What it is about.
+    /// Payment that is refunded.
     pub payment_id: String,
     /// `requested`, `approved`, `credited`, `rejected`, `expired`.
     pub status: String,
-    /// USDC.
+    /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
-    /// Whose balance is credited: the exact address.
+    /// Exact wallet address of the account that is credited.
     pub wallet: String,
-    /// Why, in the operator's words.
+    /// Reason given by the operator.
     pub reason: String,
-    /// Whether the operator has said that the holder gets the money and may keep what was bought too.
+    /// Whether the owner may keep the product.
     pub holder_keeps_product: bool,
-    /// The name of the operator's token.
+    /// Operator token that requested the refund.
     pub requested_by: String,
-    /// The name of the token of whoever approved or rejected it; `requested_by` again if it was small enough to need nobody else;
-    /// null while it waits.
+    /// Operator token that approved or rejected the refund. The same as `requested_by` if it needed no approval; null
+    /// while it is pending.
     #[schema(required)]
     pub decided_by: Option<String>,
-    /// RFC 3339: until when it can be approved.
+    /// End of the approval period (RFC 3339).
     pub expires_at: String,
 }
 
-/// A page of refunds that wait, or the one that was asked for.
+/// A page of refunds, or the requested one.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum RefundsResponse {
-    /// Without `payment_id`.
+    /// Response without `payment_id`.
     Page(OperatorRefundList),
-    /// With it.
+    /// Response with `payment_id`.
     One(Box<OperatorRefund>),
 }
 
-/// Refunds that wait for a second operator, or with `all` every one.
+/// A page of refunds that wait for a second operator, or of all refunds.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorRefundList {
-    /// The oldest first; with `all` in the order of their ids.
+    /// Oldest first; with `all` in order of id.
     pub refunds: Vec<OperatorRefund>,
-    /// For the next page; null on an empty one.
+    /// Cursor of the next page; null on an empty page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// Transfers that nobody has decided about.
+/// A page of undecided incoming transfers.
 #[derive(Deserialize, ToSchema)]
 pub struct IncomingTransfers {
-    /// The oldest first.
+    /// Incoming transfers, oldest first.
     pub incoming_transfers: Vec<IncomingTransfer>,
-    /// For the next page; null on an empty one.
+    /// Cursor of the next page; null on an empty page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
@@ -291,45 +292,45 @@ pub struct IncomingTransfers {
 /// A transfer to the treasury that no payment claims.
 #[derive(Deserialize, ToSchema)]
 pub struct IncomingTransfer {
-    /// Its id.
+    /// Id of the incoming transfer.
     pub deposit_id: String,
     /// `base` or `solana`.
     pub network: String,
-    /// The chain's id of the transaction.
+    /// Transaction id on the chain.
     pub transaction: String,
-    /// Which transfer in it, from 0.
+    /// Index of the transfer in the transaction, from 0.
     pub index: u64,
-    /// Who sent it.
+    /// Address of the sender.
     pub sender: String,
-    /// USDC.
+    /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// When, by the chain's clock; RFC 3339.
+    /// Chain time of the transfer (RFC 3339).
     pub at: String,
     /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned`, `claimed` or
     /// `forwarded`.
     pub status: String,
-    /// What a provider has under the name of what it would have bought.
+    /// What the provider reports about the product that the transfer would have bought.
     #[schema(required)]
     pub shows: Option<String>,
-    /// Whose balance has it or gets it.
+    /// Account that is or will be credited.
     #[schema(required)]
     pub account: Option<String>,
-    /// What was bought with it in a history that a restore has lost.
+    /// Product that it bought in a history lost by a restore.
     #[schema(required)]
     pub product_id: Option<String>,
-    /// What brings it back to its sender.
+    /// Withdrawal that returns it to its sender.
     #[schema(required)]
     pub withdrawal_id: Option<String>,
-    /// RFC 3339.
+    /// Time of detection (RFC 3339).
     pub found_at: String,
-    /// RFC 3339.
+    /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
 }
 
-/// Whether anything of before a restore is suspended.
+/// Whether credentials from before a restore are suspended.
 #[derive(Deserialize, ToSchema)]
 pub struct SuspendedResponse {
-    /// It is: what was not confirmed opens nothing.
+    /// Whether unconfirmed credentials are rejected.
     pub suspended: bool,
 }

@@ -1,4 +1,4 @@
-//! What operators claim, endpoints, and operators' tokens.
+//! Queues that operators claim from, webhooks, tokens, product lines and approvals.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,73 +6,73 @@ use utoipa::ToSchema;
 
 use crate::http::schemas::{ExactDecimal, Webhook};
 
-/// Open orders.
+/// Open international card orders.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlOrderQueue {
-    /// Overdue ones first, then the oldest.
+    /// Overdue ones first, then oldest first.
     pub orders: Vec<OpenIntlOrder>,
-    /// Whether there are more.
+    /// Whether more orders follow.
     pub has_more: bool,
 }
 
 /// An open order of an international card.
 #[derive(Deserialize, ToSchema)]
 pub struct OpenIntlOrder {
-    /// Its id.
+    /// Id of the card.
     pub card_id: String,
     /// `queued` or `claimed`.
     pub status: String,
-    /// Whose.
+    /// Owner's wallet address in lower case.
     pub user_id: String,
-    /// Dollars to be on the card.
+    /// Amount to load on the card, in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
-    /// The holder's own name for it.
+    /// Label given by the owner.
     #[schema(required)]
     pub label: Option<String>,
-    /// Whether it is older than a day.
+    /// Whether the order is older than 24 hours.
     pub overdue: bool,
-    /// Whether the card may have been made in the time that a restore lost.
+    /// Whether the card may have been ordered in the time lost by a restore.
     pub in_doubt: bool,
-    /// What to do then.
+    /// What to do in that case.
     #[schema(required)]
     pub hint: Option<String>,
-    /// In seconds.
+    /// Age of the order, in seconds.
     pub age_seconds: u64,
     /// Number of the last lease; 0 before the first.
     pub lease: u64,
-    /// Whose lease runs.
+    /// Operator that holds the lease.
     #[schema(required)]
     pub leased_by: Option<String>,
-    /// RFC 3339.
+    /// End of the lease (RFC 3339).
     #[schema(required)]
     pub leased_until: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
 }
 
 /// A claimed order.
 #[derive(Deserialize, ToSchema)]
 pub struct ClaimedIntlOrder {
-    /// Which.
+    /// Id of the card.
     pub card_id: String,
-    /// `claimed`.
+    /// `claimed` in every case.
     pub status: String,
-    /// Whether the card may have been made in the time that a restore lost.
+    /// Whether the card may have been ordered in the time lost by a restore.
     pub in_doubt: bool,
-    /// What to do then.
+    /// What to do in that case.
     #[schema(required)]
     pub hint: Option<String>,
-    /// For release, fulfil and reject.
+    /// Lease number for release, fulfil and reject.
     pub lease: u64,
-    /// RFC 3339.
+    /// End of the lease (RFC 3339).
     pub leased_until: String,
 }
 
 /// An order that was released or rejected.
 #[derive(Deserialize, ToSchema)]
 pub struct IntlOrderStatus {
-    /// Which.
+    /// Id of the card.
     pub card_id: String,
     /// `queued` or `rejected`.
     pub status: String,
@@ -81,61 +81,61 @@ pub struct IntlOrderStatus {
 /// A fulfilled order.
 #[derive(Deserialize, ToSchema)]
 pub struct FulfilledIntlOrder {
-    /// Which.
+    /// Id of the card.
     pub card_id: String,
-    /// `ready`.
+    /// `ready` in every case.
     pub status: String,
-    /// The last digits of its number.
+    /// Last four digits of the card number.
     pub last4: String,
 }
 
-/// International cards whose holders want something of them.
+/// International cards with a requested action.
 #[derive(Deserialize, ToSchema)]
 pub struct CardActionQueue {
-    /// The oldest wish first.
+    /// Oldest request first.
     pub cards: Vec<QueuedCardAction>,
-    /// Whether there are more.
+    /// Whether more cards follow.
     pub has_more: bool,
 }
 
-/// What a holder wants of an international card.
+/// An international card with a requested action.
 #[derive(Deserialize, ToSchema)]
 pub struct QueuedCardAction {
-    /// Which.
+    /// Id of the card.
     pub card_id: String,
     /// `ready` or `paused`.
     pub status: String,
     /// `pause`, `resume` or `close`.
     #[schema(required)]
     pub requested: Option<String>,
-    /// Whose.
+    /// Owner's wallet address in lower case.
     pub user_id: String,
-    /// The last digits of its number.
+    /// Last four digits of the card number.
     #[schema(required)]
     pub last4: Option<String>,
-    /// Dollars left on it, as last reported.
+    /// Remaining US dollars, as last reported.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
-    /// Of the wish, in seconds.
+    /// Age of the request, in seconds.
     pub age_seconds: u64,
-    /// RFC 3339.
+    /// Time of the request (RFC 3339).
     pub requested_at: String,
 }
 
 /// A card after a report.
 #[derive(Deserialize, ToSchema)]
 pub struct CardReportResponse {
-    /// Which.
+    /// Id of the card.
     pub card_id: String,
     /// `ready`, `paused`, `closed` or `expired`.
     pub status: String,
-    /// What the holder still wants of it.
+    /// Action that the owner still requests.
     #[schema(required)]
     pub requested: Option<String>,
-    /// Dollars left on it.
+    /// Remaining US dollars.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
-    /// Dollars of what was left at its end that were credited to the holder, or are on their way there.
+    /// US dollars of the remainder that were credited to the owner, or will be.
     #[schema(value_type = ExactDecimal)]
     pub credited_usd_amount: Value,
 }
@@ -143,209 +143,209 @@ pub struct CardReportResponse {
 /// Open withdrawals from card balances.
 #[derive(Deserialize, ToSchema)]
 pub struct CardWithdrawalQueue {
-    /// The oldest first.
+    /// Withdrawals, oldest first.
     pub withdrawals: Vec<OpenCardWithdrawal>,
-    /// Whether there are more.
+    /// Whether more withdrawals follow.
     pub has_more: bool,
 }
 
 /// An open withdrawal from a card balance.
 #[derive(Deserialize, ToSchema)]
 pub struct OpenCardWithdrawal {
-    /// Its id.
+    /// Id of the withdrawal.
     pub withdrawal_id: String,
     /// `queued` or `claimed`.
     pub status: String,
-    /// Whose.
+    /// Owner's wallet address in lower case.
     pub user_id: String,
-    /// Dollars.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
     /// `base` or `solana`.
     pub network: String,
-    /// Where it is to be paid.
+    /// Address to pay to.
     pub address: String,
-    /// In seconds.
+    /// Age of the withdrawal, in seconds.
     pub age_seconds: u64,
     /// Number of the last lease; 0 before the first.
     pub lease: u64,
-    /// Whose lease runs.
+    /// Operator that holds the lease.
     #[schema(required)]
     pub leased_by: Option<String>,
-    /// RFC 3339.
+    /// End of the lease (RFC 3339).
     #[schema(required)]
     pub leased_until: Option<String>,
-    /// RFC 3339.
+    /// Creation time (RFC 3339).
     pub created_at: String,
-    /// `held_frozen` while its owner is frozen: then it is not to be paid.
+    /// `held_frozen` while its owner is frozen. Do not pay it then.
     pub held: Option<String>,
 }
 
 /// A claimed withdrawal.
 #[derive(Deserialize, ToSchema)]
 pub struct ClaimedCardWithdrawal {
-    /// Which.
+    /// Id of the withdrawal.
     pub withdrawal_id: String,
-    /// `claimed`.
+    /// `claimed` in every case.
     pub status: String,
-    /// For release, fulfil and reject.
+    /// Lease number for release, fulfil and reject.
     pub lease: u64,
-    /// RFC 3339.
+    /// End of the lease (RFC 3339).
     pub leased_until: String,
 }
 
 /// A withdrawal that was released, fulfilled or rejected.
 #[derive(Deserialize, ToSchema)]
 pub struct CardWithdrawalStatus {
-    /// Which.
+    /// Id of the withdrawal.
     pub withdrawal_id: String,
     /// `queued`, `complete` or `rejected`.
     pub status: String,
 }
 
-/// Endpoints of every account.
+/// Webhook endpoints of all accounts.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorWebhookList {
-    /// In the order of their accounts.
+    /// In order of their accounts.
     pub webhooks: Vec<OperatorWebhook>,
-    /// Whether there are more.
+    /// Whether more endpoints follow.
     pub has_more: bool,
 }
 
-/// An endpoint, and whose.
+/// A webhook endpoint and its owner.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorWebhook {
-    /// Whose.
+    /// Owner's wallet address in lower case.
     pub user_id: String,
-    /// The endpoint.
+    /// Webhook endpoint as its owner sees it.
     pub webhook: Webhook,
 }
 
-/// Operators' tokens.
+/// All operator tokens.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorTokenList {
-    /// Those of the settings, then those that were made.
+    /// Tokens of the settings, then created ones.
     pub tokens: Vec<OperatorToken>,
 }
 
-/// A token, without its text, which nobody keeps.
+/// An operator token without its text, which is not stored.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorToken {
-    /// Whose.
+    /// Name of the token.
     pub name: String,
-    /// What it is trusted with.
+    /// Role of the token.
     pub role: String,
-    /// Whether it opens nothing any more.
+    /// Whether the token was revoked.
     pub revoked: bool,
     /// `settings` or `store`.
     pub from: String,
-    /// RFC 3339; of those that were made.
+    /// Creation time (RFC 3339); null for tokens of the settings.
     pub created_at: Option<String>,
 }
 
-/// A new token.
+/// A new operator token.
 #[derive(Deserialize, ToSchema)]
 pub struct CreatedOperatorToken {
-    /// Whose.
+    /// Name of the token.
     pub name: String,
-    /// What it is trusted with.
+    /// Role of the token.
     pub role: String,
-    /// Its text, shown once.
+    /// Text of the token, shown only in this response.
     pub token: String,
 }
 
-/// A token that was ended.
+/// A revoked operator token.
 #[derive(Deserialize, ToSchema)]
 pub struct RevokedOperatorToken {
-    /// Whose.
+    /// Name of the token.
     pub name: String,
-    /// True.
+    /// Always true on success.
     pub revoked: bool,
 }
 
-/// Lines of products.
+/// All product lines.
 #[derive(Deserialize, ToSchema)]
 pub struct ProductLineList {
     /// In the contract's order.
     pub lines: Vec<OperatorProductLine>,
 }
 
-/// A line of products.
+/// A product line.
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorProductLine {
-    /// The product's identifier.
+    /// Identifier of the product.
     pub line: String,
     /// `open`, `failing` (its provider is down), or `closed` by an operator.
     pub status: String,
-    /// Why: an operator's words, or what its provider said last.
+    /// Reason given by an operator, or the last error of the provider.
     #[schema(required)]
     pub reason: Option<String>,
-    /// Which operator closed or opened it.
+    /// Operator that closed or opened it.
     #[schema(required)]
     pub by: Option<String>,
-    /// Deliveries that failed in a row.
+    /// Number of consecutive failed deliveries.
     pub failures: u64,
-    /// RFC 3339; null where it was never closed.
+    /// Time of the last change (RFC 3339); null if it was never closed.
     #[schema(required)]
     pub since: Option<String>,
-    /// When its provider is tried with one order next, RFC 3339; null unless it is failing.
+    /// Time of the next trial order to a failing provider (RFC 3339); null otherwise.
     #[schema(required)]
     pub next_try_at: Option<String>,
 }
 
-/// A line that an operator has closed or opened.
+/// A product line that an operator closed or opened.
 #[derive(Deserialize, ToSchema)]
 pub struct ProductLineStatus {
-    /// The product's identifier.
+    /// Identifier of the product.
     pub line: String,
     /// `open` or `closed`.
     pub status: String,
 }
 
-/// A chain that an operator has accepted.
+/// A chain that an operator accepted.
 #[derive(Deserialize, ToSchema)]
 pub struct AcceptChainResponse {
     /// `base` or `solana`.
     pub network: String,
-    /// The lowest block that is read again.
+    /// Lowest block that is read again.
     pub from: u64,
-    /// The newest block that had been read.
+    /// Newest block that had been read.
     pub to: u64,
-    /// Transfers and cancelled authorizations that were dropped until they are read again.
+    /// Transfers and cancelled authorizations that were discarded and will be read again.
     pub movements: u64,
 }
 
-/// Acts that wait for a second operator.
+/// Actions that wait for a second operator.
 #[derive(Deserialize, ToSchema)]
 pub struct ApprovalList {
-    /// The oldest first.
+    /// Pending approvals, oldest first.
     pub approvals: Vec<Approval>,
-    /// For the next page.
+    /// Cursor of the next page.
     #[schema(required)]
     pub next_after: Option<String>,
 }
 
-/// An act that gives money.
+/// An action that needs a second operator.
 #[derive(Deserialize, ToSchema)]
 pub struct Approval {
-    /// Which.
+    /// Id of the approval.
     pub approval_id: String,
-    /// `credit_back`, `resolve`, `reject_intl`, `pay_card_withdrawal`, `credit_transfer`, `return_transfer`, `book_loss` or
-    /// `book_order`.
+    /// `credit_back`, `resolve`, `reject_intl`, `pay_card_withdrawal`, `credit_transfer`, `return_transfer`,
+    /// `book_loss` or `book_order`.
     pub act: String,
-    /// What it is about.
+    /// Id of the affected resource.
     pub subject: String,
-    /// Dollars that it gives.
+    /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// In the words of whoever asked for it.
+    /// Reason given by the requester.
     pub words: String,
-    /// Who asked for it.
+    /// Operator that requested it.
     pub requested_by: String,
-    /// RFC 3339.
+    /// Time of the request (RFC 3339).
     pub requested_at: String,
-    /// Until when it can be approved, RFC 3339.
+    /// End of the approval period (RFC 3339).
     pub open_until: String,
-    /// `waiting`, `approved` (and done) or `rejected`.
+    /// `waiting`, `approved` (and executed) or `rejected`.
     pub status: String,
 }

@@ -159,8 +159,8 @@ fn high_s(mut signature: [u8; 65]) -> [u8; 65] {
     signature
 }
 
-/// Checks: a Solana signature is 64 bytes by that key. Keys of small order are not accepted as wallets, because a
-/// signature of theirs fits many messages.
+/// Checks: a Solana signature is 64 bytes by that key. Keys of small order are not accepted as wallets, because one of
+/// their signatures fits many messages.
 #[test]
 fn a_solana_signature_is_strict() {
     let service = service();
@@ -197,7 +197,7 @@ fn a_solana_signature_is_strict() {
 
 /// Checks: a header that is not one bounded, unambiguous proof is rejected before anything is checked.
 #[test]
-fn a_header_that_is_not_a_proof_is_refused() {
+fn header_without_a_proof_is_rejected() {
     let service = service();
     let good = fields(&sign(service.proof(Network::Base, NOW), Network::Base));
     let text = Value::Object(good.clone()).to_string();

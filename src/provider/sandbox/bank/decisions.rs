@@ -1,4 +1,4 @@
-//! What the sandbox's bank says to applications, orders of accounts, and moves.
+//! Decisions of the sandbox's bank on applications, account openings and transfers.
 
 use purser_actors::id::BankAccountId;
 use purser_actors::port::banking::{
@@ -21,7 +21,7 @@ impl SandboxBank {
         }
         digest.update(asked.tax_id.expose_secret());
         for paper in &asked.documents {
-            // A bank looks at what it gets: bytes that are not what was announced are no document.
+            // A bank inspects documents: bytes of another type than announced are not accepted.
             let actual: [u8; 32] = Sha256::digest(&*paper.bytes).into();
             if actual != paper.sha256 {
                 return Err(failed(
@@ -41,7 +41,7 @@ impl SandboxBank {
             _ => ReviewVerdict::Approved,
         };
         let (key, digest) = (asked.key, digest.finalize().into());
-        let told = self.call(BankCall::Review, (key, digest), |_, due, declined| {
+        let outcome = self.call(BankCall::Review, (key, digest), |_, due, declined| {
             BankRecord::Reviewed {
                 key,
                 digest,
@@ -49,7 +49,7 @@ impl SandboxBank {
                 due,
             }
         });
-        Ok(match told.await? {
+        Ok(match outcome.await? {
             Some(BankRecord::Reviewed { verdict, .. }) => BankDecision::Final(match verdict {
                 ReviewVerdict::Approved => ReviewDecision::Approved {
                     customer: format!("sbx_cus_{:016x}", asked.id.0 >> 64),
@@ -77,7 +77,7 @@ impl SandboxBank {
         } = order;
         let (key, account, ramp) = (*key, *account, *ramp);
         let digest = Sha256::digest(format!("account {account} {customer} {}", ramp.name())).into();
-        let told = self.call(BankCall::Open, (key, digest), |_, due, refused| BankRecord::Opened {
+        let outcome = self.call(BankCall::Open, (key, digest), |_, due, refused| BankRecord::Opened {
             key,
             digest,
             account,
@@ -85,7 +85,7 @@ impl SandboxBank {
             rejected: refused,
             due,
         });
-        Ok(match told.await? {
+        Ok(match outcome.await? {
             Some(BankRecord::Opened { rejected: false, .. }) => {
                 BankDecision::Final(OpenAccountResult::Open(coordinates(account, ramp)))
             }
@@ -109,7 +109,7 @@ impl SandboxBank {
         } = *order;
         let cents = amount.get();
         let digest = Sha256::digest(format!("move {transfer} {account} {cents} {to_account}")).into();
-        let told = self.call(BankCall::Transfer, (key, digest), |book, due, declined| {
+        let outcome = self.call(BankCall::Transfer, (key, digest), |book, due, declined| {
             let standing = book.accounts.get(&account.0);
             let refused = match standing {
                 None => Some("no_such_account"),
@@ -127,7 +127,7 @@ impl SandboxBank {
                 due,
             }
         });
-        Ok(match told.await? {
+        Ok(match outcome.await? {
             Some(BankRecord::Transferred {
                 decline_reason: None, ..
             }) => BankDecision::Final(BankTransferResult::Complete {
@@ -142,8 +142,8 @@ impl SandboxBank {
     }
 }
 
-/// Where an account is found among banks: made from its id, so that it is the same after any loss. The routing number is
-/// one of nobody's, its checksum right.
+/// Account number and routing number, derived from the account's id, so that they survive any loss. The routing number
+/// has a valid checksum and belongs to no bank.
 fn coordinates(account: BankAccountId, ramp: AccountType) -> AccountNumbers {
     AccountNumbers {
         bank_name: "Sandbox Bank".into(),

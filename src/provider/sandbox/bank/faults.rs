@@ -1,22 +1,18 @@
-//! Ways in which the sandbox's bank goes wrong, and the values that make it.
+//! Faults of the sandbox's bank, and the values that trigger them.
 
-/// Which call a fault is for.
+/// Call that a fault applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BankCall {
-    /// Reviews of applications.
     Review,
-    /// Opening of accounts.
     Open,
-    /// Moves.
     Transfer,
-    /// What came in.
+    /// List of incoming transfers.
     Incoming,
-    /// Balances.
     Balance,
 }
 
 impl BankCall {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Review => "review",
@@ -28,32 +24,30 @@ impl BankCall {
     }
 }
 
-/// What goes wrong.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BankFaultKind {
-    /// Nothing answers.
     Unreachable,
-    /// The call takes so long, and then goes its way.
+    /// The call is delayed and then proceeds normally.
     Slow {
-        /// In milliseconds.
         ms: u64,
     },
-    /// The answer is nonsense, and nothing was done.
+    /// The response is malformed, and nothing was done.
     MalformedResponse,
-    /// It is done and the answer never comes.
+    /// The call is executed and the response is lost.
     LoseResponse,
-    /// Nothing is done and no answer comes.
+    /// Nothing is done and no response is sent.
     Stall,
-    /// Refused for good.
+    /// The call is declined.
     Decline,
-    /// What came in is told twice.
+    /// Incoming transfers are reported twice.
     Duplicate,
-    /// What came in is told the newest first.
+    /// Incoming transfers are reported newest first.
     OutOfOrder,
 }
 
 impl BankFaultKind {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -68,17 +62,16 @@ impl BankFaultKind {
     }
 }
 
-/// What goes wrong, and where.
+/// A fault and the call that it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankFault {
-    /// The call; `None` is any.
+    /// `None` applies to every call.
     pub call: Option<BankCall>,
-    /// What.
     pub kind: BankFaultKind,
 }
 
-/// Last names that force what the bank says to an application: the first is refused, of the second more is wanted the first
-/// time.
+/// Last names that force a verdict on an application: the first is rejected; for the second the bank requests more
+/// information once.
 pub const MAGIC_NAMES: [&str; 2] = ["Refused", "Wanted"];
-/// A move of so many cents beyond whole dollars is refused by the bank.
+/// The bank rejects a transfer with this number of cents beyond whole dollars.
 pub const REJECTED_CENTS: u64 = 13;

@@ -1,4 +1,4 @@
-//! The bank's two lists: what it was told to move, and what came in or back.
+//! The bank's two lists: transfers that the service ordered, and deposits and returns.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durabl
 
 type ListFuture = purser_actors::port::ProviderEntry;
 
-/// What the bank was told to move.
+/// Transfers that the service ordered.
 pub struct BankTransferList(pub Arc<SandboxBank>);
 
-/// What came in at the bank, and what it gave back.
+/// Deposits and returned transfers.
 pub struct BankDepositList(pub Arc<SandboxBank>);
 
 fn dollars(cents: u64) -> EntryAmount {
@@ -64,7 +64,7 @@ fn deposit_entry(entry: &BankRecord, _: Timestamp) -> ListedRecord {
         } => (reference, cents, at, Some(*transfer)),
         _ => return ListedRecord::Nothing,
     };
-    // The desk gives no name that is none.
+    // The sandbox controls accept only valid references.
     EntryKey::new(reference.clone()).map_or(ListedRecord::Nothing, |name| {
         ListedRecord::As(ListFuture {
             name,

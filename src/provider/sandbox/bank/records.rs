@@ -1,4 +1,4 @@
-//! What the sandbox's bank knows.
+//! Records of the sandbox's bank.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use purser_actors::port::banking::AccountType;
 
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// What the bank decided about an application.
+/// The bank's verdict on an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum ReviewVerdict {
     Approved,
@@ -16,17 +16,17 @@ pub(super) enum ReviewVerdict {
     InformationRequested,
 }
 
-/// What the file holds. Of what was asked there is a digest, and nothing that people answered.
+/// Contents of the file. Requests are stored as digests; no personal data is stored.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum BankRecord {
-    /// An application came; it is decided at this time.
+    /// An application was received; its verdict is due at this time.
     Reviewed {
         key: JobId,
         digest: [u8; 32],
         verdict: ReviewVerdict,
         due: Timestamp,
     },
-    /// An account was asked for; it is open, or refused, at this time.
+    /// An account was requested; it is open, or declined, from this time.
     Opened {
         key: JobId,
         digest: [u8; 32],
@@ -35,18 +35,18 @@ pub(super) enum BankRecord {
         rejected: bool,
         due: Timestamp,
     },
-    /// A move was asked for and decided; it is told at this time.
+    /// A transfer was requested and decided; the decision is reported from this time.
     Transferred {
         key: JobId,
         digest: [u8; 32],
         account: BankAccountId,
         cents: u64,
         to_account: bool,
-        /// The bank's word, if it refused.
+        /// The bank's reason if it declined.
         decline_reason: Option<String>,
         due: Timestamp,
     },
-    /// Money came in from outside.
+    /// An external deposit.
     Deposited {
         account: BankAccountId,
         reference: String,
@@ -54,7 +54,7 @@ pub(super) enum BankRecord {
         sender: String,
         at: Timestamp,
     },
-    /// A move to an account comes back out of it.
+    /// A return of a transfer that went to an account.
     Returned {
         account: BankAccountId,
         reference: String,
@@ -65,7 +65,7 @@ pub(super) enum BankRecord {
 }
 
 impl BankRecord {
-    /// Digest, and when it is told, of what was asked under a key.
+    /// Digest of the request under this key, and the time from which its result is reported.
     pub(super) fn request(&self) -> Option<(JobId, [u8; 32], Timestamp)> {
         match self {
             Self::Reviewed { key, digest, due, .. }
@@ -75,13 +75,13 @@ impl BankRecord {
         }
     }
 
-    /// Whether it is money that came in, or back.
+    /// Whether it is a deposit or a return.
     pub(super) const fn is_incoming(&self) -> bool {
         matches!(self, Self::Deposited { .. } | Self::Returned { .. })
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
     }
 }
@@ -112,13 +112,13 @@ impl ArchiveRecord for BankRecord {
         }
     }
 
-    /// What counts is money: it is on a list.
+    /// Money is counted, because it is on a list.
     fn is_counted(&self) -> bool {
         self.is_incoming() || matches!(self, Self::Transferred { .. })
     }
 }
 
-/// What stands on an account, and what for it is.
+/// Balance and purpose of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct AccountState {
     pub(super) cents: u64,
@@ -167,7 +167,7 @@ impl ArchiveState for BankRecords {
                 let after = standing.cents.checked_sub(*cents);
                 standing.cents = after.ok_or("a return of more than there is")?;
             }
-            // What comes in goes on to us at once.
+            // Incoming money is reported at once.
             BankRecord::Transferred { .. } | BankRecord::Deposited { .. } => {}
         }
         self.buffer.add(entry.clone());
@@ -180,7 +180,7 @@ impl ArchiveState for BankRecords {
 
     fn save(&self) -> Vec<u8> {
         let accounts: Vec<(u128, AccountState)> = self.accounts.iter().map(|(id, at)| (*id, *at)).collect();
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         let counts = (self.applications, self.transfers, self.deposits);
         bincode::encode_to_vec((accounts, counts), bincode::config::standard()).unwrap_or_default()
     }
@@ -199,13 +199,13 @@ impl ArchiveState for BankRecords {
 }
 
 impl BankRecords {
-    /// What was asked under a key.
+    /// The request under a key.
     pub(super) fn find_request(&self, key: JobId) -> Option<BankRecord> {
         let mut found = self.buffer.find(by_key(key)).into_iter();
         found.find(|entry| entry.request().is_some_and(|(of, ..)| of == key))
     }
 
-    /// What came in, or back, under this name, as it was last told.
+    /// Latest record of the deposit or return with this reference.
     pub(super) fn received(&self, wanted: &str) -> Option<BankRecord> {
         let mut found = self.buffer.find(by_reference(wanted)).into_iter().rev();
         found.find(|entry| match entry {
@@ -214,7 +214,7 @@ impl BankRecords {
         })
     }
 
-    /// What came in behind this number, with its own.
+    /// Incoming money after this record number, each with its number.
     pub(super) fn incoming_after(&self, after: u64, limit: usize) -> Vec<(u64, BankRecord)> {
         let mut found = Vec::new();
         self.buffer.scan(after, |number, entry| {

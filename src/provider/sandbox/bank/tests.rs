@@ -11,7 +11,7 @@ use crate::provider::banking::PlainDocument;
 use crate::secret::Secret;
 use purser_actors::port::Timestamp;
 
-/// Stands still until it is set.
+/// A clock that moves only when it is set.
 struct TestClock(AtomicU64);
 
 impl Clock for TestClock {
@@ -116,8 +116,8 @@ fn application(key: u128, last: &str, shows: &'static str, bytes: &[u8]) -> Plai
     }
 }
 
-// Aim: money moves once under a key, whatever is lost, over a restart; another content under the key is refused; no more goes
-// back than there is.
+// Checks: money moves once under a key, also after lost responses and a restart; different content under the key is
+// rejected; no more is returned than was received.
 #[tokio::test(start_paused = true)]
 async fn money_moves_once_under_a_key() {
     let world = Harness::new();
@@ -150,9 +150,10 @@ async fn money_moves_once_under_a_key() {
     assert_eq!(world.bank.read_balance(off).await, Ok(Cents::new(100)));
 }
 
-// Aim: what came in is told from any place on, over a restart, and twice or backwards only when it is to be.
+// Checks: incoming money can be read from any position, also after a restart; it is duplicated or reversed only by a
+// fault.
 #[tokio::test]
-async fn what_came_in_is_told_in_order() {
+async fn incoming_transfers_are_reported_in_order() {
     let world = Harness::new();
     let (on, off) = (
         world.account(1, AccountType::OnRamp).await,
@@ -165,21 +166,21 @@ async fn what_came_in_is_told_in_order() {
     let none = world.bank.deposit(off, Cents::new(1), ("Bob".into(), "x".into())).await;
     assert!(matches!(none, Err(DepositError::NoAccount)));
     let world = world.reopened();
-    let told = |told: Vec<IncomingTransfer>| told.iter().map(|one| one.amount.get()).collect::<Vec<_>>();
+    let amounts = |amounts: Vec<IncomingTransfer>| amounts.iter().map(|one| one.amount.get()).collect::<Vec<_>>();
     let first = world.bank.read_incoming(0, 3).await.unwrap();
-    assert_eq!(told(first.clone()), [1, 2, 3]);
+    assert_eq!(amounts(first.clone()), [1, 2, 3]);
     assert_eq!(
-        told(world.bank.read_incoming(first[2].position, 10).await.unwrap()),
+        amounts(world.bank.read_incoming(first[2].position, 10).await.unwrap()),
         [4, 5]
     );
     world.add_fault(BankFaultKind::OutOfOrder);
-    assert_eq!(told(world.bank.read_incoming(0, 2).await.unwrap()), [2, 1]);
+    assert_eq!(amounts(world.bank.read_incoming(0, 2).await.unwrap()), [2, 1]);
     world.add_fault(BankFaultKind::Duplicate);
-    assert_eq!(told(world.bank.read_incoming(3, 10).await.unwrap()), [4, 4, 5, 5]);
+    assert_eq!(amounts(world.bank.read_incoming(3, 10).await.unwrap()), [4, 4, 5, 5]);
 }
 
-// Aim: names force what the bank says, the same submission gets the same word, and bytes that are not what was announced are no
-// document.
+// Checks: names force the verdict, the same submission gets the same verdict, and bytes of another type than announced
+// are not accepted as a document.
 #[tokio::test]
 async fn an_application_is_decided_once() {
     let world = Harness::new();

@@ -1,4 +1,4 @@
-//! Into Base: the mint.
+//! The Base side: the mint.
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
@@ -12,7 +12,7 @@ use super::message::{Message, attest};
 use super::records::{BridgeRecord, BridgeRecordKind};
 use super::{SandboxBridge, before, decline, failed, has};
 
-/// What the bridge has minted for itself when it runs low, in atomic USDC: a million.
+/// Amount that the bridge mints for itself when its balance is low: a million USDC, in atomic units.
 const RESERVE: Usdc = Usdc::from_atomic(1_000_000_000_000);
 
 impl SandboxBridge {
@@ -114,7 +114,7 @@ impl SandboxBridge {
                     finality,
                 }
             }
-            // The bridge itself says what can never be minted; a message's word does not lapse on the chain.
+            // Only the bridge decides that a mint is impossible; an attestation does not expire on the chain.
             ChainStatus::Impossible => ChainStatus::Pending,
             found => found,
         })

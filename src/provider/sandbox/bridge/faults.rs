@@ -1,23 +1,22 @@
-//! What the sandbox bridge can be told to do wrong on each leg, and the top-ups that meet it by their amount.
+//! Faults of the sandbox bridge on each leg, and the top-up amounts that trigger them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
 
-/// A step of a crossing.
+/// A step of a bridge transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BridgeLeg {
-    /// Out of Solana.
+    /// The burn on Solana.
     Burn,
-    /// The attesters' word.
     Attestation,
-    /// Into Base.
+    /// The mint on Base.
     Mint,
 }
 
 impl BridgeLeg {
-    /// On the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Burn => "burn",
@@ -27,34 +26,31 @@ impl BridgeLeg {
     }
 }
 
-/// A way to fail.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BridgeFault {
-    /// Nothing answers; nothing happens.
+    /// No response; nothing happens.
     Unreachable,
-    /// The call takes so long, and then goes its way.
-    Slow {
-        /// In milliseconds.
-        ms: u64,
-    },
-    /// 429.
+    /// The call is delayed and then proceeds normally.
+    Slow { ms: u64 },
+    /// Response with status 429.
     RateLimited,
-    /// The answer is nonsense; nothing happens, which the caller cannot know.
+    /// The response is malformed. Nothing happens, but the caller cannot know that.
     MalformedResponse,
-    /// It happens, and the answer never comes.
+    /// The call is executed and the response is lost.
     LoseResponse,
-    /// Nothing happens and nothing says so: no burn, no attestation (404), no mint.
+    /// Nothing happens and no error is reported: no burn, no attestation (404), no mint.
     Stall,
-    /// What was signed lapses before it was used: the burn's block hash, the attesters' word. Not for a mint.
+    /// The signed data expires before it is used: the burn's block hash, or the attestation. Not for a mint.
     Expire,
-    /// A refusal that may be another next time: want of gas. Of a burn and a mint.
+    /// A decline that may succeed on retry, such as missing gas. For a burn and a mint.
     RetryableDecline,
-    /// A refusal for good, with proof. Of a burn and a mint.
+    /// A permanent decline, with proof. For a burn and a mint.
     Decline,
 }
 
 impl BridgeFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -69,7 +65,7 @@ impl BridgeFault {
         }
     }
 
-    /// Whether it can happen on a leg.
+    /// Whether it can happen on this leg.
     pub const fn fits(self, leg: BridgeLeg) -> bool {
         match self {
             Self::Expire => !matches!(leg, BridgeLeg::Mint),
@@ -79,14 +75,12 @@ impl BridgeFault {
     }
 }
 
-/// A fault, where, and how often it still happens.
+/// A fault, its leg, and how often it still applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BridgeFaultRule {
-    /// Where.
     pub leg: BridgeLeg,
-    /// What goes wrong.
     pub fault: BridgeFault,
-    /// `None` is until cleared.
+    /// `None` applies until cleared.
     pub remaining: Option<u32>,
 }
 
@@ -99,7 +93,7 @@ pub const fn magic_amounts() -> [(Cents, BridgeLeg, BridgeFault, &'static str); 
             Cents::new(2_101),
             Burn,
             Decline,
-            "the burn is refused for good and the payment becomes a credit",
+            "the burn is permanently declined and the payment becomes a credit",
         ),
         (
             Cents::new(2_102),
@@ -111,7 +105,7 @@ pub const fn magic_amounts() -> [(Cents, BridgeLeg, BridgeFault, &'static str); 
             Cents::new(2_103),
             Burn,
             Expire,
-            "the first burn lapses unsent and is signed anew",
+            "the first burn expires unsent and is signed again",
         ),
         (
             Cents::new(2_104),
@@ -123,7 +117,7 @@ pub const fn magic_amounts() -> [(Cents, BridgeLeg, BridgeFault, &'static str); 
             Cents::new(2_105),
             Attestation,
             Expire,
-            "the first attestation lapses and is asked for again",
+            "the first attestation expires and is requested again",
         ),
         (
             Cents::new(2_106),
@@ -135,12 +129,12 @@ pub const fn magic_amounts() -> [(Cents, BridgeLeg, BridgeFault, &'static str); 
             Cents::new(2_107),
             Mint,
             Decline,
-            "the mint is impossible for good and the payment becomes a credit",
+            "the mint is permanently impossible and the payment becomes a credit",
         ),
     ]
 }
 
-/// The rules, first come first served. Held in memory: a restart makes the bridge well again.
+/// The rules, in the order in which they were set. Held in memory: a restart clears them.
 #[derive(Debug, Default)]
 pub(super) struct BridgeFaults {
     rules: Mutex<Vec<BridgeFaultRule>>,
@@ -164,7 +158,7 @@ impl BridgeFaults {
         self.injected.load(Ordering::Relaxed)
     }
 
-    /// The fault that a call on this leg meets, used up once.
+    /// The fault that a call on this leg meets. Uses up one of its remaining times.
     pub(super) fn take(&self, leg: BridgeLeg) -> Option<BridgeFault> {
         let mut rules = self.rules.lock();
         let place = rules.iter().position(|rule| rule.leg == leg)?;

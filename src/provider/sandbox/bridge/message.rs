@@ -1,5 +1,5 @@
-//! The bridge's message as CCTP v2 lays it out: 148 bytes of envelope, 228 of body, numbers big-endian, addresses padded
-//! to 32 bytes. The attesters fill in nonce, finality, fee and expiry.
+//! The bridge's message in the layout of CCTP v2: 148 bytes of envelope, 228 of body, numbers big-endian, addresses
+//! padded to 32 bytes. The attesters fill in nonce, finality, fee and expiry.
 
 use purser_actors::money::Usdc;
 use purser_actors::port::EvmAuthorization;
@@ -10,24 +10,24 @@ use crate::wallet::TestWallet;
 
 const SOLANA: u32 = 5;
 const BASE: u32 = 6;
-/// Confirmed, not final: what a fast transfer asks for.
+/// The finality threshold of a fast transfer: confirmed, not final.
 const FAST: u32 = 1_000;
 const LENGTH: usize = 376;
-/// Places in the message.
+/// Byte offsets in the message.
 const NONCE: usize = 12;
 const TOKEN: usize = 152;
 const RECIPIENT: usize = 184;
 const AMOUNT: usize = 216;
 const FEE: usize = 312;
 
-/// What a message says.
+/// Fields of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) nonce: [u8; 32],
     pub(super) to: [u8; 20],
-    /// Burned.
+    /// Burned amount in atomic units.
     pub(super) amount: u64,
-    /// What the bridge keeps of it.
+    /// Fee that the bridge deducts.
     pub(super) fee: u64,
 }
 
@@ -43,12 +43,12 @@ fn number(value: u64) -> [u8; 32] {
 }
 
 impl Message {
-    /// What is minted.
+    /// Minted amount: burned less the fee.
     pub(super) fn delivered_amount(&self) -> Usdc {
         Usdc::from_atomic(self.amount.saturating_sub(self.fee))
     }
 
-    /// As the attesters sign it.
+    /// The bytes that the attesters sign.
     pub(super) fn bytes(&self, sender: &[u8; 32]) -> Vec<u8> {
         let envelope = [1, SOLANA, BASE].map(u32::to_be_bytes).concat();
         let parts: [&[u8]; 15] = [
@@ -72,7 +72,6 @@ impl Message {
         parts.concat()
     }
 
-    /// Reads one.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         if bytes.len() != LENGTH {
             return None;
@@ -87,12 +86,12 @@ impl Message {
         })
     }
 
-    /// Whether it is of USDC.
+    /// Whether the message moves USDC.
     pub(super) fn is_of_usdc(bytes: &[u8]) -> bool {
         bytes.get(TOKEN..TOKEN + 32) == Some(&SOLANA_USDC[..])
     }
 
-    /// The mint on Base: a transfer of the bridge's that its nonce makes once.
+    /// The mint on Base: a transfer from the bridge, made only once because of its nonce.
     pub(super) fn mint(&self, bridge: &TestWallet) -> EvmAuthorization {
         let mut mint = EvmAuthorization {
             from: bridge.evm_address(),
@@ -118,9 +117,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: a message is 376 bytes, its fields lie where CCTP v2 has them, and it reads back as it was written.
+    // Checks: a message is 376 bytes, its fields are at the offsets of CCTP v2, and it reads back as it was written.
     #[test]
-    fn a_message_lies_as_cctp_lays_it() {
+    fn message_has_the_cctp_layout() {
         let message = Message {
             nonce: [7; 32],
             to: [9; 20],

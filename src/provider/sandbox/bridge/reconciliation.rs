@@ -1,4 +1,4 @@
-//! The bridge's list of what it carries: from the burn that the attesters saw until it is minted.
+//! The bridge's list of transfers, each from the observed burn until the mint.
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
@@ -8,7 +8,7 @@ use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
 use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 
-/// A crossing as it stands now; `None` before its burn was seen.
+/// Current entry of a bridge transfer; `None` before its burn was observed.
 fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
     let known = book.of(transaction);
     let signed = signed_of(&known)?;
@@ -22,7 +22,7 @@ fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry
     let at = changes.next()?.at;
     Some(ProviderEntry {
         name: EntryKey::new(transaction.to_owned())?,
-        product: "crossing".into(),
+        product: "bridge_transfer".into(),
         amount: EntryAmount::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee))),
         returned_transfer: None,
         terms: None,

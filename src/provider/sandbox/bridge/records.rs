@@ -1,11 +1,11 @@
-//! What the sandbox bridge has seen, kept in an archive: the rest is on the two chains.
+//! Records of the sandbox bridge, in an archive. The transfers themselves are on the two chains.
 
 use purser_actors::port::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// What the file holds. Everything is about one burn, which its transaction names.
+/// Contents of the file. Each record is about one burn, which its transaction names.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct BridgeRecord {
     pub(super) transaction: String,
@@ -15,31 +15,30 @@ pub(super) struct BridgeRecord {
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum BridgeRecordKind {
-    /// Signed: what the message account will say once it is burned.
+    /// Signed: the content of the message account once it is burned.
     Signed(SignedBurnRecord),
-    /// It was given to Solana: it may burn at any time.
+    /// Submitted to Solana: it may burn at any time.
     Sent,
-    /// Its block hash is taken to be dead: it never burns. Only of what was not sent.
+    /// Its block hash counts as expired: it never burns. Only for a burn that was not submitted.
     BurnExpired,
-    /// The attesters saw it.
+    /// The attesters observed the burn.
     BurnObserved,
-    /// Their word lapsed.
     AttestationExpired,
-    /// They were asked for another.
+    /// A new attestation was requested.
     Reattested,
-    /// Its mint was given to Base: it may land at any time.
+    /// The mint was submitted to Base: it may be confirmed at any time.
     MintSent,
-    /// It can never be minted. Only of what was not sent.
+    /// It can never be minted. Only for a mint that was not submitted.
     Blocked,
-    /// Its mint was refused for now.
+    /// The mint was declined for now.
     MintDeclined,
-    /// Its mint was seen on Base.
+    /// The mint was observed on Base.
     Minted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct SignedBurnRecord {
-    /// Of the crossing, which may be signed more than once.
+    /// Key of the bridge transfer, which may be signed more than once.
     pub(super) key: u128,
     pub(super) to: [u8; 20],
     pub(super) burned: u64,
@@ -67,7 +66,7 @@ impl ArchiveRecord for BridgeRecord {
     }
 
     fn is_counted(&self) -> bool {
-        // What is on the list of crossings.
+        // Everything that is on the list of bridge transfers.
         matches!(
             self.kind,
             BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked
@@ -75,7 +74,7 @@ impl ArchiveRecord for BridgeRecord {
     }
 }
 
-/// The nonce that the attesters give a message: the same burn always has the same.
+/// The nonce of a burn's message: always the same for the same burn.
 pub(super) fn nonce_of(transaction: &str) -> [u8; 32] {
     Sha256::digest(format!("sandbox bridge {transaction}")).into()
 }
@@ -95,14 +94,13 @@ fn by_key(key: u128) -> u64 {
 #[derive(Default)]
 pub(super) struct BridgeRecords {
     pub(super) buffer: RecordBuffer<BridgeRecord>,
-    /// Burns that were seen.
     pub(super) burns: u64,
     /// The bridge's time never runs backwards.
     pub(super) now: Timestamp,
 }
 
 impl BridgeRecords {
-    /// All that is known of a burn, oldest first.
+    /// All records of a burn, oldest first.
     pub(super) fn of(&self, transaction: &str) -> Vec<BridgeRecord> {
         let mut found = self.buffer.find(by_transaction(transaction));
         found.retain(|noted| noted.transaction == transaction);
@@ -117,7 +115,7 @@ impl BridgeRecords {
             .find(|transaction| nonce_of(transaction) == *nonce)
     }
 
-    /// How often a crossing was signed.
+    /// How often the bridge transfer was signed.
     pub(super) fn rounds(&self, key: u128) -> usize {
         let found = self.buffer.find(by_key(key)).into_iter();
         found
@@ -141,7 +139,7 @@ impl ArchiveState for BridgeRecords {
     }
 
     fn save(&self) -> Vec<u8> {
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec((self.burns, self.now), bincode::config::standard()).unwrap_or_default()
     }
 

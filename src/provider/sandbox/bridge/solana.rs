@@ -1,4 +1,4 @@
-//! Out of Solana: the burn, and what the attesters say of it.
+//! The Solana side: the burn and its attestation.
 
 use std::sync::atomic::Ordering;
 
@@ -16,36 +16,36 @@ use super::{SandboxBridge, before, decline, failed, has, signed_of};
 use crate::sandbox::keys::treasury;
 use crate::settlement::sandbox::SandboxSettlement;
 
-/// What the bridge keeps, in ten-thousandths of what arrives, rounded up.
+/// The bridge's fee in ten-thousandths of the delivered amount, rounded up.
 const FEE_PER_10_000: u64 = 1;
-/// What the sandbox's treasury has on Solana beyond the burn to come, for the fees of others: a hundred USDC.
+/// Extra Solana balance of the sandbox's treasury beyond the burn, for the fees of other bridges: a hundred USDC.
 const FLOAT: Usdc = Usdc::from_atomic(100_000_000);
-/// When the attesters say to ask again.
+/// Delay that the attesters request before the next query.
 const ATTESTATION_RETRY_MS: u64 = 500;
-/// The same after too many questions.
+/// The same after too many queries.
 const RATE_LIMIT_RETRY_MS: u64 = 2_000;
 
 impl SandboxBridge {
-    pub(super) async fn sign_burn(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
-        let arrives = crossing.delivered_amount.atomic();
+    pub(super) async fn sign_burn(&self, bridge_transfer: &BridgeTransfer) -> Result<SignedBurn, PortError> {
+        let arrives = bridge_transfer.delivered_amount.atomic();
         let fee = arrives.saturating_mul(FEE_PER_10_000).div_ceil(10_000);
         let burned = Usdc::from_atomic(arrives.saturating_add(fee));
         let vault = Wallet::Solana(self.wallet.solana_address());
         self.prepare_chain(vault, burned).await?;
         let transfer = OutgoingTransferRequest {
-            key: crossing.key,
+            key: bridge_transfer.key,
             to: vault,
             amount: burned,
         };
         let authorization = self.chains.sign(&transfer).await?;
         let PreparedTransaction { bytes, transaction } = match self.chains.prepare(&authorization).await? {
             Preparation::Ready(prepared) => prepared,
-            // It may be signed anew once the treasury can bear it.
+            // It can be signed again once the treasury has the funds.
             Preparation::Declined(decline) => return Err(failed(ErrorKind::Temporary, decline.reason.as_str())),
         };
         let signed = SignedBurnRecord {
-            key: crossing.key,
-            to: crossing.to,
+            key: bridge_transfer.key,
+            to: bridge_transfer.to,
             burned: burned.atomic(),
             fee,
         };
@@ -63,8 +63,8 @@ impl SandboxBridge {
         })
     }
 
-    /// Solana knows the bridge's token account, and the treasury can bear the fee: what was paid in does not cover it, and
-    /// the sandbox's treasury begins with nothing.
+    /// Creates the bridge's token account on Solana and funds the treasury for the fee: the payment does not cover the
+    /// fee, and the sandbox's treasury starts empty.
     async fn prepare_chain(&self, vault: Wallet, burned: Usdc) -> Result<(), PortError> {
         if !self.is_open.load(Ordering::Relaxed) {
             self.chains.fund(vault, Usdc::from_atomic(1)).await?;
@@ -134,7 +134,7 @@ impl SandboxBridge {
 
     pub(super) async fn attestation(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
         let landed = match burn.bytes.is_empty() {
-            // Named by an operator: no more of it is known than its transaction, which is what attesters are asked by.
+            // An operator named this burn: only its transaction is known, and the attesters are queried by it.
             true => self
                 .chains
                 .has_outgoing_transfer(&burn.transaction)
@@ -178,9 +178,9 @@ impl SandboxBridge {
                             | BridgeRecordKind::Reattested
                     )
                 });
-                let lapsed = last.is_some_and(|n| n.kind == BridgeRecordKind::AttestationExpired);
+                let expired = last.is_some_and(|n| n.kind == BridgeRecordKind::AttestationExpired);
                 let due = last.map_or(now, |n| n.at.plus_ms(after));
-                (None, (!lapsed).then(|| due.0.saturating_sub(now.0)))
+                (None, (!expired).then(|| due.0.saturating_sub(now.0)))
             })
             .await?;
         let nonce = nonce_of(&burn.transaction);
@@ -210,7 +210,7 @@ impl SandboxBridge {
     }
 }
 
-/// The payment that a burn is on the sandbox's Solana.
+/// The burn as a payment on the sandbox's Solana.
 fn on_solana(burn: &SignedBurn) -> Result<(Authorization, PreparedTransaction), PortError> {
     let transfer = SandboxSettlement::read_signed(&burn.bytes)
         .ok_or_else(|| failed(ErrorKind::Permanent, "not a burn that can be read"))?;

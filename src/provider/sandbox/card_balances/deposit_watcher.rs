@@ -1,5 +1,5 @@
-//! Where the sandbox's issuer sees what arrives on Base: on the chain in its own process, or, as one that runs elsewhere,
-//! on the chain of a service's sandbox, by `GET /sandbox/transfers`.
+//! Sources of USDC deposits on Base: the chain in the same process, or, for a remote issuer, the chain of a service's
+//! sandbox through `GET /sandbox/transfers`.
 
 use std::time::Duration;
 
@@ -11,29 +11,26 @@ use serde::Deserialize;
 
 use crate::settlement::sandbox::SandboxSettlement;
 
-/// How long a page may take.
+/// Timeout for one page.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The largest page that is read: a thousand transfers.
+/// Maximum size of a page: a thousand transfers.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A transfer on Base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingUsdc {
-    /// Its place on the chain, from 1.
+    /// Position on the chain, from 1.
     pub position: u64,
-    /// The transaction.
     pub transaction: String,
-    /// Who received it.
     pub to: [u8; 20],
-    /// How much.
     pub amount: Usdc,
-    /// When, on the chain's clock.
+    /// Time on the chain's clock.
     pub at: Timestamp,
 }
 
-/// A Base that can be watched.
+/// A Base chain that can be scanned.
 pub trait DepositSource: Send + Sync {
-    /// What arrived anywhere after a position, oldest first, at most `limit`.
+    /// Transfers to any address after a position, oldest first, at most `limit`.
     fn deposits_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingUsdc>, PortError>>;
 }
 
@@ -42,29 +39,29 @@ impl DepositSource for SandboxSettlement {
         Box::pin(async move {
             let page = self.transfers(Network::Base, after, limit).await;
             let page = page.map_err(|e| unavailable(&e.to_string()))?.into_iter();
-            let told = page.map(|seen| Transfer {
+            let deposits = page.map(|seen| Transfer {
                 position: seen.position,
                 id: seen.id,
                 to: seen.to,
                 amount: seen.amount,
                 at: seen.at,
             });
-            told.map(Transfer::read).collect()
+            deposits.map(Transfer::read).collect()
         })
     }
 }
 
-/// The Base of a service's sandbox.
+/// The Base chain of a service's sandbox.
 pub struct RemoteDepositSource {
     http: Client,
     transfers: Url,
 }
 
 impl RemoteDepositSource {
-    /// Connects when first asked.
+    /// Connects on first use.
     ///
     /// # Errors
-    /// When the URL takes no path, or the machine has no means for TLS.
+    /// When the URL takes no path, or TLS cannot be set up on this machine.
     pub fn of(service: &Url) -> Result<Self, String> {
         let transfers = service.join("/sandbox/transfers").map_err(|e| e.to_string())?;
         let http = crate::outbound::client().no_proxy().timeout(TIMEOUT).build();
@@ -102,7 +99,7 @@ impl DepositSource for RemoteDepositSource {
     }
 }
 
-/// A page of `GET /sandbox/transfers`, as much of it as is needed.
+/// The fields of a `GET /sandbox/transfers` page that are needed here.
 #[derive(Deserialize)]
 struct Page {
     transfers: Vec<Transfer>,

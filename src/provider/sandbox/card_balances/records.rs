@@ -1,10 +1,10 @@
-//! What the sandbox's keeper of balances has seen, kept in an archive and found by address.
+//! Deposits that the sandbox's issuer has observed, in an archive, indexed by address.
 
 use purser_actors::port::Timestamp;
 
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum BalanceRecord {
     /// The chain was read up to this position.
@@ -54,12 +54,12 @@ fn by_address(address: &[u8; 20]) -> u64 {
 #[derive(Default)]
 pub(super) struct BalanceRecords {
     buffer: RecordBuffer<BalanceRecord>,
-    /// Up to where the chain was read.
+    /// Position up to which the chain was read.
     pub(super) position: u64,
 }
 
 impl BalanceRecords {
-    /// All that happened at an address, oldest first.
+    /// All records of an address, oldest first.
     pub(super) fn of(&self, address: &[u8; 20]) -> Vec<BalanceRecord> {
         let mut found = self.buffer.find(by_address(address));
         found.retain(|entry| entry.address() == Some(address));
@@ -83,7 +83,7 @@ impl ArchiveState for BalanceRecords {
     }
 
     fn save(&self) -> Vec<u8> {
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(self.position, bincode::config::standard()).unwrap_or_default()
     }
 

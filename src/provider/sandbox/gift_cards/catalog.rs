@@ -1,4 +1,5 @@
-//! The products, from a file that is compiled in, and how they are found. What changes (stock, price) is the caller's.
+//! The products, from a file that is compiled in, and the search over them. The caller holds what changes: stock and
+//! price.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::search::{SearchName, SearchQuery, ranked};
 
 pub(super) const PRODUCTS: &str = include_str!("products.tsv");
 
-/// What opens a gift card.
+/// Secrets that a gift card comes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RedemptionKind {
     Url,
@@ -18,10 +19,10 @@ pub(super) enum RedemptionKind {
     CodeAndPin,
 }
 
-/// A product as the file has it.
+/// A product as it is in the file.
 #[derive(Debug)]
 pub(super) struct CatalogProduct {
-    /// As it was when the file was written.
+    /// With the values of the file.
     pub(super) product: GiftCardProduct,
     pub(super) stock: u32,
     pub(super) redeem: RedemptionKind,
@@ -38,7 +39,7 @@ impl CatalogProduct {
     }
 }
 
-/// All of them, in the file's order.
+/// All products, in the file's order.
 #[derive(Debug)]
 pub(super) struct Catalog {
     listed: Vec<CatalogProduct>,
@@ -46,7 +47,7 @@ pub(super) struct Catalog {
 }
 
 impl Catalog {
-    /// One line a product; an error names the line.
+    /// Reads one product per line. An error names the line.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let mut listed = Vec::new();
         let mut by_id = BTreeMap::new();
@@ -73,7 +74,7 @@ impl Catalog {
         self.listed.get(*self.by_id.get(product_id)?)
     }
 
-    /// What fits, best first, and what each choice of a filter would leave.
+    /// Matching products, best first, and the counts of each filter value.
     pub(super) fn find(&self, wanted: &GiftCardQuery) -> (Vec<&CatalogProduct>, GiftCardFacets) {
         let asked = wanted.q.as_deref().map(SearchQuery::new);
         let named = ranked(self.listed.iter().map(|listed| {
@@ -90,7 +91,7 @@ impl Catalog {
     }
 }
 
-/// Which filters a product passes.
+/// Filters that a product passes.
 struct FilterMatch {
     country: bool,
     currency: bool,

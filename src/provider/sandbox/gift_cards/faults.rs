@@ -1,29 +1,26 @@
-//! What the sandbox's catalog can be told to do wrong, and the products that do it by themselves.
+//! Faults of the sandbox's catalog, and the products that trigger them.
 
-/// A way to fail.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiftCardFault {
-    /// Nothing answers; an order is not taken.
+    /// No response; an order is not accepted.
     Unreachable,
-    /// The call takes so long, and then goes its way.
-    Slow {
-        /// In milliseconds.
-        ms: u64,
-    },
-    /// The answer is nonsense; an order is not taken, which the caller cannot know.
+    /// The call is delayed and then proceeds normally.
+    Slow { ms: u64 },
+    /// The response is malformed. An order is not accepted, but the caller cannot know that.
     MalformedResponse,
-    /// The order is taken and its answer never comes.
+    /// The order is accepted and the response is lost.
     Timeout,
-    /// The order's first answer comes a second time, whatever has become of it since.
+    /// The first response to the order is sent again, whatever its current status is.
     Duplicate,
-    /// The brand refuses the order.
+    /// The brand declines the order.
     Decline,
-    /// Sold out, for this call alone.
+    /// Sold out, for this call only.
     OutOfStock,
 }
 
 impl GiftCardFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -36,12 +33,12 @@ impl GiftCardFault {
         }
     }
 
-    /// Whether a call that only reads can meet it.
+    /// Whether it can happen to a read-only call.
     pub(super) const fn affects_reads(self) -> bool {
         matches!(self, Self::Unreachable | Self::Slow { .. } | Self::MalformedResponse)
     }
 
-    /// Whether a look at price and stock can meet it.
+    /// Whether it can happen to a quote.
     pub(super) const fn affects_quotes(self) -> bool {
         self.affects_reads() || matches!(self, Self::OutOfStock)
     }
@@ -52,23 +49,23 @@ impl GiftCardFault {
 pub enum MagicOutcome {
     /// Every order is declined: the payer is credited.
     Declined,
-    /// It takes 10 seconds.
+    /// An order takes 10 seconds.
     Slow,
-    /// It is made, and the first answer never comes.
+    /// The gift card is created, and the first response is lost.
     TimeoutAfterSuccess,
-    /// Two temporary errors, then it is made.
+    /// Two temporary errors, then the gift card is created.
     TwoTemporaryErrors,
-    /// The first answer comes a second time when it is ready.
+    /// The first response is repeated when the gift card is ready.
     DuplicateResponse,
-    /// The first answer is nonsense, though the order is taken.
+    /// The first response is malformed, although the order is accepted.
     GarbageAfterSuccess,
-    /// It looks in stock, and is sold out when it is ordered.
+    /// It appears in stock, and is sold out when it is ordered.
     SoldOutAtOrder,
-    /// It costs more when it is ordered than when it was looked at.
+    /// Its fee rate is higher at the order than at the quote.
     PriceRaisedAtOrder,
 }
 
-/// These products are in the catalog and meet their fate without the desk.
+/// These products are in the catalog and trigger their outcome without the sandbox controls.
 pub const fn magic_products() -> [(&'static str, MagicOutcome, &'static str); 8] {
     [
         (

@@ -1,4 +1,4 @@
-//! Orders of gift cards: one key, one gift card, whatever goes wrong around it.
+//! Gift card orders: each key creates at most one gift card, whatever fails.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{SandboxGiftCards, failed, redemption};
 use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
 use crate::sandbox::record_log::LogError;
 
-/// What the caller is told to wait at most before it asks again.
+/// Maximum delay after which the caller is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
 /// An order's outcome under the lock.
@@ -27,7 +27,7 @@ impl SandboxGiftCards {
         let fault = self.faults.take(|_| true);
         self.before(CALL, fault).await?;
         let magic = magic_of(&order.product_id);
-        // What the book would refuse anyway is refused under its lock; this reads what never changes.
+        // Reads only what never changes. The remaining rules are checked later, under the lock of the records.
         let looked = self.quote(&order.product_id, &order.country, order.amount);
         let (taken, now, twice, durable) = {
             let mut book = self.records.lock();
@@ -114,7 +114,7 @@ impl SandboxGiftCards {
             GiftCardQuote::InvalidAmount(_) => return Some("amount_not_offered"),
             GiftCardQuote::OutOfStock | GiftCardQuote::Available { .. } => {}
         }
-        // Looked at again, under the lock: the last one is sold once.
+        // Checked again under the lock, so that the last card is sold only once.
         let now = self.catalog.get(&order.product_id).map(|listed| book.now_of(listed));
         match now {
             Some(product) if !product.in_stock => Some("out_of_stock"),

@@ -1,5 +1,5 @@
-//! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made, but for whoever asks
-//! for it by its name.
+//! The catalog's list of all orders. A gift card in preparation is left out until it is ready, unless it is queried by
+//! its key.
 
 use purser_actors::port::{
     BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList, Timestamp,
@@ -12,7 +12,7 @@ use super::records::{GiftCardOrderRecord, GiftCardRecord};
 use crate::sandbox::archive::ArchiveState as _;
 
 impl SandboxGiftCards {
-    /// Once it is made, or declined.
+    /// Listed once it is ready or declined.
     fn listed(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
         match self.list_entry(order, now) {
             ListedRecord::As(entry) if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
@@ -20,14 +20,14 @@ impl SandboxGiftCards {
         }
     }
 
-    /// However it stands.
+    /// In any status.
     fn list_entry(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
         let (standing, at) = match order.declined {
             Some(_) => (EntryStatus::Declined, order.at),
             None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
             None => (EntryStatus::Pending, order.at),
         };
-        // Of a product that is not in the list any more, its currency is not known.
+        // The currency of a product that is no longer in the catalog is not known.
         let product = self.catalog.get(&order.product);
         let Some(currency) = product.and_then(|listed| listed.product.currency.parse().ok()) else {
             return ListedRecord::Nothing;

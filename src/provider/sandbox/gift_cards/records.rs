@@ -1,4 +1,4 @@
-//! What the sandbox's catalog knows besides its list: orders, stock and prices that changed.
+//! Records of the sandbox's catalog: orders, and changed stock and prices.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::catalog::CatalogProduct;
 use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardProduct};
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// An order as it was taken.
+/// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct GiftCardOrderRecord {
     pub(super) key: JobId,
@@ -43,20 +43,20 @@ impl GiftCardOrderRecord {
         }
     }
 
-    /// What it was ordered with besides product and amount.
+    /// Terms of the order besides product and amount.
     pub(super) fn terms(&self) -> Option<GiftTerms> {
         let country = self.country.parse().ok()?;
         let fee_rate = self.fee_rate.clone();
         Some(GiftTerms { country, fee_rate })
     }
 
-    /// Whether the order is the same in everything that was asked for.
+    /// Whether the request is the same as that of the order.
     pub(super) fn is(&self, order: &GiftCardOrderRequest) -> bool {
         *self == Self::new(order, self.at, self.ready_at, self.declined.as_deref())
     }
 }
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
 pub(super) enum GiftCardRecord {
     Ordered(GiftCardOrderRecord),
@@ -66,7 +66,7 @@ pub(super) enum GiftCardRecord {
 
 impl GiftCardRecord {
     pub(super) fn encode(&self) -> Vec<u8> {
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
     }
 }
@@ -89,7 +89,7 @@ impl ArchiveRecord for GiftCardRecord {
         }
     }
 
-    /// An order has its place in the list of all.
+    /// Orders are numbered in the list of all orders.
     fn is_counted(&self) -> bool {
         matches!(self, Self::Ordered(_))
     }
@@ -104,14 +104,14 @@ pub(super) struct GiftCardRecords {
     buffer: RecordBuffer<GiftCardRecord>,
     made: usize,
     declined: usize,
-    /// Stock that the desk set, and what was sold since; the list's own stock counts until then.
+    /// Stock set by the sandbox controls, less what was sold since. Until then the catalog's own stock counts.
     stock: HashMap<String, u32>,
     sold: HashMap<String, u32>,
-    /// Fee rates that the desk set.
+    /// Fee rates set by the sandbox controls.
     fee_rates: HashMap<String, String>,
-    /// Temporary errors that a magic order has had; gone once it is accepted.
+    /// Number of temporary errors that a magic order has had; removed once it is accepted.
     faults: HashMap<JobId, u32>,
-    /// Magic orders that gave their first answer a second time.
+    /// Magic orders whose first response was repeated.
     repeated: HashSet<JobId>,
     /// The catalog's time never runs backwards.
     pub(super) now: Timestamp,
@@ -158,7 +158,7 @@ impl ArchiveState for GiftCardRecords {
             &self.fee_rates,
             self.now,
         );
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
     }
 
@@ -190,7 +190,7 @@ impl GiftCardRecords {
         orders.find(|order| order.key == key)
     }
 
-    /// Gift cards made or being made, and orders declined.
+    /// Number of gift cards, ready or in preparation, and of declined orders.
     pub(super) const fn totals(&self) -> (usize, usize) {
         (self.made, self.declined)
     }
@@ -201,7 +201,7 @@ impl GiftCardRecords {
         had.saturating_sub(self.sold.get(id).copied().unwrap_or(0))
     }
 
-    /// The product with its stock and price of now.
+    /// The product with its current stock and price.
     pub(super) fn now_of(&self, listed: &CatalogProduct) -> GiftCardProduct {
         let mut product = listed.product.clone();
         product.in_stock = self.stock(listed) > 0;
@@ -212,7 +212,7 @@ impl GiftCardRecords {
         product
     }
 
-    /// Whether this try of a magic order fails; the third does not.
+    /// Whether this attempt of a magic order fails; the third does not.
     pub(super) fn has_faulted(&mut self, key: JobId) -> bool {
         let had = self.faults.entry(key).or_default();
         *had += 1;
@@ -223,7 +223,7 @@ impl GiftCardRecords {
         false
     }
 
-    /// Whether a magic order that is ready gives its first answer once more.
+    /// Whether a magic order that is ready repeats its first response.
     pub(super) fn repeats(&mut self, key: JobId, known: &Option<GiftCardOrderRecord>, now: Timestamp) -> bool {
         known.as_ref().is_some_and(|known| known.ready_at <= now) && self.repeated.insert(key)
     }

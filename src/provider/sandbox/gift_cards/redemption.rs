@@ -1,4 +1,5 @@
-//! What opens the sandbox's gift cards, derived from the order's key: not in any file, and the same for the same order.
+//! Redemption data of the sandbox's gift cards, derived from the order's key: in no file, and always the same for the
+//! same order.
 
 use purser_actors::id::JobId;
 use sha2::{Digest as _, Sha256};
@@ -7,7 +8,7 @@ use super::catalog::RedemptionKind;
 use crate::provider::gift_cards::RedemptionDetails;
 use crate::secret::Secret;
 
-/// Without letters and digits that are read as each other.
+/// Without characters that are easily confused.
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 
 pub(super) fn redemption(how: RedemptionKind, key: JobId) -> RedemptionDetails {
@@ -51,7 +52,7 @@ fn digest(what: &[u8], key: JobId) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// At most 32 letters.
+/// At most 32 characters.
 fn text(what: &[u8], key: JobId, letters: usize) -> String {
     let bytes = digest(what, key);
     bytes

@@ -54,7 +54,7 @@ impl Harness {
         Self { dir, clock, gifts }
     }
 
-    /// What an order's answer is called, or its error's kind.
+    /// Name of an order's status, or the kind of its error.
     async fn order_status(&self, order: &GiftCardOrderRequest) -> String {
         match self.gifts.order(order).await {
             Ok(GiftCardOrderStatus::Accepted { .. }) => "accepted".into(),
@@ -89,7 +89,8 @@ fn order(key: u128, product_id: &str, amount: u64) -> GiftCardOrderRequest {
 
 const FERNHILL: &str = "gift_fernhill_grocers_us";
 
-// Aim: as many products and countries as promised, each within what is sold: range, fee, country, currency with a rate.
+// Checks: the catalog has the documented numbers of products and countries, and each product is within the limits of
+// range, fee, country and currency.
 #[test]
 fn every_product_can_be_sold() {
     let catalog = Catalog::read(catalog::PRODUCTS).unwrap();
@@ -129,7 +130,7 @@ fn every_product_can_be_sold() {
     }
 }
 
-// Aim: a range ends at its edges and goes in its steps; a list has what it lists.
+// Checks: a range has exact ends and steps; a fixed list has exactly its amounts.
 #[test]
 fn case_25_amounts_end_at_their_edges() {
     let cents = Cents::new;
@@ -145,7 +146,7 @@ fn case_25_amounts_end_at_their_edges() {
     assert_eq!(offered, [1_000, 2_500]);
 }
 
-// Aim: one key makes one gift card with the same redemption data, over every repetition and a restart.
+// Checks: one key creates one gift card with the same redemption data, over every repetition and a restart.
 #[tokio::test]
 async fn one_key_makes_one_gift_card() {
     let world = harness();
@@ -173,7 +174,7 @@ async fn one_key_makes_one_gift_card() {
     assert!(!format!("{first:?}").contains('-'), "nothing of the code is printed");
 }
 
-// Aim: the last one is sold once, whoever asks; sold out shows in the search, and stays over a restart.
+// Checks: the last card is sold once under concurrency; it is sold out in the search, also after a restart.
 #[tokio::test]
 async fn the_last_one_is_sold_once() {
     let world = harness();
@@ -191,15 +192,15 @@ async fn the_last_one_is_sold_once() {
     assert_eq!(
         world.order_status(&other).await,
         "out_of_stock",
-        "a refusal is for good"
+        "a decline is permanent"
     );
     assert_eq!(world.order_status(&order(3, FERNHILL, 5_000)).await, "accepted");
     assert!(!world.gifts.set_stock("gift_nowhere", 1).await.unwrap());
 }
 
-// Aim: a price that rose after the quote is a refusal, a price that fell is not.
+// Checks: an order is declined if its price rose after the quote, not if it fell.
 #[tokio::test]
-async fn a_risen_price_is_refused() {
+async fn raised_price_is_declined() {
     let world = harness();
     let quoted = |key, thousandths| GiftCardOrderRequest {
         fee_rate: Decimal::new(thousandths, 3),
@@ -218,9 +219,9 @@ async fn a_risen_price_is_refused() {
     assert_eq!(fee_rate, Decimal::new(30, 3));
 }
 
-// Aim: what can be known before the payment is said before it, in this order.
+// Checks: everything that can be known before the payment is reported before it, in this order.
 #[tokio::test]
-async fn an_offer_says_what_is_wrong() {
+async fn quote_names_the_first_problem() {
     let world = harness();
     let look =
         async |id: &str, country: &str, amount| world.gifts.offer(id, country, Cents::new(amount)).await.unwrap();
@@ -248,9 +249,9 @@ async fn an_offer_says_what_is_wrong() {
     assert_eq!(world.made().await, 0);
 }
 
-// Aim: every magic product and every fault ends as one gift card or as a definite refusal, asked until it says so.
+// Checks: every magic product and every fault ends in one gift card or in a definite decline, after enough queries.
 #[tokio::test]
-async fn whatever_goes_wrong_one_key_makes_at_most_one() {
+async fn one_key_makes_at_most_one_gift_card_despite_faults() {
     use faults::MagicOutcome::*;
     let world = harness();
     for (key, (id, magic, _)) in (1..).zip(faults::magic_products()) {
@@ -318,7 +319,8 @@ fn query(q: &str, country: &str) -> GiftCardQuery {
     }
 }
 
-// Aim: products are found by name, brand and category with slips; filters narrow, and borderless ones are in every country.
+// Checks: products are found by name, brand and category despite typos; filters narrow, and products without borders
+// are in every country.
 #[tokio::test]
 async fn products_are_found_by_name_and_place() {
     let world = harness();
@@ -373,7 +375,7 @@ async fn products_are_found_by_name_and_place() {
     );
 }
 
-// Aim: pages walk through all products once; a cursor of another search is no page.
+// Checks: pages contain all products once; a cursor of another search is rejected.
 #[tokio::test]
 async fn pages_hold_every_product_once() {
     let world = harness();

@@ -1,4 +1,4 @@
-//! How a verdict is told: signed callbacks, which may be lost, doubled, forged or rubbish.
+//! Verdict callbacks: signed, and possibly lost, duplicated, forged or malformed.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::outbound;
 use crate::provider::callback::CallbackKey;
 use crate::sandbox::keys;
 
-/// How long the sandbox waits for its callback to be taken.
+/// Timeout of the sandbox's callback requests.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The body of a callback.
@@ -27,7 +27,7 @@ struct VerdictCallback<'a> {
 }
 
 impl SandboxIdentityCheck {
-    /// One callback or several; one that is not taken is not sent again, the service asks.
+    /// Sends one or more callbacks. A failed callback is not sent again; the service queries the check.
     pub(super) async fn send_callback(&self, check: &CheckSummary, verdict: &Verdict, telling: VerdictDelivery) {
         let Some((url, ours)) = self.callbacks.get() else {
             return;
@@ -79,7 +79,7 @@ impl SandboxIdentityCheck {
 }
 
 fn body(check: &CheckSummary, verdict: &Verdict) -> Vec<u8> {
-    let told = VerdictCallback {
+    let payload = VerdictCallback {
         r#type: match verdict {
             Verdict::Passed => "identity_check.passed",
             Verdict::Failed { .. } => "identity_check.failed",
@@ -91,6 +91,6 @@ fn body(check: &CheckSummary, verdict: &Verdict) -> Vec<u8> {
             Verdict::Failed { reason } => Some(reason),
         },
     };
-    // Texts into memory: there is no failing case.
-    serde_json::to_vec(&told).unwrap_or_default()
+    // Serializing texts into memory cannot fail.
+    serde_json::to_vec(&payload).unwrap_or_default()
 }

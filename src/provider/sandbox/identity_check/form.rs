@@ -1,39 +1,37 @@
-//! What a person tells the sandbox's identity check, and what follows from it. Family names make happen what is hard to
-//! meet by chance.
+//! The form of the sandbox's identity check, and its verdict. Magic family names trigger rare cases.
 
 use std::collections::BTreeMap;
 
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::{Timestamp, Verdict};
 
-/// From answer to verdict for the slow name, in milliseconds.
+/// Delay from answer to verdict for the slow name, in milliseconds.
 const SLOW_MS: u64 = 60_000;
 const MAX_FIELD_LEN: usize = 100;
 const MAJORITY_YEARS: u64 = 18;
 
-/// How the verdict is told.
+/// How the verdict is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerdictDelivery {
     /// One signed callback.
     Once,
-    /// No callback: who wants to know asks.
+    /// No callback: the service has to query the check.
     NoCallback,
     /// The same callback twice.
     Duplicate,
-    /// First one that somebody else signed, then the right one.
+    /// First a callback signed with a wrong key, then the right one.
     Forged,
-    /// The right one, then one that contradicts it.
+    /// The right callback, then one that contradicts it.
     Contrary,
-    /// Signed rubbish, and no other.
+    /// Only a signed malformed callback.
     Garbage,
 }
 
-/// A family name with a fate.
+/// A family name that forces an outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct MagicFamilyName {
-    /// As it is written in the form.
+    /// As entered in the form.
     pub name: &'static str,
-    /// What happens.
     pub effect: &'static str,
     fails: Option<&'static str>,
     slow: bool,
@@ -50,7 +48,7 @@ const fn magic(name: &'static str, effect: &'static str, telling: VerdictDeliver
     }
 }
 
-/// Every name with a fate.
+/// All magic family names.
 pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
     MagicFamilyName {
         fails: Some("document_mismatch"),
@@ -66,7 +64,7 @@ pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
     },
     magic(
         "Silent",
-        "the verdict is told by no callback; the service asks",
+        "the verdict is sent by no callback; the service polls",
         VerdictDelivery::NoCallback,
     ),
     magic(
@@ -91,7 +89,7 @@ pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
     ),
 ];
 
-/// What the form asked and was told.
+/// Answers of the form and their outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FormResult {
     pub(super) verdict: Verdict,
@@ -100,7 +98,7 @@ pub(super) struct FormResult {
 }
 
 impl FormResult {
-    /// Without a delay, told once.
+    /// A verdict without delay, delivered once.
     pub(super) const fn immediate(verdict: Verdict) -> Self {
         Self {
             verdict,
@@ -110,12 +108,12 @@ impl FormResult {
     }
 }
 
-/// A field of the form that is not filled as it should be.
+/// An invalid field of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidField(pub &'static str);
 
-/// Reads the form; nobody under eighteen passes.
+/// Reads the form. Persons under eighteen fail.
 pub(super) fn parse_form(
     form: &BTreeMap<String, String>,
     now: Timestamp,
@@ -130,29 +128,30 @@ pub(super) fn parse_form(
     if country.len() != 2 || !country.bytes().all(|b| b.is_ascii_alphabetic()) {
         return Err(InvalidField("The country is two letters, such as US."));
     }
-    let born = day(field("date_of_birth")).ok_or(InvalidField("The date of birth is a day, as in 1990-12-31."))?;
+    let birth_date =
+        day(field("date_of_birth")).ok_or(InvalidField("The date of birth is a day, as in 1990-12-31."))?;
     let today = day(rfc3339(now).get(..10).unwrap_or_default()).unwrap_or_default();
-    if born > today {
+    if birth_date > today {
         return Err(InvalidField("The date of birth is still to come."));
     }
-    let of_age = (born.0 + MAJORITY_YEARS, born.1, born.2) <= today;
+    let of_age = (birth_date.0 + MAJORITY_YEARS, birth_date.1, birth_date.2) <= today;
     let family = field("family_name");
-    let fate = MAGIC_NAMES.iter().find(|magic| magic.name.eq_ignore_ascii_case(family));
-    let fails = fate
+    let magic_name = MAGIC_NAMES.iter().find(|magic| magic.name.eq_ignore_ascii_case(family));
+    let fails = magic_name
         .and_then(|magic| magic.fails)
         .or(if of_age { None } else { Some("under_age") });
     Ok(FormResult {
         verdict: fails.map_or(Verdict::Passed, |reason| Verdict::Failed { reason: reason.into() }),
-        after_ms: if fate.is_some_and(|magic| magic.slow) {
+        after_ms: if magic_name.is_some_and(|magic| magic.slow) {
             SLOW_MS
         } else {
             usual_ms
         },
-        delivery: fate.map_or(VerdictDelivery::Once, |magic| magic.delivery),
+        delivery: magic_name.map_or(VerdictDelivery::Once, |magic| magic.delivery),
     })
 }
 
-/// Year, month and day of a date as forms send it.
+/// Year, month and day of a date as HTML forms send it.
 fn day(text: &str) -> Option<(u64, u64, u64)> {
     let mut parts = text.split('-').map(|part| (part.len(), part.parse::<u64>().ok()));
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
@@ -170,20 +169,20 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_795_176_000_000); // 2026-11-20
 
-    fn form(family: &str, born: &str) -> BTreeMap<String, String> {
+    fn form(family: &str, birth_date: &str) -> BTreeMap<String, String> {
         let pairs = [
             ("given_name", "Ada"),
             ("family_name", family),
-            ("date_of_birth", born),
+            ("date_of_birth", birth_date),
             ("country", "GB"),
         ];
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
-    // Aim: names have their fates, and eighteen is reached on the birthday, not a day before.
+    // Checks: magic names force their outcome, and the age of eighteen is reached on the birthday, not a day before.
     #[test]
     fn names_and_ages_decide() {
-        let judged = |family, born| parse_form(&form(family, born), NOW, 5).unwrap();
+        let judged = |family, birth_date| parse_form(&form(family, birth_date), NOW, 5).unwrap();
         let failed = |reason: &str| Verdict::Failed { reason: reason.into() };
         assert_eq!(judged("Lovelace", "2008-11-20").verdict, Verdict::Passed);
         assert_eq!(judged("Lovelace", "2008-11-21").verdict, failed("under_age"));
@@ -199,10 +198,10 @@ mod tests {
         );
     }
 
-    // Aim: what is missing or no date is said, and nothing is decided.
+    // Checks: a missing field or an invalid date is reported, and nothing is decided.
     #[test]
     fn an_unreadable_form_decides_nothing() {
-        for born in [
+        for birth_date in [
             "",
             "1990",
             "1990-13-01",
@@ -212,7 +211,10 @@ mod tests {
             "1990-01-01-1",
             "+990-01-01",
         ] {
-            assert!(parse_form(&form("Lovelace", born), NOW, 5).is_err(), "{born}");
+            assert!(
+                parse_form(&form("Lovelace", birth_date), NOW, 5).is_err(),
+                "{birth_date}"
+            );
         }
         for (name, value) in [
             ("given_name", " "),

@@ -1,4 +1,4 @@
-//! What the sandbox's identity check has been asked and told, kept in an archive. The person's answers are not in it.
+//! Records of the sandbox's identity checks, in an archive. The person's answers are not stored.
 
 use purser_actors::id::{JobId, Wallet};
 use purser_actors::port::{Timestamp, Verdict};
@@ -9,7 +9,7 @@ use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 /// One record of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum CheckRecord {
-    /// A check was begun.
+    /// A check was started.
     Started { key: JobId, wallet: Wallet, at: Timestamp },
     /// The person has answered; the verdict holds from `decided_at` on.
     Answered {
@@ -28,7 +28,7 @@ impl CheckRecord {
     }
 }
 
-/// A check, put together from its records.
+/// A check, assembled from its records.
 #[derive(Clone, Debug)]
 pub(super) struct CheckSummary {
     pub(super) key: JobId,
@@ -37,12 +37,12 @@ pub(super) struct CheckSummary {
     pub(super) answered: Option<(Timestamp, Verdict)>,
 }
 
-/// Our name of a check towards the service.
+/// The provider's reference of a check.
 pub(super) fn reference(key: JobId) -> String {
     format!("sbx_check_{}", derive(b"reference", key))
 }
 
-/// The secret end of the page's address.
+/// The secret token at the end of the page's URL.
 pub(super) fn token(key: JobId) -> String {
     derive(b"token", key)
 }
@@ -170,7 +170,7 @@ impl ArchiveState for CheckRecords {
 
     fn save(&self) -> Vec<u8> {
         let saved = (self.started, self.passed, self.failed, self.last, self.now);
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
     }
 

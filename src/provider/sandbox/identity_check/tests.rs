@@ -32,7 +32,8 @@ fn token_of(begun: &StartedCheck) -> &str {
     begun.url.strip_prefix(PAGES).unwrap()
 }
 
-// Aim: one key is one check, whatever answer was lost, over a restart; another wallet's key is refused for good.
+// Checks: one key is one check, also after lost responses and a restart; the key is permanently rejected for another
+// wallet.
 #[tokio::test]
 async fn one_key_is_one_check() {
     let dir = tempfile::tempdir().unwrap();
@@ -56,8 +57,8 @@ async fn one_key_is_one_check() {
     assert_eq!(provider.state().await.unwrap().started, 2);
 }
 
-// Aim: nothing is decided before the person answers; the first answer counts, over a restart; whoever knows the
-// reference alone finds no page.
+// Checks: nothing is decided before the person answers; the first answer counts, also after a restart; the reference
+// alone does not open the page.
 #[tokio::test]
 async fn the_first_answer_decides() {
     let dir = tempfile::tempdir().unwrap();
@@ -87,7 +88,7 @@ async fn the_first_answer_decides() {
     assert_eq!((state.passed, state.failed), (0, 1));
 }
 
-// Aim: old checks are found in the file when they are no longer in memory.
+// Checks: old checks are found in the file when they are no longer in memory.
 #[tokio::test]
 async fn old_checks_are_found() {
     let dir = tempfile::tempdir().unwrap();
@@ -104,9 +105,9 @@ async fn old_checks_are_found() {
     }
 }
 
-// Aim: what fails says whether something may have happened, and a refusal is for good.
+// Checks: an error reveals whether something may have happened, and a decline is permanent.
 #[tokio::test]
-async fn faults_say_what_they_mean() {
+async fn faults_reveal_whether_something_may_have_happened() {
     let dir = tempfile::tempdir().unwrap();
     let provider = open(dir.path());
     for (fault, kind) in [

@@ -18,7 +18,7 @@ fn first(directory: &SandboxMerchants, q: &str) -> Option<String> {
     directory.find(q).first().map(|entry| entry.name.clone())
 }
 
-/// Kind of query, query, and who is meant.
+/// Kind of query, query, and expected merchant.
 fn labelled() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
     let mut kind = "";
     let mut queries = Vec::new();
@@ -32,7 +32,7 @@ fn labelled() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
     queries
 }
 
-// Aim: the directory is as large as it says, every entry whole, and each kind of card has all three answers.
+// Checks: the directory has the documented size, every entry is complete, and each card type has all three results.
 #[test]
 fn the_directory_is_whole() {
     let directory = directory();
@@ -66,7 +66,7 @@ fn the_directory_is_whole() {
     }
 }
 
-// Aim: whoever knows the name, an alias or the address finds the merchant; no alias belongs to two.
+// Checks: a merchant is found by name, alias or address; no alias belongs to two merchants.
 #[test]
 fn every_name_finds_its_merchant() {
     let directory = directory();
@@ -91,8 +91,8 @@ fn every_name_finds_its_merchant() {
     }
 }
 
-// Aim: of what is found, nearly all is what was meant, and of what was meant nearly all is found. The labels are from
-// people, `labelled.txt`; what is counted is the first of the list, and anything at all where nothing was meant.
+// Checks: precision and recall of the search are high. The labels in `labelled.txt` were written by people. Counted is
+// the first result, or any result where none is expected.
 #[test]
 fn labelled_queries_are_found_and_nothing_else_is() {
     let directory = directory();
@@ -123,9 +123,12 @@ fn labelled_queries_are_found_and_nothing_else_is() {
         println!("{good:>4} of {all:>3}  {kind}");
     }
     let (precision, recall) = (right * 1_000 / found, right * 1_000 / meant);
-    let nobody = queries.len() - meant;
+    let unmatched = queries.len() - meant;
     let figures = format!("precision {precision} and recall {recall}, in thousandths");
-    println!("{} queries, {nobody} of them for nobody: {figures}", queries.len());
+    println!(
+        "{} queries, {unmatched} of them without a match: {figures}",
+        queries.len()
+    );
     assert!(precision >= 970 && recall >= 920, "{figures}");
 }
 
@@ -138,7 +141,7 @@ fn search(q: Option<&str>, starting_after: Option<&str>, limit: usize) -> Mercha
     }
 }
 
-// Aim: pages walk through everything once and in order, with and without a query; a foreign cursor is no page.
+// Checks: pages contain everything once and in order, with and without a query; a foreign cursor is rejected.
 #[test]
 fn pages_hold_every_merchant_once() {
     let directory = directory();
@@ -159,7 +162,7 @@ fn pages_hold_every_merchant_once() {
     assert_eq!(directory.page(&search(None, Some("mer_nowhere"), 7)), None);
 }
 
-// Aim: the same merchant has its own answer for each kind of card.
+// Checks: the same merchant has its own answer for each kind of card.
 #[test]
 fn acceptance_is_by_kind_of_card() {
     let directory = directory();
@@ -170,7 +173,7 @@ fn acceptance_is_by_kind_of_card() {
     assert_eq!(status("western union"), ["not_accepted"; 3]);
 }
 
-// Aim: a line that is not as its head says is named, not skipped.
+// Checks: a line that does not match its section's header is reported, not skipped.
 #[test]
 fn a_broken_line_is_named() {
     for (text, said) in [

@@ -1,5 +1,5 @@
-//! Whose bank a sandbox debit card belongs to: `400000`, which no bank has, and then the country's number in ISO 3166-1.
-//! The test numbers that everybody knows (`4242…`, `5555…`) are U.S. cards.
+//! Country of a sandbox debit card: `400000`, which no bank has, followed by the country's ISO 3166-1 number. The
+//! well-known test numbers (`4242…`, `5555…`) are U.S. cards.
 
 use purser_actors::product::Country;
 
@@ -48,7 +48,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    // Aim: every country is there once, under a number that leads back to it; what is unknown has none.
+    // Checks: every country has exactly one number that leads back to it; an unknown number has no country.
     #[test]
     fn a_bin_names_its_country() {
         for (number, code) in COUNTRIES {

@@ -1,29 +1,26 @@
-//! What the sandbox's rails can be told to do wrong, and the amounts that do it by themselves.
+//! Faults of the sandbox's rails, and the amounts that trigger them.
 
 use purser_actors::money::Cents;
 
-/// A way to fail.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayoutFault {
-    /// Nothing answers; an order is not taken.
+    /// No response; an order is not accepted.
     Unreachable,
-    /// The call takes so long, and then goes its way.
-    Slow {
-        /// In milliseconds.
-        ms: u64,
-    },
-    /// The answer is nonsense; an order is not taken, which the caller cannot know.
+    /// The call is delayed and then proceeds normally.
+    Slow { ms: u64 },
+    /// The response is malformed. An order is not accepted, but the caller cannot know that.
     MalformedResponse,
-    /// The order is taken and its answer never comes.
+    /// The order is accepted and the response is lost.
     Timeout,
-    /// The order is refused.
+    /// The order is declined.
     Decline,
-    /// Everything told so far is told again, once.
+    /// All events so far are reported again, once.
     Duplicate,
 }
 
 impl PayoutFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -35,7 +32,7 @@ impl PayoutFault {
         }
     }
 
-    /// Whether a call that only listens can meet it.
+    /// Whether it can happen to a query of events.
     pub(super) const fn affects_event_reads(self) -> bool {
         matches!(self, Self::Unreachable | Self::MalformedResponse)
     }
@@ -44,31 +41,31 @@ impl PayoutFault {
 /// What a magic amount does, on every rail and in every currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MagicOutcome {
-    /// Refused for good: the payer is credited.
+    /// Declined: the payer is credited.
     Declined,
     /// Paid after 10 seconds.
     Slow,
-    /// Taken, and the first answer never comes.
+    /// Accepted, and the first response is lost.
     TimeoutAfterSuccess,
-    /// Two temporary errors, then it is taken.
+    /// Two temporary errors, then it is accepted.
     TwoTemporaryErrors,
-    /// Paid, and it comes back.
+    /// Paid, and returned later.
     Returned,
-    /// Words arrive in another order than they were meant, and twice.
+    /// Events arrive out of order and twice.
     OutOfOrder,
-    /// Said to be paid, and then that it was not.
+    /// Reported as paid, and then corrected to not paid.
     WrongThenCorrected,
-    /// Refused, and paid after all; the money can be taken back.
+    /// Declined, but paid; the money can be recalled.
     PaidAfterDecline,
-    /// Refused, and paid after all; the money is gone.
+    /// Declined, but paid; the money cannot be recalled.
     LostAfterDecline,
-    /// Stopped before it is paid: the payer is credited.
+    /// Cancelled before it is paid: the payer is credited.
     Cancelled,
-    /// Nobody claims it.
+    /// The recipient does not claim it.
     Unclaimed,
 }
 
-/// Payouts of exactly these amounts meet their fate without the desk.
+/// Payouts of exactly these amounts trigger their outcome without the sandbox controls.
 pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 11] {
     [
         (
@@ -105,12 +102,12 @@ pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 11] {
         (
             Cents::new(2444),
             MagicOutcome::PaidAfterDecline,
-            "the rail refuses, then pays after all; the money is taken back",
+            "the rail declines, then pays after all; the payout is recalled",
         ),
         (
             Cents::new(2555),
             MagicOutcome::LostAfterDecline,
-            "the rail refuses, then pays after all; the money cannot be taken back",
+            "the rail declines, then pays after all; the payout cannot be recalled",
         ),
         (
             Cents::new(2666),
@@ -120,7 +117,7 @@ pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 11] {
         (
             Cents::new(2777),
             MagicOutcome::Unclaimed,
-            "nobody claims it; to a bank or card it is never paid",
+            "the recipient does not claim it; to a bank or card it is never paid",
         ),
     ]
 }

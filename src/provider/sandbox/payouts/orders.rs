@@ -1,4 +1,4 @@
-//! Orders at the sandbox's rails: one key, one payout, whatever goes wrong around it.
+//! Orders at the sandbox's rails: each key pays at most once, whatever fails.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl SandboxPayouts {
             let mut book = self.records.lock();
             drop(self.emit_due_events(&mut book));
             let taken = self.decide(&mut book, &order, fault, magic);
-            // The words of a new order that are due at once are said before it is answered.
+            // Events of a new order that are due at once are emitted before it is answered.
             let durable = self.emit_due_events(&mut book);
             if fault == Some(PayoutFault::Duplicate) {
                 self.repeat(&mut book, order.key);
@@ -72,7 +72,7 @@ impl SandboxPayouts {
             if known.digest != digest {
                 return OrderResult::Conflict;
             }
-            // What was said last, which for a disordered payout is not the newest.
+            // The last reported event, which is not the newest for a payout with reordered events.
             let last = book.events_of(order.key).pop();
             let begun = event_record(order, 1, known.at, PayoutEventKind::InProcess);
             return OrderResult::Existing(last.unwrap_or(begun).status_update());
@@ -106,7 +106,7 @@ impl SandboxPayouts {
         )
     }
 
-    /// Everything that will be said of an order, by what its amount does.
+    /// All events that an order will emit, by its amount's outcome.
     fn plan(&self, order: &PlainPayout, magic: Option<MagicOutcome>, now: Timestamp) -> Vec<PayoutEventRecord> {
         use PayoutEventKind::{Cancelled, Complete, Failed, InProcess, Returned};
         let paid = now.plus_ms(match magic {
@@ -138,7 +138,7 @@ impl SandboxPayouts {
         words.into_iter().map(said).collect()
     }
 
-    /// Says all that was said of an order again.
+    /// Repeats all events of an order.
     fn repeat(&self, book: &mut PayoutRecords, key: JobId) {
         let at = book.now;
         for word in book.events_of(key) {
@@ -153,7 +153,7 @@ impl SandboxPayouts {
         let (known, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
-            // Every order has its first word from the moment it is taken.
+            // Every order has its first event from the moment it is accepted.
             let said = book.order(key).and_then(|_| book.events_of(key).pop());
             (said.map(|word| word.status_update()), durable)
         };
@@ -216,7 +216,8 @@ const fn event_record(order: &PlainPayout, sequence: u64, at: Timestamp, says: P
     }
 }
 
-/// Of what was asked for; of a card only its last digits, of an account its bank, so that no number can be guessed from it.
+/// Digest of the request. It includes only the last digits of a card and the bank of an account, so that no number can
+/// be guessed from it.
 fn digest(order: &PlainPayout) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut take = |part: &[u8]| {

@@ -1,5 +1,5 @@
-//! The rails' list of what they were ever ordered: a line for each word that was said of an order, so that one whose state
-//! changes comes again.
+//! The rails' list of all orders: one line per event of an order, so that an order is listed again when its status
+//! changes.
 
 use purser_actors::id::JobId;
 use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
@@ -20,7 +20,7 @@ impl PayoutEventKind {
     }
 }
 
-/// As it stands now; `None` for what was taken back before it was ordered.
+/// Current entry; `None` for a payout that was recalled before it was ordered.
 fn entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
     let (order, word) = (book.order(key)?, book.latest(key)?);
     Some(ProviderEntry {

@@ -1,4 +1,4 @@
-//! What the sandbox's rails know: orders with the words that are still to come, and every word that was said, in order.
+//! Records of the sandbox's rails: orders with their scheduled events, and all emitted events in order.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,21 +10,17 @@ use purser_actors::product::{Currency, ProductLine};
 
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// When the caller is told to ask again at most, in milliseconds.
+/// Maximum delay after which the caller is asked to retry, in milliseconds.
 const RETRY_MS: u64 = 1_000;
 
-/// What a rail can say.
+/// Events of a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum PayoutEventKind {
-    /// On its way.
+    /// Money is on its way.
     InProcess,
-    /// Paid.
     Complete,
-    /// Not paid.
     Failed,
-    /// Stopped.
     Cancelled,
-    /// Came back.
     Returned,
 }
 
@@ -34,7 +30,7 @@ impl PayoutEventKind {
             Self::InProcess => PayoutRailStatus::InProcess {
                 retry_after_ms: RETRY_MS,
             },
-            // Half of the key: enough to be found again at the rail, and nothing to order with.
+            // Half of the key: enough to find the order at the rail, not enough to order with.
             Self::Complete => PayoutRailStatus::Complete {
                 reference: format!("sbx_pay_{:016x}", key.0 >> 64).into(),
             },
@@ -51,10 +47,10 @@ impl PayoutEventKind {
     }
 }
 
-/// A word about one payout.
+/// An event of one payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct PayoutEventRecord {
-    /// Said, or to be said.
+    /// Time at which it was or will be emitted.
     pub(super) at: Timestamp,
     pub(super) key: JobId,
     pub(super) payout: PayoutId,
@@ -71,7 +67,7 @@ impl PayoutEventRecord {
     }
 }
 
-/// An order as it was taken.
+/// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct PayoutOrderRecord {
     pub(super) key: JobId,
@@ -79,29 +75,29 @@ pub(super) struct PayoutOrderRecord {
     pub(super) line: ProductLine,
     pub(super) amount: Cents,
     pub(super) currency: Currency,
-    /// Of everything that was asked for.
+    /// Digest of the whole request.
     pub(super) digest: [u8; 32],
     pub(super) at: Timestamp,
-    /// Whether a payment after a refusal cannot be taken back.
+    /// Whether a payment after a decline cannot be recalled.
     pub(super) not_recallable: bool,
-    /// Whether it is paid after a refusal.
+    /// Whether the rail pays after it declined.
     pub(super) paid_after_decline: bool,
-    /// What will be said of it.
+    /// Events that are not due yet.
     pub(super) scheduled_events: Vec<PayoutEventRecord>,
 }
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
 pub(super) enum PayoutRecord {
     Ordered(PayoutOrderRecord),
     Event(PayoutEventRecord),
-    /// Its money was taken back: what was still to come is not said any more.
+    /// The payout was recalled: its scheduled events are dropped.
     Recalled(JobId),
 }
 
 impl PayoutRecord {
     pub(super) fn encode(&self) -> Vec<u8> {
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
     }
 }
@@ -138,7 +134,7 @@ fn by_payout(payout: PayoutId) -> u64 {
     name(&[b"payout", &payout.0.to_be_bytes()])
 }
 
-/// When a word is due, and its place among those of the same moment.
+/// Time of an event, and its order among events of the same time.
 type DueKey = (Timestamp, u64);
 
 #[derive(Default)]
@@ -146,11 +142,11 @@ pub(super) struct PayoutRecords {
     buffer: RecordBuffer<PayoutRecord>,
     orders: usize,
     recalled: usize,
-    /// Words whose time has not come.
+    /// Events that are not due yet.
     scheduled_events: BTreeMap<DueKey, PayoutEventRecord>,
-    /// Words that were ever to come: what orders those of one moment.
+    /// Number of events ever scheduled, which orders events of the same time.
     planned: u64,
-    /// Temporary errors that a magic order has had; gone once it is taken.
+    /// Number of temporary errors that a magic order has had; removed once it is accepted.
     faults: HashMap<JobId, u32>,
     /// The rails' time never runs backwards.
     pub(super) now: Timestamp,
@@ -169,7 +165,7 @@ impl ArchiveState for PayoutRecords {
                     self.scheduled_events.insert((word.at, self.planned), *word);
                 }
             }
-            // What the desk says was never to come.
+            // Events of the sandbox controls were never scheduled.
             PayoutRecord::Event(word) => {
                 let planned = self.scheduled_events.iter().find(|(_, to_come)| *to_come == word);
                 if let Some(due) = planned.map(|(due, _)| *due) {
@@ -192,7 +188,7 @@ impl ArchiveState for PayoutRecords {
     fn save(&self) -> Vec<u8> {
         let to_come: Vec<_> = self.scheduled_events.iter().map(|(due, word)| (*due, *word)).collect();
         let saved = (self.orders, self.recalled, to_come, self.planned, self.now);
-        // Encoding plain data into memory has no failing case.
+        // Encoding plain data into memory cannot fail.
         bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
     }
 
@@ -210,12 +206,12 @@ impl ArchiveState for PayoutRecords {
 }
 
 impl PayoutRecords {
-    /// Orders, words, and money taken back.
+    /// Number of orders, events and recalls.
     pub(super) const fn totals(&self) -> (usize, u64, usize) {
         (self.orders, self.buffer.counted(), self.recalled)
     }
 
-    /// The next word whose time has come.
+    /// The next event that is due.
     pub(super) fn due(&self) -> Option<PayoutEventRecord> {
         let (due, word) = self.scheduled_events.first_key_value()?;
         (due.0 <= self.now).then_some(*word)
@@ -237,7 +233,7 @@ impl PayoutRecords {
         })
     }
 
-    /// Every word said of an order, oldest first.
+    /// All events of an order, oldest first.
     pub(super) fn events_of(&self, key: JobId) -> Vec<PayoutEventRecord> {
         let found = self.buffer.find(by_key(key)).into_iter();
         let words = found.filter_map(|record| match record {
@@ -245,7 +241,7 @@ impl PayoutRecords {
             _ => None,
         });
         let mut said: Vec<PayoutEventRecord> = Vec::new();
-        // A frame of the file is found once for each of its names.
+        // A frame of the file is found once for each of its index names.
         words.for_each(|word| {
             if said.last() != Some(&word) {
                 said.push(word);
@@ -254,7 +250,7 @@ impl PayoutRecords {
         said
     }
 
-    /// The word with the highest sequence: the truth, whatever was said last.
+    /// The event with the highest sequence. It is authoritative, whatever was reported last.
     pub(super) fn latest(&self, key: JobId) -> Option<PayoutEventRecord> {
         self.events_of(key).into_iter().max_by_key(|word| word.sequence)
     }
@@ -264,28 +260,28 @@ impl PayoutRecords {
         found.any(|record| matches!(record, PayoutRecord::Recalled(recalled) if recalled == key))
     }
 
-    /// Every word that was said, by its number.
+    /// All emitted events, by number.
     pub(super) const fn events(&self) -> &RecordBuffer<PayoutRecord> {
         &self.buffer
     }
 
-    /// The words behind this number.
+    /// Events after this number.
     pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<PayoutEvent> {
-        let mut told = Vec::new();
+        let mut page = Vec::new();
         self.buffer.scan(after, |number, record| {
             if let PayoutRecord::Event(word) = record {
-                told.push(PayoutEvent {
+                page.push(PayoutEvent {
                     position: number + 1,
                     payout: word.payout,
                     update: word.status_update(),
                 });
             }
-            told.len() < limit
+            page.len() < limit
         });
-        told
+        page
     }
 
-    /// Whether an order stumbles once more: twice in all.
+    /// Whether this attempt of a magic order fails; the first two do.
     pub(super) fn stumbles(&mut self, key: JobId) -> bool {
         let stumbles = self.faults.entry(key).or_default();
         *stumbles += 1;

@@ -77,7 +77,7 @@ impl Harness {
         }
     }
 
-    /// What an order's answer is called, or its error's kind.
+    /// Name of an order's status, or the kind of its error.
     async fn send_result(&self, order: &PlainPayout) -> String {
         match self.payouts.send(order.clone()).await {
             Ok(report) => format!("{} {}", report.sequence, name(&report.status)),
@@ -85,10 +85,10 @@ impl Harness {
         }
     }
 
-    /// Every word about a payout, in the order in which it was told.
+    /// All events of a payout, in the order of their reports.
     async fn events_of(&self, payout: PayoutId) -> Vec<String> {
-        let told = self.payouts.events_after(0, 1_000).await.unwrap();
-        let of_it = told.iter().filter(|word| word.payout == payout);
+        let events = self.payouts.events_after(0, 1_000).await.unwrap();
+        let of_it = events.iter().filter(|word| word.payout == payout);
         of_it
             .map(|word| format!("{} {}", word.update.sequence, name(&word.update.status)))
             .collect()
@@ -110,7 +110,7 @@ fn order(key: u128, cents: u64) -> PlainPayout {
     }
 }
 
-// Aim: a key pays once, whatever is asked how often and after which restart; the same key for something else is refused.
+// Checks: a key pays once, over repetitions and restarts; the same key with different content is rejected.
 #[tokio::test]
 async fn a_key_pays_once() {
     let world = harness();
@@ -140,9 +140,9 @@ async fn a_key_pays_once() {
     assert_eq!(world.events_of(one.payout).await, ["1 in-process", "2 complete"]);
 }
 
-// Aim: each magic amount does what its description says, and says the same after a restart.
+// Checks: each magic amount has the documented outcome, also after a restart.
 #[tokio::test]
-async fn magic_amounts_do_what_they_say() {
+async fn magic_amounts_have_their_documented_outcome() {
     for (cents, first, words) in [
         (1666, "1 failed", "1 failed"),
         (1888, "Unknown", "1 in-process, 2 complete"),
@@ -187,9 +187,9 @@ async fn magic_amounts_do_what_they_say() {
     assert_eq!(world.events_of(slow.payout).await, ["1 in-process", "2 complete"]);
 }
 
-// Aim: money that nobody has claimed, or that was paid after a no, is taken back once; what is paid or gone is not.
+// Checks: an unclaimed payout, or one that was paid after a decline, is recalled once; a paid or lost payout is not.
 #[tokio::test]
-async fn money_is_taken_back_once_and_only_while_it_can_be() {
+async fn payout_is_recalled_once_and_only_while_possible() {
     for (cents, waited, recall, last) in [
         (2777, 0, RecallResult::Recalled, "2 returned"),
         (5000, 0, RecallResult::Recalled, "2 returned"),
@@ -212,9 +212,9 @@ async fn money_is_taken_back_once_and_only_while_it_can_be() {
     }
 }
 
-// Aim: every fault meets its call once, and leaves behind it what its description says.
+// Checks: every fault meets one call and has the documented outcome.
 #[tokio::test]
-async fn faults_do_what_they_say() {
+async fn faults_have_their_documented_outcome() {
     let world = harness();
     let said = async |fault, key| {
         world.payouts.add_fault(fault, Some(1));
@@ -250,9 +250,9 @@ async fn faults_do_what_they_say() {
     assert!(world.payouts.events_after(0, 10).await.is_ok());
 }
 
-// Aim: words are read on from any number, each once, in the order in which they were said; the desk says what it likes.
+// Checks: events can be read from any number, each once and in order, including events of the sandbox controls.
 #[tokio::test]
-async fn words_are_read_on_from_where_one_was() {
+async fn payout_events_resume_from_any_position() {
     let world = harness();
     for key in 1..=5 {
         world.send_result(&order(key, 5_000)).await;
@@ -300,9 +300,9 @@ async fn words_are_read_on_from_where_one_was() {
     assert_eq!(world.events_of(PayoutId(1_003)).await.last().unwrap(), "1 failed");
 }
 
-// Aim: no number of a card or an account is in the rails' file.
+// Checks: the rails' file contains no card or account number.
 #[tokio::test]
-async fn the_file_knows_no_number() {
+async fn file_contains_no_card_or_account_number() {
     let world = harness();
     let number = Secret::new("4000008400001234".to_owned());
     let country = world.payouts.card_country(&number).await.unwrap();
@@ -314,7 +314,7 @@ async fn the_file_knows_no_number() {
     };
     world.send_result(&order(1, 5_000)).await;
     world.send_result(&card).await;
-    let file = std::fs::read(world.dir.path().join("payouts.rails")).unwrap();
+    let file = std::fs::read(world.dir.path().join("payouts.orders")).unwrap();
     let index = std::fs::read_dir(world.dir.path())
         .unwrap()
         .map(|entry| entry.unwrap().path());

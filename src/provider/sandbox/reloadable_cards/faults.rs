@@ -1,4 +1,4 @@
-//! What the sandbox's card program can be told to do wrong.
+//! Faults of the sandbox's reloadable cards.
 
 use std::time::Duration;
 
@@ -6,29 +6,27 @@ use purser_actors::port::{ErrorKind, PortError};
 
 use crate::provider::sandbox::fault_rules::FaultRules;
 
-/// How long a call takes that times out.
+/// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
-/// A way in which calls of the service go wrong.
+/// Faults of calls by the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReloadableCardFault {
-    /// Nothing answers.
     Unreachable,
-    /// The call takes so long, and then goes its way.
+    /// The call is delayed and then proceeds normally.
     Slow {
-        /// In milliseconds.
         ms: u64,
     },
-    /// The answer is nonsense; nothing was done.
+    /// The response is malformed, and nothing was done.
     MalformedResponse,
-    /// It is done and the answer never comes.
+    /// The call is executed and the response is lost.
     Timeout,
-    /// The card or the reservation is refused for good.
+    /// The card or the hold is declined.
     Decline,
 }
 
 impl ReloadableCardFault {
-    /// Its name on the sandbox desk.
+    /// Name in the sandbox controls.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -40,7 +38,7 @@ impl ReloadableCardFault {
     }
 }
 
-/// What a fault does before the program has understood the call; the rest of it is for [`after`].
+/// The effect of a fault before the provider has read the request. [`after`] has the rest.
 pub(super) async fn before(
     rules: &FaultRules<ReloadableCardFault>,
     operation: &'static str,
@@ -63,7 +61,7 @@ pub(super) async fn before(
     }
 }
 
-/// What a fault does once everything is done.
+/// The effect of a fault after the call is executed.
 pub(super) async fn after(operation: &'static str, fault: Option<ReloadableCardFault>) -> Result<(), PortError> {
     if fault != Some(ReloadableCardFault::Timeout) {
         return Ok(());

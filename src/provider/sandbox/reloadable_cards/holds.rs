@@ -1,4 +1,4 @@
-//! What is set aside of a balance until an operator has paid it out or refused to.
+//! Holds on a balance, until an operator captures or releases them.
 
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
@@ -67,18 +67,18 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     pub(super) async fn read_hold_status(&self, key: JobId) -> Result<HoldStatus, PortError> {
         const CALL: &str = "reservation";
         let fault = faults::before(&self.rules, CALL).await?;
-        let (stands, durable) = {
+        let (status, durable) = {
             let book = self.records.lock();
-            let stands = match hold_state(&book, key) {
+            let status = match hold_state(&book, key) {
                 (None, _) => HoldStatus::NotFound,
                 (Some(_), None) => HoldStatus::Held,
                 (Some(_), Some(paid)) => HoldStatus::Settled { paid },
             };
-            (stands, self.archive.barrier())
+            (status, self.archive.barrier())
         };
         written(CALL, durable).await?;
         faults::after(CALL, fault).await?;
-        Ok(stands)
+        Ok(status)
     }
 
     pub(super) async fn end_hold(&self, key: JobId, paid: bool) -> Result<(), PortError> {
@@ -100,11 +100,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 }
                 (Some(_), Some(_)) => return Err(failed(ErrorKind::Permanent, CALL, "it has ended the other way")),
                 (None, _) => {
-                    return Err(failed(
-                        ErrorKind::Permanent,
-                        CALL,
-                        "nothing is set aside under this key",
-                    ));
+                    return Err(failed(ErrorKind::Permanent, CALL, "there is no hold under this key"));
                 }
             }
         };
@@ -113,7 +109,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     }
 }
 
-/// What was set aside under a key, of which account, and whether that has ended as paid.
+/// The hold under a key with its account, and whether it was captured.
 fn hold_state(book: &ReloadableCardRecords, key: JobId) -> (Option<([u8; 20], Cents)>, Option<bool>) {
     let (mut reserved, mut ended) = (None, None);
     for entry in book.records_of(key) {

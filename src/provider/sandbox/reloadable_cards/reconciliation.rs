@@ -1,5 +1,4 @@
-//! The card program's two lists: what was ordered of it, a line for each thing that became of an order; and what is left on
-//! each card, a line for each change.
+//! Two lists: all orders, one line for each change of an order; and the balance of each card, one line for each change.
 
 use std::sync::Arc;
 
@@ -16,10 +15,10 @@ use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durabl
 
 type ListFuture = purser_actors::port::ProviderEntry;
 
-/// Cards that were ordered, and what was set aside.
+/// Orders of cards, and holds.
 pub struct ReloadableCardList(pub Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
-/// What is left on each card, under the key of its order.
+/// Remaining balance of each card, under the key of its order.
 pub struct ReloadableCardBalanceList(pub Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
 fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ListFuture {
@@ -34,9 +33,9 @@ fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, C
     }
 }
 
-/// An order as it stands now.
+/// Current entry of an order.
 fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
-    let mut stands = book.records_of(key).into_iter().filter_map(|entry| match entry {
+    let mut statuses = book.records_of(key).into_iter().filter_map(|entry| match entry {
         ReloadableCardRecord::Opened(opened) => {
             Some(listed(key, "card", (EntryStatus::Completed, opened.amount), opened.at))
         }
@@ -64,10 +63,10 @@ fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
         | ReloadableCardRecord::Charged { .. }
         | ReloadableCardRecord::ChargeUpdated { .. } => None,
     });
-    stands.next_back()
+    statuses.next_back()
 }
 
-/// A card's balance as it stands now.
+/// Current entry of a card's balance.
 fn balance(book: &ReloadableCardRecords, card: CardId) -> Option<ListFuture> {
     let file = book.card(card)?;
     let left = (EntryStatus::Completed, file.available);

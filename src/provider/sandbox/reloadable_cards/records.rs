@@ -1,4 +1,4 @@
-//! What the sandbox's card program has taken from balances and given back, and what became of its cards.
+//! Records of the sandbox's reloadable cards: money taken from balances and returned, and the ledger of each card.
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
@@ -10,50 +10,50 @@ use super::super::CardCharge;
 use super::card_numbers;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
-/// What the file holds.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum ReloadableCardRecord {
     /// A card was opened and loaded.
     Opened(OpenedCard),
-    /// What was ordered under this key was refused: for lack of money, or for a reason.
+    /// The order under this key was declined: the balance was too low, or for another reason.
     Declined {
         key: JobId,
-        /// Whether it was a card; else part of a balance.
+        /// Whether the order was for a card; otherwise for a hold.
         card: bool,
         amount: Cents,
         reason: Option<String>,
         at: Timestamp,
     },
-    /// A card was paused, resumed or closed, by an order or by its one charge.
+    /// A card was paused, resumed or closed, by an action or by its single charge.
     StateChanged {
         card: CardId,
         account: [u8; 20],
         key: Option<JobId>,
         state: CardState,
-        /// To the balance.
+        /// Returned to the balance.
         returned: Cents,
         at: Timestamp,
     },
     /// A card was charged.
     Charged { card: CardId, transaction: CardTransaction },
-    /// Something came of a charge.
+    /// A charge changed its status.
     ChargeUpdated {
         card: CardId,
         account: [u8; 20],
         charge: String,
         status: TransactionStatus,
-        /// To the balance, where the card had ended.
+        /// Returned to the balance if the card was closed.
         returned: Cents,
         at: Timestamp,
     },
-    /// Part of a balance was set aside.
+    /// Part of a balance was put on hold.
     HoldCreated {
         key: JobId,
         account: [u8; 20],
         amount: Cents,
         at: Timestamp,
     },
-    /// That has ended.
+    /// The hold was captured or released.
     HoldSettled {
         key: JobId,
         account: [u8; 20],
@@ -72,7 +72,7 @@ pub(super) struct OpenedCard {
     pub(super) amount: Cents,
     pub(super) reusable: bool,
     pub(super) at: Timestamp,
-    /// Raised until the derived number is nobody else's.
+    /// Incremented until the derived number is unique.
     pub(super) attempt: u32,
 }
 
@@ -109,7 +109,7 @@ impl ArchiveRecord for ReloadableCardRecord {
         }
     }
 
-    /// All of it is told, or on a list.
+    /// All records are reported or on a list.
     fn is_counted(&self) -> bool {
         true
     }
@@ -135,7 +135,7 @@ fn by_account(account: &[u8; 20]) -> u64 {
     name(&[b"account", account])
 }
 
-/// A card as it stands.
+/// Current ledger of a card.
 #[derive(Clone, Debug)]
 pub(super) struct CardLedger {
     pub(super) opened: OpenedCard,
@@ -143,7 +143,7 @@ pub(super) struct CardLedger {
     pub(super) available: Cents,
     changes: u64,
     pub(super) changed_at: Timestamp,
-    /// Oldest first.
+    /// Charges, oldest first.
     charges: Vec<CardTransaction>,
 }
 
@@ -161,7 +161,7 @@ impl CardLedger {
         }
     }
 
-    /// What becomes of a merchant's charge: taken, or refused for a reason.
+    /// Decides on a merchant's charge: approved, or declined with a reason.
     pub(super) fn charge(&self, sale: CardCharge<'_>, now: Timestamp) -> CardTransaction {
         let refused = match self.state {
             CardState::Paused => Some("card_paused"),
@@ -183,8 +183,8 @@ impl CardLedger {
         }
     }
 
-    /// What follows when a charge is settled or given back; `None` for what cannot become of it. What comes back to a card that
-    /// has ended is the balance's.
+    /// The record for settling or refunding a charge; `None` if the charge cannot change that way. A refund to a closed
+    /// card returns to the balance.
     pub(super) fn update_charge(
         &self,
         charge: &str,
@@ -212,7 +212,7 @@ impl CardLedger {
         })
     }
 
-    /// The issuer's name of the next charge.
+    /// The issuer's reference of the next charge.
     fn next_charge(&self) -> String {
         let name = card_numbers::issuer_ref(self.opened.key);
         format!("{name}_txn_{:06}", self.charges.len() + 1)
@@ -226,7 +226,7 @@ pub(super) struct ReloadableCardRecords {
 }
 
 impl ReloadableCardRecords {
-    /// Whatever was done or refused under this key, oldest first.
+    /// All records under this key, oldest first.
     pub(super) fn records_of(&self, wanted: JobId) -> Vec<ReloadableCardRecord> {
         let mut found = self.buffer.find(by_key(wanted));
         found.retain(|entry| match entry {
@@ -304,7 +304,7 @@ impl ReloadableCardRecords {
         file
     }
 
-    /// A card by the issuer's name of it.
+    /// A card by the issuer's reference.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardLedger> {
         let near = self.buffer.find(by_ref(issuer_ref)).into_iter();
         let mut own = near.filter_map(|entry| match entry {
@@ -327,7 +327,7 @@ impl ReloadableCardRecords {
         })
     }
 
-    /// Cents that are on cards, set aside or gone, of what ever reached an account.
+    /// Cents of an account that are on cards, on hold or spent.
     pub(super) fn spent_balance(&self, wanted: &[u8; 20]) -> u64 {
         let moved = self.buffer.find(by_account(wanted)).into_iter();
         moved.fold(0, |drawn: u64, entry| match entry {
@@ -357,7 +357,7 @@ impl ReloadableCardRecords {
         })
     }
 
-    /// What became of cards behind this place, at most so much.
+    /// Card events after this position, at most `limit`.
     pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<CardEvent> {
         let mut changed = Vec::new();
         self.buffer.scan(after, |number, entry| {

@@ -1,4 +1,4 @@
-//! The program judges a balance once for each key, whoever asks at once, and knows it after a restart.
+//! The provider checks a balance once for each key, even under concurrency, and keeps the decision after a restart.
 #![allow(clippy::unwrap_used)]
 
 use purser_actors::id::WithdrawalId;
@@ -9,7 +9,7 @@ use crate::system::SystemClock;
 
 const ACCOUNT: [u8; 20] = [7; 20];
 
-/// A balance that never changes by itself.
+/// A balance that never changes.
 struct Deposited(u64);
 
 impl CardBalanceReader for Deposited {
@@ -46,13 +46,13 @@ async fn apply_action(
     program: &SandboxReloadableCards<Deposited>,
     n: u128,
     key: u128,
-    wish: CardAction,
+    card_action: CardAction,
 ) -> CardSnapshot {
     let order = CardActionRequest {
         key: JobId(key),
         card: CardId(n),
         issuer_ref: card_numbers::issuer_ref(JobId(n)),
-        action: wish,
+        action: card_action,
     };
     program.apply_action(&order).await.unwrap()
 }
@@ -61,8 +61,8 @@ async fn available(program: &SandboxReloadableCards<Deposited>) -> u64 {
     program.balance(&ACCOUNT).await.unwrap().atomic() / ATOMIC_PER_CENT
 }
 
-// Aim: orders at once never take more than there is; a key takes once and is answered the same after a restart, even
-// though the balance would say something else by then.
+// Checks: concurrent orders never take more than the balance. A key takes once and has the same answer after a restart,
+// even if the balance would allow another one by then.
 #[tokio::test(flavor = "multi_thread")]
 async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
     let dir = tempfile::tempdir().unwrap();
@@ -87,7 +87,7 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
     assert_eq!(taken.iter().filter(|taken| **taken).count(), 3);
     assert_eq!(available(&program).await, 100);
     drop(program);
-    // More has reached the account since: what was refused stays refused.
+    // The balance has grown since; a declined order stays declined.
     let program = open(dir.path(), 9_000);
     for (n, taken) in (1..=20).zip(taken) {
         let again = if n % 2 == 0 {
@@ -106,10 +106,10 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
     assert_eq!(other.kind, ErrorKind::Permanent, "a key is for one order");
 }
 
-// Aim: a card is charged while it is open and within what is on it; closing gives the rest back; a card for one charge
-// ends with it; what changed is told in order.
+// Checks: a card is charged while it is open and within its balance; closing returns the rest; a single-use card closes
+// with its charge; events are in order.
 #[tokio::test]
-async fn a_card_is_charged_while_it_is_open_and_gives_back_the_rest() {
+async fn card_is_charged_while_open_and_returns_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let program = open(dir.path(), 1_000);
     program.open(&order(1, 500, true)).await.unwrap();
@@ -148,19 +148,19 @@ async fn a_card_is_charged_while_it_is_open_and_gives_back_the_rest() {
         (CardState::Closed, Cents::ZERO)
     );
     assert_eq!(available(&program).await, 750);
-    let told = program.events_after(0, 100).await.unwrap();
-    let cards: Vec<_> = told.iter().map(|word| (word.position, word.card.0)).collect();
-    // Openings have taken the first two numbers: the list has them, nobody is called for them.
+    let events = program.events_after(0, 100).await.unwrap();
+    let cards: Vec<_> = events.iter().map(|word| (word.position, word.card.0)).collect();
+    // Openings have the first two positions: they are on the list, but are no events.
     let expected = [(3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2), (9, 2), (10, 2), (11, 1)];
-    assert_eq!(cards, expected, "refused charges are told as well");
+    assert_eq!(cards, expected, "declined charges are events too");
     assert_eq!(program.events_after(4, 1).await.unwrap()[0].position, 5);
     drop(program);
     assert_eq!(available(&open(dir.path(), 1_000)).await, 750);
 }
 
-// Aim: what is set aside is the balance's again or gone, once; the other way round is refused.
+// Checks: a hold is released or captured once; the opposite settlement is rejected afterwards.
 #[tokio::test]
-async fn a_reservation_ends_one_way() {
+async fn hold_is_either_captured_or_released() {
     let dir = tempfile::tempdir().unwrap();
     let program = open(dir.path(), 1_000);
     for n in [1, 2] {
@@ -175,7 +175,7 @@ async fn a_reservation_ends_one_way() {
         program.settle_hold(JobId(2), false).await.unwrap();
     }
     assert_eq!(available(&program).await, 600);
-    // Whoever asks for it again, from a store that was restored, is not told that it is set aside.
+    // A restored store that repeats the request does not get the status `held`.
     for (n, paid) in [(1, true), (2, false)] {
         assert_eq!(
             program.hold(&reserve(n, 400)).await.unwrap(),
@@ -187,12 +187,12 @@ async fn a_reservation_ends_one_way() {
         );
     }
     assert_eq!(program.hold(&reserve(4, 100)).await.unwrap(), HoldResult::Held);
-    for (n, stands) in [
+    for (n, expected_status) in [
         (4, HoldStatus::Held),
         (3, HoldStatus::NotFound),
         (9, HoldStatus::NotFound),
     ] {
-        assert_eq!(program.hold_status(JobId(n)).await.unwrap(), stands, "{n}");
+        assert_eq!(program.hold_status(JobId(n)).await.unwrap(), expected_status, "{n}");
     }
     assert_eq!(available(&program).await, 500);
     assert_eq!(
@@ -205,7 +205,8 @@ async fn a_reservation_ends_one_way() {
     );
 }
 
-// Aim: whatever an answer meets, the order is carried out at most once, and an error says whether it may have been.
+// Checks: whatever happens to a response, the order is executed at most once, and an error reveals whether it may have
+// been.
 #[tokio::test]
 async fn faults_take_at_most_once() {
     let dir = tempfile::tempdir().unwrap();
@@ -229,7 +230,7 @@ async fn faults_take_at_most_once() {
         let declined = program.open(&order(2, 100, true)).await.unwrap();
         assert!(
             matches!(declined, PlainOpenResult::Declined { .. }),
-            "a word once given stands"
+            "an answer never changes"
         );
     }
     assert_eq!(available(&program).await, 400);

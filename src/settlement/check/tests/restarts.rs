@@ -96,7 +96,7 @@ async fn a_chain_is_used_once_it_is_the_one_of_the_settings() {
         assert_eq!(gate.alarms(), 2);
         let why = after(BaseNodeState::Changed, MISMATCH_RETRY).await.unwrap();
         assert!(why.contains("chains.base.usdc_name"), "{why}");
-        assert_eq!(gate.alarms(), 2, "told once");
+        assert_eq!(gate.alarms(), 2, "reported once");
         assert_eq!(
             after(BaseNodeState::Unresponsive, MISMATCH_RETRY).await.as_deref(),
             Some(UNREACHABLE)

@@ -246,7 +246,7 @@ impl GasKeyActor {
                 format!("nonce {nonce} of gas key {key} does not land at the highest price (`max_fee`)")
             }
             Alarm::ForeignTransaction { nonce } => {
-                format!("somebody else has used nonce {nonce} of gas key {key}")
+                format!("another sender has used nonce {nonce} of gas key {key}")
             }
             Alarm::Contradicted {
                 expected: believed,

@@ -168,10 +168,10 @@ impl GasKeyState {
     fn take_waiting_with_code(&mut self) {
         let placed = &self.nonces;
         self.with_code.retain(|key| placed.contains_key(key));
-        let room = MAX_WITH_CODE_IN_FLIGHT
+        let free = MAX_WITH_CODE_IN_FLIGHT
             .saturating_sub(self.with_code.len())
             .min(self.waiting_with_code.len());
-        self.waiting.extend(self.waiting_with_code.drain(..room));
+        self.waiting.extend(self.waiting_with_code.drain(..free));
     }
 }
 

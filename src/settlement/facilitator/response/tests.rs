@@ -76,7 +76,7 @@ fn a_settlement_is_reported_by_success_network_and_transaction_together() {
 
 // Checks: a server error, an HTML page, a redirect and a second 402 prove nothing, whatever their body.
 #[test]
-fn what_is_no_answer_is_unknown() {
+fn invalid_response_is_an_unknown_outcome() {
     for status in [301, 402, 500, 502, 503, 504] {
         for body in ["", "<html>not available</html>", "{\"error\":\"x\"}", "{\"success\":tr"] {
             assert!(

@@ -264,7 +264,7 @@ impl Settlement for TestChain {
         _: Timestamp,
         _: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
-        unavailable("departures")
+        unavailable("outgoing transfers")
     }
 }
 

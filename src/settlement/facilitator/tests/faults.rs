@@ -121,7 +121,7 @@ async fn a_definite_decline_is_the_answer_and_the_payment_may_come_again() {
 // Checks: after an unknown outcome a decline proves nothing, because the payment may be about to settle. Only the chain
 // ends it.
 #[tokio::test]
-async fn after_an_unknown_outcome_a_decline_is_not_believed() {
+async fn decline_after_an_unknown_outcome_is_not_definite() {
     let world = Harness::start(&[Mode::Fails(500)]).await;
     let port = world.open(&[0]).await;
     let prepared = ready(&port, &payment(1)).await;

@@ -67,7 +67,7 @@ fn case_23_the_sum_of_balances_is_what_was_made() {
 
 // A scheduled change runs once at its time, and never if the payment has already settled normally.
 #[test]
-fn plans_come_due_once() {
+fn scheduled_events_occur_once() {
     let mut ledger = ChainLedger::new(usdc(100), TREASURY);
     let late = transfer(ALICE, TREASURY, 10, 1);
     let other = transfer(ALICE, TREASURY, 10, 2);

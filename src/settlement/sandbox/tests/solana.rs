@@ -106,8 +106,13 @@ pub(in crate::settlement::sandbox) fn authorization(draft: &Draft) -> Authorizat
     })
 }
 
-async fn received(house: &Harness) -> u64 {
-    house.chains.balance(&treasury(Network::Solana)).await.unwrap().atomic()
+async fn received(harness: &Harness) -> u64 {
+    harness
+        .chains
+        .balance(&treasury(Network::Solana))
+        .await
+        .unwrap()
+        .atomic()
 }
 
 // The stock client's transaction is parsed, its signatures verify, and its source is the account that we derive.
@@ -149,60 +154,66 @@ fn case_15_any_bytes_are_parsed_or_refused() {
 
 // A payment settles under the id known before sending, once, however often it is sent, also after a kill.
 #[tokio::test]
-async fn a_prepared_payment_lands_once_under_its_id() {
-    let house = Harness::new();
-    let payment = authorization(&valid_draft(&house.chains, 5_000_000, "one"));
-    let prepared = ready(house.chains.prepare(&payment).await);
-    assert_eq!(ready(house.chains.prepare(&payment).await), prepared);
-    assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), ChainStatus::Pending);
+async fn prepared_payment_settles_once_under_its_id() {
+    let harness = Harness::new();
+    let payment = authorization(&valid_draft(&harness.chains, 5_000_000, "one"));
+    let prepared = ready(harness.chains.prepare(&payment).await);
+    assert_eq!(ready(harness.chains.prepare(&payment).await), prepared);
     assert_eq!(
-        settled(house.chains.submit(&payment, &prepared).await),
+        harness.chains.lookup(&payment, None).await.unwrap(),
+        ChainStatus::Pending
+    );
+    assert_eq!(
+        settled(harness.chains.submit(&payment, &prepared).await),
         prepared.transaction
     );
-    let after = house.restart_after_kill();
-    for house in [&house, &after] {
+    let after = harness.restart_after_kill();
+    for harness in [&harness, &after] {
         assert_eq!(
-            settled(house.chains.submit(&payment, &prepared).await),
+            settled(harness.chains.submit(&payment, &prepared).await),
             prepared.transaction
         );
         let landed = ChainStatus::Confirmed {
             transaction: prepared.transaction.clone(),
             finality: Finality::Final,
         };
-        assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), landed);
-        assert_eq!(received(house).await, 5_000_000);
+        assert_eq!(harness.chains.lookup(&payment, None).await.unwrap(), landed);
+        assert_eq!(received(harness).await, 5_000_000);
     }
 }
 
 // A transaction can execute while its block hash is at most 150 slots old. It is impossible only once that is final.
 #[tokio::test]
-async fn a_payment_dies_with_its_block_hash() {
-    let house = Harness::new();
-    let early = authorization(&valid_draft(&house.chains, 1, "early"));
-    let late = authorization(&valid_draft(&house.chains, 1, "late"));
-    let prepared = ready(house.chains.prepare(&late).await);
-    house.clock.advance(150 * 400);
-    settled(house.pay(&early).await);
-    house.clock.advance(400);
+async fn payment_expires_with_its_blockhash() {
+    let harness = Harness::new();
+    let early = authorization(&valid_draft(&harness.chains, 1, "early"));
+    let late = authorization(&valid_draft(&harness.chains, 1, "late"));
+    let prepared = ready(harness.chains.prepare(&late).await);
+    harness.clock.advance(150 * 400);
+    settled(harness.pay(&early).await);
+    harness.clock.advance(400);
     assert_eq!(
-        declined(house.chains.submit(&late, &prepared).await),
+        declined(harness.chains.submit(&late, &prepared).await),
         "invalid_exact_svm_transaction_failed"
     );
-    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
-    house.clock.advance(31 * 400);
-    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
-    house.clock.advance(400);
-    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Impossible);
+    assert_eq!(harness.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
+    harness.clock.advance(31 * 400);
+    assert_eq!(harness.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
+    harness.clock.advance(400);
+    assert_eq!(
+        harness.chains.lookup(&late, None).await.unwrap(),
+        ChainStatus::Impossible
+    );
     assert!(matches!(
-        house.chains.lookup(&early, None).await.unwrap(),
+        harness.chains.lookup(&early, None).await.unwrap(),
         ChainStatus::Confirmed { .. }
     ));
 }
 
 // case_13: two transfers, an unknown program, another mint, a look-alike source or destination: nothing moves.
 #[tokio::test]
-async fn case_13_only_one_plain_usdc_transfer_lands() {
-    let house = Harness::new();
+async fn case_13_only_one_plain_usdc_transfer_settles() {
+    let harness = Harness::new();
     let changes: [fn(&mut Draft); 6] = [
         |d| d.transfers = 2,
         |d| d.transfers = 0,
@@ -212,31 +223,31 @@ async fn case_13_only_one_plain_usdc_transfer_lands() {
         |d| d.destination = [5; 32],
     ];
     for (number, change) in changes.iter().enumerate() {
-        let mut draft = valid_draft(&house.chains, 5_000_000, "x");
+        let mut draft = valid_draft(&harness.chains, 5_000_000, "x");
         change(&mut draft);
-        let outcome = house.pay(&authorization(&draft)).await;
+        let outcome = harness.pay(&authorization(&draft)).await;
         assert_eq!(
             declined(outcome),
             "invalid_exact_svm_transaction_failed",
             "change {number}"
         );
     }
-    let rich = authorization(&valid_draft(&house.chains, DEFAULT_GRANT.atomic() + 1, "rich"));
-    assert_eq!(declined(house.pay(&rich).await), "insufficient_funds");
-    assert_eq!(received(&house).await, 0);
+    let rich = authorization(&valid_draft(&harness.chains, DEFAULT_GRANT.atomic() + 1, "rich"));
+    assert_eq!(declined(harness.pay(&rich).await), "insufficient_funds");
+    assert_eq!(received(&harness).await, 0);
 }
 
 // A forged payer signature fails every check of the chain, even if the caller has verified it.
 #[tokio::test]
 async fn a_forged_payer_signature_is_refused() {
-    let house = Harness::new();
-    let Authorization::Solana(mut transfer) = authorization(&valid_draft(&house.chains, 1, "f")) else {
+    let harness = Harness::new();
+    let Authorization::Solana(mut transfer) = authorization(&valid_draft(&harness.chains, 1, "f")) else {
         panic!("not Solana");
     };
     transfer.transaction[70] ^= 1;
     let forged = Authorization::Solana(transfer);
     assert_eq!(
-        declined(house.pay(&forged).await),
+        declined(harness.pay(&forged).await),
         "invalid_exact_svm_payload_signature_invalid"
     );
 }
@@ -244,8 +255,8 @@ async fn a_forged_payer_signature_is_refused() {
 // A payment with an external fee payer, or with false contents, can never be sent.
 #[tokio::test]
 async fn only_our_own_fee_slot_is_signed() {
-    let house = Harness::new();
-    let Authorization::Solana(good) = authorization(&valid_draft(&house.chains, 1, "f")) else {
+    let harness = Harness::new();
+    let Authorization::Solana(good) = authorization(&valid_draft(&harness.chains, 1, "f")) else {
         panic!("not Solana");
     };
     let mut other_payer = good.clone();
@@ -255,7 +266,7 @@ async fn only_our_own_fee_slot_is_signed() {
     let mut no_transaction = good;
     no_transaction.transaction.truncate(100);
     for bad in [other_payer, other_hash, no_transaction] {
-        let error = house.chains.prepare(&Authorization::Solana(bad)).await.unwrap_err();
+        let error = harness.chains.prepare(&Authorization::Solana(bad)).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Permanent);
     }
 }

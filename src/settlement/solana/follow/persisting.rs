@@ -21,9 +21,9 @@ type Listers = HashMap<Signature, Lister>;
 impl SolanaSettlement {
     /// Continues from the rows, or starts at the first slot.
     pub(super) async fn resume(&self) -> Result<FollowPosition, String> {
-        let told = |error: RowError| error.to_string();
-        let crossed = self.rows.cross_checked().await.map_err(told)?;
-        let (place, revision) = match self.rows.cursor().await.map_err(told)? {
+        let to_text = |error: RowError| error.to_string();
+        let crossed = self.rows.cross_checked().await.map_err(to_text)?;
+        let (place, revision) = match self.rows.cursor().await.map_err(to_text)? {
             // An earlier version or other settings may have covered slots with one endpoint alone, possibly ahead of
             // the chain. Transactions that were final then remain final; cross-checking starts here.
             Some((place, revision)) if self.is_cross_checking() && crossed != Some(place.covered_slot) => {
@@ -48,9 +48,9 @@ impl SolanaSettlement {
                 (place, 0)
             }
         };
-        let mut finals = self.rows.finals(place.overlap_from).await.map_err(told)?;
+        let mut finals = self.rows.finals(place.overlap_from).await.map_err(to_text)?;
         finals.sort_by_key(|(number, seen)| (seen.slot, *number));
-        let pending = self.rows.pending().await.map_err(told)?;
+        let pending = self.rows.pending().await.map_err(to_text)?;
         let cursor = Cursor {
             covered_slot: place.covered_slot,
             finalized: finals.iter().map(|(_, seen)| (*seen).into()).collect(),

@@ -143,7 +143,7 @@ fn what_a_fork_removed_is_sent_again() {
 
 // Checks: a transaction that is only tracked has no bytes and is never sent. Preparing it later adds the bytes.
 #[test]
-fn what_is_only_watched_is_armed_by_preparing_it() {
+fn preparing_a_watched_transaction_allows_its_sending() {
     let mut flights = InFlightTransactions::new(2, Pacing::default());
     flights.start(ID, open(&[]), true, None);
     flights.release(&ID);
@@ -156,7 +156,7 @@ fn what_is_only_watched_is_armed_by_preparing_it() {
 // Checks: a transaction that does not become final is searched for again after a minute, even if no endpoint reports it
 // missing.
 #[test]
-fn what_does_not_become_final_is_doubted() {
+fn transaction_that_does_not_become_final_is_unknown() {
     let mut flights = flights(true);
     flights.apply(&ID, 0, status_update(Commitment::Confirmed), 1_000);
     assert!(flights.due(60_999, 950).searches.is_empty());

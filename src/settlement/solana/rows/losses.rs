@@ -28,12 +28,12 @@ impl Rows {
             writes: vec![put(key(LOST, &[id]), lost)],
             ..Batch::default()
         };
-        let told = |result: Result<_, CommitError>| {
+        let on_commit = |result: Result<_, CommitError>| {
             if let Err(error) = result {
                 tracing::error!(%error, "what a payer has cost could not be written: a restart forgets it");
             }
         };
-        self.0.commit(batch, Box::new(told));
+        self.0.commit(batch, Box::new(on_commit));
     }
 
     /// Losses since this time, oldest first; earlier ones are deleted.

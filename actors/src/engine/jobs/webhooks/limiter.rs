@@ -22,7 +22,7 @@ const BUSY_RETRY_MS: u64 = 1_000;
 const MAX_ACCOUNT_FRACTION: usize = 8;
 
 /// Outcomes of attempts, in the order of [`WebhookStats::outcomes`].
-pub const OUTCOMES: [&str; 6] = ["delivered", "refused", "throttled", "gone", "no_answer", "not_called"];
+pub const OUTCOMES: [&str; 6] = ["delivered", "rejected", "throttled", "gone", "timeout", "not_sent"];
 
 /// Histogram bounds in milliseconds, from an event to the end of the first attempt that delivers it.
 const BOUNDS_MS: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 15_000, 60_000];

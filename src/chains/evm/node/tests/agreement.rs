@@ -49,8 +49,8 @@ async fn a_block_is_what_two_endpoints_give_alike() {
             .await;
         assert_eq!(found.is_ok(), agree, "{endpoints:?}: {found:?}");
         if let Err(disagreement) = found {
-            let told = disagreement.to_string();
-            assert!(hosts.iter().all(|host| told.contains(host)), "{told}");
+            let text = disagreement.to_string();
+            assert!(hosts.iter().all(|host| text.contains(host)), "{text}");
         }
     }
 }

@@ -25,7 +25,7 @@ fn alarms(actions: &[Action<u32>]) -> Vec<Alarm> {
 
 // Checks: which counts conflict with a final count, when that is lowered, and which nonce is next.
 #[test]
-fn a_final_count_that_was_wrong_is_taken_back() {
+fn wrong_final_count_is_lowered() {
     let contradicted = |shown| Alarm::Contradicted {
         expected: 55,
         reported: shown,
@@ -138,7 +138,7 @@ fn a_key_goes_on_after_a_second_of_wrong_counts() {
 // Checks: after impossibly high counts (newest block only, or final too), the payment of a row up there gets a nonce of
 // the chain. The row is stored but never signed again, and the nonces between are ignored. Also after a restart.
 #[test]
-fn a_row_that_is_out_of_reach_gives_its_payment_back() {
+fn unreachable_row_releases_its_payment() {
     let far = 1 << 50;
     for finalized in [far, 5] {
         let mut manager = started();

@@ -60,7 +60,7 @@ fn what_was_read_and_is_final_is_not_listed_again() {
 // Checks: only a scan that began with the endpoint past the last block height proves absence. It reads everything
 // again, from the newest entry to the end of the list or below the first slot, possibly over several searches.
 #[test]
-fn only_a_whole_walk_past_the_end_proves_anything() {
+fn only_a_complete_search_past_the_end_is_proof() {
     let mut walk = HistoryScan::default();
     search(&mut walk, false, &[&[last(8, 930)], &[]]);
     assert_eq!(
@@ -87,7 +87,7 @@ fn only_a_whole_walk_past_the_end_proves_anything() {
 
 // Checks: an empty page after an entry that a fork may have removed is not the end; after a final entry it is.
 #[test]
-fn a_list_that_breaks_off_proves_nothing() {
+fn incomplete_list_proves_nothing() {
     for (page, expected) in [
         (confirmed(20, 990), Page::Broken),
         (last(20, 990), Page::End { proves: true }),
@@ -102,7 +102,7 @@ fn a_list_that_breaks_off_proves_nothing() {
 // Checks: each payment may have fifty reads whatever other searches do. Beyond that all together may have ten a second,
 // with a burst of half of five seconds.
 #[test]
-fn all_searches_together_read_so_many() {
+fn all_searches_together_have_a_read_limit() {
     let mut searches = Searches::default();
     let reads = |searches: &mut Searches, payment: &[u8; 32], now_ms: u64| {
         (0..1_000).take_while(|_| searches.may_read(payment, now_ms)).count()
@@ -121,7 +121,7 @@ fn all_searches_together_read_so_many() {
 // Checks: the pause between searches without a result grows. A search with more to read, or with a result, is repeated
 // soon.
 #[test]
-fn repeated_searches_come_later_and_later() {
+fn repeated_searches_back_off() {
     let mut searches = Searches::default();
     let mut now_ms = 0;
     let mut pause = |searches: &mut Searches, is_found: bool, is_cut: bool| {
@@ -177,7 +177,7 @@ fn what_was_read_is_not_read_again() {
         id[..8].copy_from_slice(&number.to_be_bytes());
         searches.record_read(&id, Some([3; 32]), 0);
     }
-    assert_eq!(searches.is_payment(&proven, &PAYMENT, 0), None, "the oldest makes room");
+    assert_eq!(searches.is_payment(&proven, &PAYMENT, 0), None, "the oldest is removed");
     assert_eq!(
         (searches.transactions.len(), searches.read_order.len()),
         (MAX_TRANSACTIONS, MAX_TRANSACTIONS)

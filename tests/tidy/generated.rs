@@ -1,0 +1,28 @@
+//! Sections of documents that are generated from the code. `UPDATE=1 cargo test --test tidy` writes them.
+
+use std::fs;
+use std::path::Path;
+
+use crate::source_files::ROOT;
+
+/// Asserts that the section of this name in the document has exactly this text, or writes it there if `UPDATE` is set. A section
+/// lies between the lines `<!-- generated: NAME -->` and `<!-- end -->`.
+pub(crate) fn assert_section(document: &str, name: &str, expected: &str) {
+    let path = Path::new(ROOT).join(document);
+    let page = fs::read_to_string(&path).unwrap();
+    let opening = format!("<!-- generated: {name} -->\n");
+    let (before, rest) = page.split_once(&opening).expect("the section has its first line");
+    let (section, after) = rest
+        .split_once("<!-- end -->\n")
+        .expect("the section has its last line");
+    let expected = format!("\n{expected}\n");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, format!("{before}{opening}{expected}<!-- end -->\n{after}")).unwrap();
+        return;
+    }
+    let differs = expected.lines().zip(section.lines()).find(|(new, old)| new != old);
+    assert!(
+        section == expected,
+        "{document} is not what the code says; run `UPDATE=1 cargo test --test tidy`. First difference: {differs:?}"
+    );
+}
