@@ -191,7 +191,7 @@ async fn case_8_credit_of_reversed_payment_is_kept_by_operator_decision() {
     assert_eq!(status_and_code(&again), (404, "job_not_found"));
     assert_eq!(operator.get("/admin/dead-letters").await.body["jobs"], json!([]));
     let audit = operator.get("/admin/audit").await;
-    assert_eq!(audit.text.matches("effect.keep").count(), 1, "{}", audit.text);
+    assert_eq!(audit.text.matches("job.keep").count(), 1, "{}", audit.text);
     assert!(audit.text.contains(evidence), "{}", audit.text);
     site.freeze(&address, None).await;
     balance_is(&site, &token, "0").await;

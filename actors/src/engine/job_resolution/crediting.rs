@@ -88,7 +88,7 @@ impl Engine {
         ) else {
             return Err(ResolveError::NotResolvable);
         };
-        let words = AuditEntry::for_job(act, "effect.keep", &effect, Some(evidence.to_owned()));
+        let words = AuditEntry::for_job(act, "job.keep", &effect, Some(evidence.to_owned()));
         let one = self.ensure_not_executed(&effect).await?;
         let all = &self.0.registries;
         if let CreditCause::LateReturn(late) = cause {
