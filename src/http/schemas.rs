@@ -15,6 +15,7 @@ mod intl_orders;
 mod payments;
 mod payouts;
 mod reloadable_cards;
+pub mod statuses;
 mod webhooks;
 mod withdrawals;
 
@@ -61,6 +62,7 @@ pub use payouts::{
     PaymentRecipientList, Payout, PayoutDestination, PayoutList, PayoutStatusResponse, PurchasedAppPayment,
     PurchasedBankPayment, PushToCardPurchase, PushToCardPurchaseResponse, UpdatedPaymentRecipient,
 };
+pub use statuses::*;
 pub use webhooks::*;
 
 /// A decimal number with exactly its digits.
@@ -347,8 +349,8 @@ pub enum PaymentRequiredResponse {
 /// A payment whose outcome is not known yet.
 #[derive(Deserialize, ToSchema)]
 pub struct PendingPayment {
-    /// `settlement_pending` is the status.
-    pub status: String,
+    /// `settlement_pending` in every case.
+    pub status: SettlementPendingStatus,
     /// Id for `GET /get-payment`.
     pub payment_id: String,
     /// URL to poll.

@@ -103,8 +103,8 @@ impl SchemaExample<'_> {
             return example.clone();
         }
         if let Some(target) = schema["$ref"].as_str() {
-            let target = target.rsplit('/').next().unwrap_or_default();
-            return self.within(&self.schemas[target], name, depth);
+            let target = &self.schemas[target.rsplit('/').next().unwrap_or_default()];
+            return described_value(schema, target).unwrap_or_else(|| self.within(target, name, depth));
         }
         if let Some(first) = schema["enum"].get(0).or(schema.get("const")) {
             return first.clone();
@@ -141,6 +141,18 @@ impl SchemaExample<'_> {
     }
 }
 
+/// The value of an enum that the description of a reference to it begins with.
+fn described_value(reference: &Value, target: &Value) -> Option<Value> {
+    let word = described_word(reference)?;
+    let mut values = target["enum"].as_array()?.iter();
+    values.find(|value| *value == word).cloned()
+}
+
+/// The backticked word at the start of a description.
+fn described_word(schema: &Value) -> Option<&str> {
+    schema["description"].as_str()?.strip_prefix('`')?.split('`').next()
+}
+
 fn number(schema: &Value, name: &str) -> Option<u64> {
     // `402.`: descriptions of constant numbers.
     let constant = schema["description"]
@@ -157,8 +169,7 @@ fn number(schema: &Value, name: &str) -> Option<u64> {
 
 fn text(schema: &Value, name: &str) -> String {
     // `pending`, `ready` …: descriptions of string types begin with one of their values.
-    let described = schema["description"].as_str().and_then(|text| text.strip_prefix('`'));
-    if let Some(word) = described.and_then(|text| text.split('`').next()) {
+    if let Some(word) = described_word(schema) {
         // `wd_…`: the prefix of an id.
         return match word.strip_suffix('…') {
             Some("whsec_") => format!("whsec_{SECRET}"),
@@ -245,6 +256,27 @@ mod tests {
             let id = sample.of(&schema, name);
             let digits = id.as_str().and_then(|id| id.strip_prefix(prefix));
             assert_eq!(digits, Some(DIGITS), "{name}: {id}");
+        }
+    }
+
+    // Checks: a reference to an enum shows the value that its description begins with, otherwise the first one.
+    #[test]
+    fn enum_reference_shows_its_described_value() {
+        let schemas = json!({"Status": {"type": "string", "enum": ["pending", "ready"]}});
+        let sample = SchemaExample {
+            schemas: &schemas,
+            bare: false,
+        };
+        let reference = |text: &str| json!({"$ref": "#/components/schemas/Status", "description": text});
+        for (description, value) in [
+            ("`ready` in every case.", "ready"),
+            ("`closed` is not one.", "pending"),
+            ("Same as `status`.", "pending"),
+        ] {
+            let schema = reference(description);
+            assert_eq!(sample.of(&schema, "status"), value, "{description}");
+            let optional = json!({"oneOf": [{"type": "null"}, schema]});
+            assert_eq!(sample.of(&optional, "status"), value, "{description}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod queues;
+mod statuses;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,8 +10,9 @@ use utoipa::ToSchema;
 
 pub use self::jobs::*;
 pub use self::queues::*;
+pub use self::statuses::*;
 pub use super::system::SystemStatus;
-use crate::http::schemas::{Event, ExactDecimal};
+use crate::http::schemas::{Event, ExactDecimal, LateReturnStatus, NetworkName};
 
 /// Result of a customer search.
 #[derive(Deserialize, ToSchema)]
@@ -49,7 +51,7 @@ pub struct Customer {
     /// Wallet address in lower case.
     pub user_id: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// Balance in USDC, including amounts on hold.
@@ -151,7 +153,7 @@ pub struct OperatorLateReturn {
     /// Payout that was returned.
     pub payout_id: String,
     /// Status of the late return.
-    pub status: String,
+    pub status: LateReturnStatus,
     /// Amount that was returned.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -237,9 +239,9 @@ pub struct Discrepancy {
     /// Id of the discrepancy.
     pub discrepancy_id: String,
     /// Kind of the discrepancy.
-    pub kind: String,
+    pub kind: DiscrepancyKindName,
     /// Source of the external record.
-    pub source: String,
+    pub source: ReconciliationSourceName,
     /// Id of the entry at the source.
     pub key: String,
     /// Id of our resource.
@@ -251,8 +253,8 @@ pub struct Discrepancy {
     /// Value at the source.
     #[schema(required)]
     pub external: Option<String>,
-    /// `open` in every case.
-    pub status: String,
+    /// `open`; `resolved` if that happened while the list was read.
+    pub status: DiscrepancyStatus,
     /// Time of detection (RFC 3339).
     pub opened_at: String,
     /// Time of the last change (RFC 3339).
@@ -288,7 +290,7 @@ pub struct AuditLogEntry {
     /// Name of the operator token.
     pub operator: String,
     /// Role of the operator token.
-    pub role: String,
+    pub role: OperatorRole,
     /// Action, for example `intl_order.claim`.
     pub action: String,
     /// Id of the affected resource.

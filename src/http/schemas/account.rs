@@ -5,7 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    Credentials, ExactDecimal, GiftCard, GiftCardWithDetails, IntlCard, IntlCardWithDetails, OwnerCaps, ReloadableCard,
+    AccountStatus, CardAction, CardStatus, CardTransactionStatus, Credentials, CreditedStatus, ExactDecimal, GiftCard,
+    GiftCardWithDetails, IntlCard, IntlCardWithDetails, OwnerCaps, PendingStatus, ReloadableCard,
     ReloadableCardWithDetails,
 };
 
@@ -28,8 +29,8 @@ pub struct CardPurchase {
     pub user_id: String,
     /// Id for `GET /get-card-data`.
     pub card_id: String,
-    /// `pending` until the card is ready.
-    pub status: String,
+    /// Status of the card at purchase.
+    pub status: PendingStatus,
     /// The card as purchased.
     pub card: PurchasedCard,
     /// Id for `GET /get-payment`.
@@ -46,8 +47,8 @@ pub struct PurchasedCard {
     pub usd_amount: Value,
     /// `US` is the country of the card.
     pub country: String,
-    /// `pending` until the card is ready.
-    pub status: String,
+    /// Status of the card at purchase.
+    pub status: PendingStatus,
     /// Creation time (RFC 3339).
     pub created_at: String,
 }
@@ -55,8 +56,8 @@ pub struct PurchasedCard {
 /// A charge that was credited to the balance.
 #[derive(Deserialize, ToSchema)]
 pub struct CreditedPurchase {
-    /// `credited` is the status.
-    pub status: String,
+    /// `credited` in every case.
+    pub status: CreditedStatus,
     /// The payer's address in lower case.
     pub user_id: String,
     /// Id for `GET /get-payment`.
@@ -74,9 +75,9 @@ pub struct Card {
     /// Id of the card.
     pub card_id: String,
     /// `pending`, `ready`, `paused`, `failed`, `closed` or `expired`.
-    pub status: String,
+    pub status: CardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: CardStatus,
     /// `Non-Reloadable U.S.` is the card type.
     pub card_type: String,
     /// US dollars loaded on the card.
@@ -102,7 +103,7 @@ pub struct Card {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
-    pub pending_action: Option<String>,
+    pub pending_action: Option<CardAction>,
     /// Reason of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -122,9 +123,9 @@ pub struct CardWithDetails {
     /// Id of the card.
     pub card_id: String,
     /// `pending`, `ready`, `paused`, `failed`, `closed` or `expired`.
-    pub status: String,
+    pub status: CardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: CardStatus,
     /// `Non-Reloadable U.S.` is the card type.
     pub card_type: String,
     /// US dollars loaded on the card.
@@ -150,7 +151,7 @@ pub struct CardWithDetails {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
-    pub pending_action: Option<String>,
+    pub pending_action: Option<CardAction>,
     /// Reason of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -179,7 +180,7 @@ pub struct CardTransaction {
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
     /// `pending`, `settled`, `declined` or `refunded`.
-    pub status: String,
+    pub status: CardTransactionStatus,
     /// Reason of a declined charge, as the issuer reports it.
     #[schema(required)]
     pub decline_reason: Option<String>,
@@ -274,7 +275,7 @@ pub struct AccountBalance {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `active` or `frozen`.
-    pub status: String,
+    pub status: AccountStatus,
     /// Balance in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,
@@ -299,7 +300,7 @@ pub struct AccountOverview {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `active` or `frozen`.
-    pub status: String,
+    pub status: AccountStatus,
     /// Balance in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,

@@ -2,7 +2,10 @@
 
 use utoipa::ToSchema;
 
-use super::ExactDecimal;
+use super::{
+    AgentPaymentStatus, AgentWalletStatus, ExactDecimal, HoldReason, NetworkName, WalletPaymentKind,
+    WalletPaymentProgress, WalletPaymentStatus,
+};
 
 /// Result of `createAgentWallet`.
 #[derive(ToSchema)]
@@ -18,7 +21,7 @@ pub struct AgentWallet {
     /// The owner's address in lower case.
     pub user_id: String,
     /// `active` in every case.
-    pub status: String,
+    pub status: AgentWalletStatus,
     /// Addresses that receive USDC.
     pub addresses: AgentWalletAddresses,
     /// Caps set by the owner.
@@ -59,7 +62,7 @@ pub struct GetAgentWalletResult {
     /// Pending wallet payments, oldest first.
     pub pending_payments: Vec<PendingWalletPayment>,
     /// `settled`, `pending`, `failed` or `unsettled`: status of the requested wallet payment.
-    pub status: Option<String>,
+    pub status: Option<WalletPaymentProgress>,
     /// Requested wallet payment.
     pub wallet_payment: Option<WalletPayment>,
     /// Response to the call of that payment.
@@ -93,7 +96,7 @@ pub struct PendingWalletPayment {
     /// Id of the wallet payment.
     pub wallet_payment_id: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Amount in USDC.
     pub amount: ExactDecimal,
 }
@@ -117,7 +120,7 @@ pub struct AgentSpendLimit {
 #[schema(rename_all = "camelCase")]
 pub struct AgentPaymentResult {
     /// `settled`; `pending` while the chain takes its time; `free` if the server asked for no payment.
-    pub status: String,
+    pub status: AgentPaymentStatus,
     /// The wallet payment; null for a free call.
     pub wallet_payment: Option<WalletPayment>,
     /// The server's response; null for a transfer.
@@ -131,15 +134,15 @@ pub struct WalletPayment {
     /// Id of the wallet payment.
     pub wallet_payment_id: String,
     /// `pending`, `signed`, `sent`, `settled`, `failed` or `unsettled`.
-    pub status: String,
+    pub status: WalletPaymentStatus,
     /// `x402` or `transfer`.
-    pub kind: String,
+    pub kind: WalletPaymentKind,
     /// Amount in USDC.
     pub amount: ExactDecimal,
     /// `USDC` is the token.
     pub asset: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Address of the managed wallet.
     pub from: String,
     /// Address of the payee.
@@ -155,7 +158,7 @@ pub struct WalletPayment {
     /// Reason of a failed payment.
     pub failure_reason: Option<String>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<String>,
+    pub held: Option<HoldReason>,
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// Time of the last change (RFC 3339).
@@ -200,7 +203,7 @@ pub struct AddressBookEntry {
     /// Address of the entry.
     pub address: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
 }
 
 /// A deleted entry of the address book.

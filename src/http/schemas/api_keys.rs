@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::{ApiKeyStatus, ClaimedStatus};
+
 /// A signup that waits for approval.
 #[derive(Deserialize, ToSchema)]
 pub struct SignupResponse {
@@ -21,8 +23,8 @@ pub struct SignupResponse {
 /// An approved signup.
 #[derive(Deserialize, ToSchema)]
 pub struct SignupStatusResponse {
-    /// `claimed` is the status.
-    pub status: String,
+    /// `claimed` in every case.
+    pub status: ClaimedStatus,
     /// API key of the signup.
     pub api_key: String,
     /// Id of the API key.
@@ -42,7 +44,7 @@ pub struct ApiKey {
     /// Name of the API key.
     pub name: String,
     /// `issued`, `active` once it was used, or `revoked`.
-    pub status: String,
+    pub status: ApiKeyStatus,
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// Time of the last exchange (RFC 3339); null before the first one.

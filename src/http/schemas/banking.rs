@@ -3,7 +3,12 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::ExactDecimal;
+use super::{
+    ActiveStatus, BankAccountStatus, BankAccountType, BankDestinationStatus, BankDestinationType,
+    BankTransactionDirection, BankTransactionStatus, BankTransactionType, BankingApplicationProgress,
+    BankingApplicationStatus, BankingDocumentType, BankingProfileState, BankingState, CustomerType, ExactDecimal,
+    HoldReason, IdentityStatus, PendingStatus, QueuedStatus,
+};
 
 /// A new banking profile.
 #[derive(Deserialize, ToSchema)]
@@ -20,9 +25,9 @@ pub struct BankingProfile {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `open` in every case.
-    pub status: String,
+    pub status: BankingProfileState,
     /// `individual` or `business`.
-    pub r#type: String,
+    pub r#type: CustomerType,
     /// First name of the person.
     pub first_name: String,
     /// Last name of the person.
@@ -44,11 +49,11 @@ pub struct BankingProfileStatus {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `none` or `open`.
-    pub status: String,
+    pub status: BankingState,
     /// Identity check of the owner: `none`, `in-review`, `verified` or `rejected`.
-    pub identity: String,
+    pub identity: IdentityStatus,
     /// `none`, `incomplete`, `submitted`, `approved` or `rejected`.
-    pub application: String,
+    pub application: BankingApplicationProgress,
     /// Whether bank accounts can be opened.
     pub can_open_accounts: bool,
     /// The profile, if there is one.
@@ -70,7 +75,7 @@ pub struct BankingApplication {
     /// Id of the application.
     pub application_id: String,
     /// `incomplete`, `submitted`, `approved` or `rejected`.
-    pub status: String,
+    pub status: BankingApplicationStatus,
     /// Reason of the bank for a rejection.
     pub rejection_reason: Option<String>,
     /// What the bank requested when it returned the application, as it wrote it.
@@ -137,7 +142,7 @@ pub struct BankingDocument {
     /// Id of the document.
     pub document_id: String,
     /// Type of the document.
-    pub r#type: String,
+    pub r#type: BankingDocumentType,
     /// Media type, detected from its first bytes.
     pub media_type: String,
     /// Size in bytes.
@@ -173,9 +178,9 @@ pub struct BankAccount {
     /// Id of the account.
     pub account_id: String,
     /// `onramp` or `offramp`.
-    pub r#type: String,
+    pub r#type: BankAccountType,
     /// `pending`, `open` or `rejected`.
-    pub status: String,
+    pub status: BankAccountStatus,
     /// Label given by the owner.
     pub label: Option<String>,
     /// `USD` is the currency.
@@ -220,9 +225,9 @@ pub struct BankDestination {
     /// Id of the destination.
     pub destination_id: String,
     /// `fiat_us` or `fiat_iban`.
-    pub destination_type: String,
-    /// `active` in every case.
-    pub status: String,
+    pub destination_type: BankDestinationType,
+    /// `active`; `removed` if it was removed during the call.
+    pub status: BankDestinationStatus,
     /// Label given by the caller.
     pub nickname: String,
     /// Name of the bank.
@@ -256,7 +261,7 @@ pub struct BankingRecipient {
     /// Name of the person or company.
     pub name: String,
     /// `active` in every case.
-    pub status: String,
+    pub status: ActiveStatus,
     /// Postal address as one line; empty if none was given.
     pub address: String,
     /// Bank accounts of the recipient.
@@ -280,7 +285,7 @@ pub struct CreateBankTransferResult {
     /// Id for `getBankingTransaction`.
     pub transaction_id: String,
     /// `pending` until the bank has moved it.
-    pub status: String,
+    pub status: PendingStatus,
 }
 
 /// A new bank payout.
@@ -290,7 +295,7 @@ pub struct CreateBankPayoutResult {
     /// `po_…` is the id for `getBankingTransaction` and `GET /get-payment-status`.
     pub transaction_id: String,
     /// `queued` until the rail accepts it.
-    pub status: String,
+    pub status: QueuedStatus,
     /// Bank destination of the payout.
     pub destination_id: String,
     /// US dollars that arrive.
@@ -329,11 +334,11 @@ pub struct BankTransaction {
     /// Id of the transaction.
     pub transaction_id: String,
     /// `transfer` or `payout`.
-    pub r#type: String,
+    pub r#type: BankTransactionType,
     /// `incoming`, `to_account`, `to_balance` or `outgoing`.
-    pub direction: String,
+    pub direction: BankTransactionDirection,
     /// `pending`, `complete`, `failed` or `returned`; of a payout also `queued`, `in-process`, `cancelled`.
-    pub status: String,
+    pub status: BankTransactionStatus,
     /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: serde_json::Value,
@@ -357,7 +362,7 @@ pub struct BankTransaction {
     /// Reason of a failure.
     pub failure_reason: Option<String>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<String>,
+    pub held: Option<HoldReason>,
     /// Returned part of a transfer.
     #[schema(value_type = ExactDecimal, required = false)]
     pub returned_amount: serde_json::Value,

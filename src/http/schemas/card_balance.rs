@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{CardCharge, CardHistoryEntry, Credentials, CreditedPurchase, ExactDecimal};
+use super::{
+    CardCharge, CardHistoryEntry, Credentials, CreditedPurchase, DepositNetwork, ExactDecimal, HoldReason, NetworkName,
+    PaidStatus, TopUpLegKind, TopUpStatus,
+};
 
 /// Response of a paid top-up.
 #[derive(Deserialize, ToSchema)]
@@ -25,19 +28,19 @@ pub struct TopUpPurchase {
     pub user_id: String,
     /// `top_…` is the id, as in `top_ups` of `GET /list-card-transactions`.
     pub top_up_id: String,
-    /// `paid` until the transfer starts.
-    pub status: String,
+    /// Status of the top-up at purchase.
+    pub status: PaidStatus,
     /// US dollars that arrive on the balance.
     #[schema(value_type = ExactDecimal)]
     pub funded_usd: Value,
     /// The owner's deposit address at the card issuer.
     pub deposit_address: String,
     /// `base` is the network of the deposit address.
-    pub network: String,
+    pub network: DepositNetwork,
     /// `USDC` is the token.
     pub asset: String,
     /// `solana`: bridged by burn and mint; `base`: forwarded.
-    pub payment_network: String,
+    pub payment_network: NetworkName,
     /// Explanation for people.
     pub note: String,
     /// Id for `GET /get-payment`.
@@ -66,18 +69,18 @@ pub struct TopUp {
     /// Id of the top-up.
     pub top_up_id: String,
     /// `paid`, `bridging`, `delivered`, `credited` or `failed`.
-    pub status: String,
+    pub status: TopUpStatus,
     /// US dollars that arrive on the balance.
     #[schema(value_type = ExactDecimal)]
     pub funded_usd: Value,
     /// The owner's deposit address at the card issuer.
     pub deposit_address: String,
     /// `base` is the network of the deposit address.
-    pub network: String,
+    pub network: DepositNetwork,
     /// `USDC` is the token.
     pub asset: String,
     /// `solana` or `base`.
-    pub payment_network: String,
+    pub payment_network: NetworkName,
     /// Transfers on chain, oldest first.
     pub legs: Vec<TopUpLeg>,
     /// Reason of a failed top-up, whose charge was credited to the account balance: `issuer_not_linked`,
@@ -87,7 +90,7 @@ pub struct TopUp {
     /// Payment that bought the top-up.
     pub payment_id: String,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<String>,
+    pub held: Option<HoldReason>,
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// Time of the last change (RFC 3339).
@@ -98,7 +101,7 @@ pub struct TopUp {
 #[derive(Deserialize, ToSchema)]
 pub struct TopUpLeg {
     /// `burn` on Solana, then `mint` on Base; or `transfer` on Base.
-    pub leg: String,
+    pub leg: TopUpLegKind,
     /// Transaction id of the transfer.
     pub tx_hash: String,
     /// Time of the transfer (RFC 3339).
@@ -111,7 +114,7 @@ pub struct DepositAddress {
     /// The owner's deposit address.
     pub address: String,
     /// `base` is the network of the address.
-    pub network: String,
+    pub network: DepositNetwork,
     /// Balance in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub balance: Value,

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, CreditedPurchase, ExactDecimal};
+use super::{Credentials, CreditedPurchase, ExactDecimal, GiftCardStatus, ProcessingStatus, UnfinalHold};
 
 /// Response of a paid gift card call that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -25,8 +25,8 @@ pub struct GiftCardPurchase {
     pub user_id: String,
     /// Id for `GET /get-card-data`.
     pub card_id: String,
-    /// `processing` until the gift card is completed.
-    pub status: String,
+    /// Status of the gift card at purchase.
+    pub status: ProcessingStatus,
     /// The gift card as purchased.
     pub gift_card: PurchasedGiftCard,
     /// Id for `GET /get-payment`.
@@ -47,8 +47,8 @@ pub struct PurchasedGiftCard {
     pub currency: String,
     /// Country of redemption (ISO 3166-1 alpha-2).
     pub country: String,
-    /// `processing` until the gift card is completed.
-    pub status: String,
+    /// Status of the gift card at purchase.
+    pub status: ProcessingStatus,
     /// Always null at purchase.
     #[schema(required)]
     pub redemption_url: Option<String>,
@@ -68,9 +68,9 @@ pub struct GiftCard {
     /// Id of the gift card.
     pub card_id: String,
     /// `processing`, `completed` or `failed`.
-    pub status: String,
+    pub status: GiftCardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: GiftCardStatus,
     /// `Gift Card` is the card type.
     pub card_type: String,
     /// Product id, as in `GET /search-gift-cards`.
@@ -105,9 +105,9 @@ pub struct GiftCardWithDetails {
     /// Id of the gift card.
     pub card_id: String,
     /// `processing`, `completed` or `failed`.
-    pub status: String,
+    pub status: GiftCardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: GiftCardStatus,
     /// `Gift Card` is the card type.
     pub card_type: String,
     /// Product id, as in `GET /search-gift-cards`.
@@ -141,7 +141,7 @@ pub struct GiftCardWithDetails {
     /// PIN that the brand requests with the code.
     pub pin_code: Option<String>,
     /// `held_unfinal` for a completed gift card whose payment is not final yet. Link and code are shown once it is.
-    pub held: Option<String>,
+    pub held: Option<UnfinalHold>,
     /// What to do during the hold.
     pub hint: Option<String>,
     /// Delay before a retry, also in `Retry-After`.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::ExactDecimal;
+use super::{ExactDecimal, IdentityStatus};
 
 /// Status of the identity check.
 #[derive(Deserialize, ToSchema)]
@@ -12,7 +12,7 @@ pub struct KycStatusResponse {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// `none`, `in-review`, `verified` or `rejected`.
-    pub status: String,
+    pub status: IdentityStatus,
     /// Reason of the provider for a rejection.
     pub rejection_reason: Option<String>,
     /// Number of checks started so far.
@@ -33,7 +33,7 @@ pub struct KycLinkResponse {
     /// The wallet's address in lower case.
     pub user_id: String,
     /// Status of the identity check.
-    pub status: String,
+    pub status: IdentityStatus,
     /// Validity of the link in seconds.
     pub expires_in: u64,
 }

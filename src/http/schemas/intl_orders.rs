@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{BillingAddress, CardTransaction, Credentials, CreditedPurchase, ExactDecimal};
+use super::{
+    BillingAddress, CardAction, CardTransaction, Credentials, CreditedPurchase, ExactDecimal, IntlCardStatus,
+    QueuedStatus,
+};
 
 /// Response of a paid order that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -43,8 +46,8 @@ pub struct IntlCardOrder {
     /// Label given by the caller.
     #[schema(required)]
     pub label: Option<String>,
-    /// `queued` until an operator claims it.
-    pub status: String,
+    /// Status of the order when it was placed.
+    pub status: QueuedStatus,
     /// Creation time (RFC 3339).
     pub created_at: String,
 }
@@ -64,9 +67,9 @@ pub struct IntlCard {
     /// Id of the card, unchanged from the order on.
     pub card_id: String,
     /// `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`.
-    pub status: String,
+    pub status: IntlCardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: IntlCardStatus,
     /// `Non-Reloadable International` is the card type.
     pub card_type: String,
     /// US dollars loaded on the card.
@@ -96,7 +99,7 @@ pub struct IntlCard {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close` while operators have not completed that action.
     #[schema(required)]
-    pub pending_action: Option<String>,
+    pub pending_action: Option<CardAction>,
     /// Reason given by the operator for a rejection.
     #[schema(required)]
     pub rejection_reason: Option<String>,
@@ -116,9 +119,9 @@ pub struct IntlCardWithDetails {
     /// Id of the card, unchanged from the order on.
     pub card_id: String,
     /// `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`.
-    pub status: String,
+    pub status: IntlCardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: IntlCardStatus,
     /// `Non-Reloadable International` is the card type.
     pub card_type: String,
     /// US dollars loaded on the card.
@@ -148,7 +151,7 @@ pub struct IntlCardWithDetails {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close` while operators have not completed that action.
     #[schema(required)]
-    pub pending_action: Option<String>,
+    pub pending_action: Option<CardAction>,
     /// Reason given by the operator for a rejection.
     #[schema(required)]
     pub rejection_reason: Option<String>,

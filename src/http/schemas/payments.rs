@@ -4,7 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Card, ExactDecimal, GiftCard, IntlCard, Payout, TopUp};
+use super::{
+    Card, ExactDecimal, GiftCard, IntlCard, PaymentResolution, PaymentStatus, Payout, ProductName, ProductStatus, TopUp,
+};
 
 /// A payment as its payer sees it.
 #[derive(Deserialize, ToSchema)]
@@ -14,7 +16,7 @@ pub struct Payment {
     /// Status of the payment, not of its product; `docs/states.md` has the state chart. `credited` only if the account
     /// was credited. `resolved` if an operator decided its transfer separately and the account was not credited: see
     /// `resolution`.
-    pub status: String,
+    pub status: PaymentStatus,
     /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -31,7 +33,7 @@ pub struct Payment {
     #[schema(required)]
     pub error_reason: Option<String>,
     /// Product of the payment, as in `GET /get-pricing`.
-    pub product: String,
+    pub product: ProductName,
     /// `card_…`, `po_…` or `top_…`: id of the product.
     #[schema(required)]
     pub product_id: Option<String>,
@@ -40,7 +42,7 @@ pub struct Payment {
     /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
     /// Only for `resolved`: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
-    pub resolution: Option<String>,
+    pub resolution: Option<PaymentResolution>,
 }
 
 /// A page of payments.
@@ -58,7 +60,7 @@ pub struct ListedPayment {
     /// Id of the payment.
     pub payment_id: String,
     /// Status of the payment, not of its product.
-    pub status: String,
+    pub status: PaymentStatus,
     /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -75,7 +77,7 @@ pub struct ListedPayment {
     #[schema(required)]
     pub error_reason: Option<String>,
     /// Product of the payment, as in `GET /get-pricing`.
-    pub product: String,
+    pub product: ProductName,
     /// `card_…`, `po_…` or `top_…`: id of the product.
     #[schema(required)]
     pub product_id: Option<String>,
@@ -84,14 +86,14 @@ pub struct ListedPayment {
     /// Time of the last change (RFC 3339).
     pub last_updated_at: String,
     /// Only for `resolved`: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
-    pub resolution: Option<String>,
+    pub resolution: Option<PaymentResolution>,
     /// Whether the status is final.
     pub terminal: bool,
     /// Status of the product, by that product's own states. A payment that is `fulfilled` may have bought a card that
     /// `failed` or an order that is `queued`. A top-up that is `credited` is on the card balance. Null while there is
     /// no product.
     #[schema(required)]
-    pub product_status: Option<String>,
+    pub product_status: Option<ProductStatus>,
     /// US dollars of the charge that were credited to the account's balance, if any.
     #[schema(value_type = Option<ExactDecimal>, required = false)]
     pub credited_usd_amount: Option<Value>,
@@ -135,7 +137,7 @@ pub struct PaymentReceipt {
 #[derive(Deserialize, ToSchema)]
 pub struct PaymentStatusResponse {
     /// Same as in `payment`.
-    pub status: String,
+    pub status: PaymentStatus,
     /// Whether the status is final.
     pub terminal: bool,
     /// Delay before the next poll.
@@ -143,7 +145,7 @@ pub struct PaymentStatusResponse {
     /// The payment, for its payer only.
     pub payment: Option<Payment>,
     /// Status of the product as in `GET /list-payments`, for the payer only.
-    pub product_status: Option<String>,
+    pub product_status: Option<ProductStatus>,
     /// US dollars of the charge that were credited to the account's balance, for the payer only.
     #[schema(value_type = Option<ExactDecimal>, required = false)]
     pub credited_usd_amount: Option<Value>,

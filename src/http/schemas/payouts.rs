@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, CreditedPurchase, ExactDecimal};
+use super::{
+    ActiveStatus, AwaitingDetailsStatus, BankDestinationType, Credentials, CreditedPurchase, ExactDecimal, HoldReason,
+    LateReturnStatus, PaymentApp, PaymentRecipientStatus, PayoutProduct, PayoutStatus, QueuedStatus,
+};
 
 /// Response of a paid push to card that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -25,8 +28,8 @@ pub struct PushToCardPurchase {
     pub user_id: String,
     /// Id for `GET /get-payment-status`.
     pub payout_id: String,
-    /// `awaiting-details` until the recipient has entered a card.
-    pub status: String,
+    /// Status of the payout at purchase.
+    pub status: AwaitingDetailsStatus,
     /// Link for the recipient, only in the response to the call that paid first.
     pub redemption_url: Option<String>,
     /// Amount that the recipient gets.
@@ -87,8 +90,8 @@ pub struct PurchasedBankPayment {
     pub charged_amount: Value,
     /// Destination id, as in `GET /bank-recipients`.
     pub destination_id: String,
-    /// `queued` until the rail accepts it.
-    pub state: String,
+    /// Status of the payout at purchase.
+    pub state: QueuedStatus,
     /// Destination of the payment.
     pub destination: PayoutDestination,
 }
@@ -136,10 +139,10 @@ pub struct AppPaymentPurchase {
 pub struct PurchasedAppPayment {
     /// Id for `GET /get-payment-status`.
     pub payout_id: String,
-    /// `queued` until the app accepts it.
-    pub state: String,
+    /// Status of the payout at purchase.
+    pub state: QueuedStatus,
     /// `venmo` or `paypal`.
-    pub platform: String,
+    pub platform: PaymentApp,
     /// US dollars that arrive.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -178,11 +181,11 @@ pub struct Payout {
     /// Id of the payout.
     pub payout_id: String,
     /// `push_to_card`, `bank_payment` or `app_payment`.
-    pub product: String,
+    pub product: PayoutProduct,
     /// `awaiting-details`, `queued`, `in-process`, `complete`, `returned`, `failed`, `cancelled` or `expired`.
-    pub status: String,
+    pub status: PayoutStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: PayoutStatus,
     /// Amount that the recipient gets.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -206,12 +209,12 @@ pub struct Payout {
     /// Recipient of an app payment.
     pub recipient_id: Option<String>,
     /// Payment app of an app payment.
-    pub platform: Option<String>,
+    pub platform: Option<PaymentApp>,
     /// Reason of a failed, cancelled or returned payout.
     #[schema(required)]
     pub failure_reason: Option<String>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<String>,
+    pub held: Option<HoldReason>,
     /// Amount credited to the account's balance.
     #[schema(value_type = Option<ExactDecimal>)]
     pub credited_amount: Option<Value>,
@@ -236,8 +239,8 @@ pub struct LateReturn {
     pub late_return_id: String,
     /// Payout that was returned.
     pub payout_id: String,
-    /// `received`, then `credited`.
-    pub status: String,
+    /// `received`, then `credited`, or `kept` if an operator decided not to credit it.
+    pub status: LateReturnStatus,
     /// US dollars that were returned.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -270,11 +273,11 @@ pub struct PaymentRecipient {
     /// Id of the recipient.
     pub recipient_id: String,
     /// `venmo` or `paypal`.
-    pub platform: String,
+    pub platform: PaymentApp,
     /// Name given by the owner.
     pub display_name: String,
     /// `active` or `archived`.
-    pub status: String,
+    pub status: PaymentRecipientStatus,
     /// Whether it is hidden from the list by default.
     pub archived: bool,
     /// Number of payments, including pending ones, without those whose funds returned.
@@ -304,7 +307,7 @@ pub struct UpdatedPaymentRecipient {
     /// The owner's address in lower case.
     pub user_id: String,
     /// `venmo` or `paypal`.
-    pub platform: String,
+    pub platform: PaymentApp,
     /// Id of the recipient.
     pub recipient_id: String,
     /// Name given by the owner.
@@ -339,7 +342,7 @@ pub struct BankRecipient {
     /// Name of the person or company.
     pub name: String,
     /// `active` in every case.
-    pub status: String,
+    pub status: ActiveStatus,
     /// Postal address as one line; empty if none was given.
     pub address: String,
     /// Bank accounts of the recipient.
@@ -352,9 +355,9 @@ pub struct BankRecipientDestination {
     /// Id for `GET /send-bank-payment`.
     pub destination_id: String,
     /// `fiat_us` or `fiat_iban`.
-    pub destination_type: String,
+    pub destination_type: BankDestinationType,
     /// `active` in every case.
-    pub status: String,
+    pub status: ActiveStatus,
     /// Label given by the owner.
     pub nickname: String,
     /// Name of the bank.

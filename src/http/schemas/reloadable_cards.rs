@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{CardDetails, CardTransaction, ExactDecimal};
+use super::{
+    CardAction, CardDetails, CardEvent, CardTransaction, CardTransactionStatus, CreatedCardStatus, ExactDecimal,
+    ReloadableCardStatus,
+};
 
 /// Response to a card creation.
 #[derive(Deserialize, ToSchema)]
@@ -30,7 +33,7 @@ pub struct CreatedReloadableCard {
     /// `US` is the country of the card.
     pub country: String,
     /// `open`, or `creating` until the issuer has answered.
-    pub status: String,
+    pub status: CreatedCardStatus,
     /// Creation time (RFC 3339).
     pub created_at: String,
 }
@@ -44,7 +47,7 @@ pub struct CardActionResponse {
     pub card_id: String,
     /// `pause`, `resume` or `close` was sent to the issuer. Null if the card already has that status.
     #[schema(required)]
-    pub requested_action: Option<String>,
+    pub requested_action: Option<CardAction>,
     /// URL to poll for its status.
     pub status_url: String,
 }
@@ -55,9 +58,9 @@ pub struct ReloadableCard {
     /// Id of the card.
     pub card_id: String,
     /// `creating`, `open`, `paused`, `closed` or `failed`.
-    pub status: String,
+    pub status: ReloadableCardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: ReloadableCardStatus,
     /// `Reloadable` is the card type.
     pub card_type: String,
     /// US dollars loaded on the card.
@@ -75,7 +78,7 @@ pub struct ReloadableCard {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
-    pub pending_action: Option<String>,
+    pub pending_action: Option<CardAction>,
     /// Reason of a failed card: `insufficient_card_balance`, or the issuer's reason.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -91,9 +94,9 @@ pub struct ReloadableCardWithDetails {
     /// Id of the card.
     pub card_id: String,
     /// `creating`, `open`, `paused`, `closed` or `failed`.
-    pub status: String,
+    pub status: ReloadableCardStatus,
     /// Same as `status`.
-    pub state: String,
+    pub state: ReloadableCardStatus,
     /// `Reloadable` is the card type.
     pub card_type: String,
     /// US dollars loaded on the card.
@@ -111,7 +114,7 @@ pub struct ReloadableCardWithDetails {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close` while the issuer has not answered that action.
     #[schema(required)]
-    pub pending_action: Option<String>,
+    pub pending_action: Option<CardAction>,
     /// Reason of a failed card: `insufficient_card_balance`, or the issuer's reason.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -138,7 +141,7 @@ pub struct CardCharge {
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
     /// `pending`, `settled`, `declined` or `refunded`.
-    pub status: String,
+    pub status: CardTransactionStatus,
     /// Reason of a declined charge, as the issuer reports it.
     #[schema(required)]
     pub decline_reason: Option<String>,
@@ -152,7 +155,7 @@ pub struct CardHistoryEntry {
     /// Id of the card.
     pub card_id: String,
     /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
-    pub event: String,
+    pub event: CardEvent,
     /// Time of the change (RFC 3339).
     pub at: String,
 }

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::{WebhookDeliveryStatus, WebhookDisabledReason, WebhookDroppedReason, WebhookStatus};
+
 /// A registered webhook endpoint, with its secret.
 #[derive(Deserialize, ToSchema)]
 pub struct RegisterWebhookResponse {
@@ -74,10 +76,10 @@ pub struct Webhook {
     /// Event types that are sent; empty for all.
     pub types: Vec<String>,
     /// `active`, `disabled` or `deleted`.
-    pub status: String,
+    pub status: WebhookStatus,
     /// `gone`: it answered 410. `failing`: all attempts failed for too long.
     #[schema(required)]
-    pub disabled_reason: Option<String>,
+    pub disabled_reason: Option<WebhookDisabledReason>,
     /// Time since when all attempts have failed.
     #[schema(required)]
     pub failing_since: Option<String>,
@@ -139,10 +141,10 @@ pub struct WebhookDelivery {
     /// Sequence number of the event.
     pub seq: u64,
     /// `pending`, `delivered`, `failed` or `dropped`.
-    pub status: String,
+    pub status: WebhookDeliveryStatus,
     /// `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
     #[schema(required)]
-    pub dropped_reason: Option<String>,
+    pub dropped_reason: Option<WebhookDroppedReason>,
     /// Time of the next attempt.
     #[schema(required)]
     pub next_attempt_at: Option<String>,

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::ExactDecimal;
+use super::{
+    CardBalanceWithdrawalStatus, ExactDecimal, HoldReason, NetworkName, PendingStatus, StatementLineType,
+    WithdrawalSource, WithdrawalState,
+};
 
 /// Response to an accepted withdrawal.
 #[derive(Deserialize, ToSchema)]
@@ -25,8 +28,8 @@ pub struct CreatedWithdrawal {
     /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
-    /// `pending` until it is sent.
-    pub state: String,
+    /// `pending` in every case.
+    pub state: PendingStatus,
 }
 
 /// A withdrawal from a balance.
@@ -35,19 +38,19 @@ pub struct Withdrawal {
     /// `wd_…` is the id of the withdrawal.
     pub id: String,
     /// `card_balance` for a withdrawal from the balance at the card issuer.
-    pub source: Option<String>,
+    pub source: Option<WithdrawalSource>,
     /// `pending`, `sent`, `complete` or `failed`.
-    pub state: String,
+    pub state: WithdrawalState,
     /// Detailed status of a card balance withdrawal: `pending`, `queued`, `claimed`, `complete`, `rejected` or
     /// `failed`.
-    pub status: Option<String>,
+    pub status: Option<CardBalanceWithdrawalStatus>,
     /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
     /// `USDC` is the token.
     pub asset: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Address of the receiver.
     pub address: String,
     /// Transaction id, once on chain. From a card balance, as the operator entered it.
@@ -55,7 +58,7 @@ pub struct Withdrawal {
     /// Reason of a failed or rejected withdrawal. Its amount is available again.
     pub failure_reason: Option<String>,
     /// Reason of a hold: `held_frozen`, `held_restored` or `held_unfinal`.
-    pub held: Option<String>,
+    pub held: Option<HoldReason>,
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// Time of the last change (RFC 3339).
@@ -104,7 +107,7 @@ pub struct StatementLine {
     pub entry_id: String,
     /// `credited`, `held`, `withdrawn`, `released` or `debited`; `held_unfinal` for a credit on hold until the payment
     /// behind it is final; `reversed` for a credit whose payment was reversed.
-    pub r#type: String,
+    pub r#type: StatementLineType,
     /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::http::schemas::ExactDecimal;
+use super::{
+    IncomingTransferStatus, JobAction, JobOutcome, OrderDirection, ProviderStatus, RefundStatus, UntrackedOrderList,
+};
+use crate::http::schemas::{ExactDecimal, HoldReason, NetworkName};
 
 /// Dead letters and other items that wait for an operator.
 #[derive(Deserialize, ToSchema)]
@@ -31,8 +34,8 @@ pub struct DeadLettersResponse {
 pub struct UntrackedOrder {
     /// Idempotency key of the order at its provider, for `POST /admin/untracked-transfers/attribute`.
     pub transaction: String,
-    /// Source that lists the order: `payouts` or `bank`.
-    pub list: String,
+    /// Source that lists the order: `payouts` or `bank_transfers`.
+    pub list: UntrackedOrderList,
     /// Product, as the provider names it.
     pub product: String,
     /// Amount of the order.
@@ -40,10 +43,10 @@ pub struct UntrackedOrder {
     pub amount: Value,
     /// Currency (ISO 4217).
     pub currency: String,
-    /// `pending`, `held` or `completed`.
-    pub status: String,
+    /// `pending`, `held` or `completed`. Another status only until the order leaves this list.
+    pub status: ProviderStatus,
     /// `out`: we paid for it. `in`: it came from an owner's bank account and must be credited.
-    pub direction: String,
+    pub direction: OrderDirection,
     /// Last change by the provider's clock (RFC 3339).
     pub at: String,
 }
@@ -84,13 +87,13 @@ pub struct DeadLetteredJob {
     /// Currency of the amount: `USDC` or an ISO 4217 code.
     pub currency: Option<String>,
     /// Status that the provider reports now, if it can be queried.
-    pub provider_status: Option<String>,
+    pub provider_status: Option<ProviderStatus>,
     /// Error of the provider query.
     pub provider_error: Option<String>,
     /// Idempotency key of the job at its provider.
     pub idempotency_key: String,
     /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit` and `keep` are the possible actions.
-    pub actions: Vec<String>,
+    pub actions: Vec<JobAction>,
 }
 
 /// A job on hold that would send funds.
@@ -98,7 +101,7 @@ pub struct DeadLetteredJob {
 pub struct HeldJob {
     /// `held_frozen` until the account is unfrozen, `held_restored` until all payments from before a restore have
     /// settled or can't settle and are in the ledger, `held_unfinal` until the payment behind it is final.
-    pub held: String,
+    pub held: HoldReason,
     /// Id of the job.
     pub job_id: String,
     /// Type of the job.
@@ -128,7 +131,7 @@ pub struct HeldJob {
     /// Idempotency key of the job at its provider.
     pub idempotency_key: String,
     /// Actions that are possible now.
-    pub actions: Vec<String>,
+    pub actions: Vec<JobAction>,
 }
 
 /// A payment with an unknown outcome.
@@ -159,13 +162,13 @@ pub struct UnknownPayment {
     /// Currency of the amount: `USDC` or an ISO 4217 code.
     pub currency: Option<String>,
     /// Status that the chain reports now, if it can be queried.
-    pub provider_status: Option<String>,
+    pub provider_status: Option<ProviderStatus>,
     /// Error of the chain query.
     pub provider_error: Option<String>,
     /// Identifier of the payment on the chain.
     pub idempotency_key: String,
     /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit` and `keep` are the possible actions.
-    pub actions: Vec<String>,
+    pub actions: Vec<JobAction>,
 }
 
 /// An outgoing transfer that is missing from the ledger.
@@ -177,7 +180,7 @@ pub struct UntrackedTransfer {
     /// The transaction alone is enough if it has only one transfer from the treasury.
     pub name: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Address that received the transfer.
     pub receiver: String,
     /// Amount in USDC.
@@ -206,7 +209,7 @@ pub struct ResolveResponse {
     /// Id of the job.
     pub job_id: String,
     /// `completed` or `not_completed`.
-    pub outcome: String,
+    pub outcome: JobOutcome,
 }
 
 /// A dead-lettered job whose payment was credited.
@@ -235,7 +238,7 @@ pub struct OperatorRefund {
     /// Payment that is refunded.
     pub payment_id: String,
     /// `requested`, `approved`, `credited`, `rejected`, `expired`.
-    pub status: String,
+    pub status: RefundStatus,
     /// Amount in USDC.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
@@ -295,7 +298,7 @@ pub struct IncomingTransfer {
     /// Id of the incoming transfer.
     pub deposit_id: String,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Transaction id on the chain.
     pub transaction: String,
     /// Index of the transfer in the transaction, from 0.
@@ -309,7 +312,7 @@ pub struct IncomingTransfer {
     pub at: String,
     /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned`, `claimed` or
     /// `forwarded`.
-    pub status: String,
+    pub status: IncomingTransferStatus,
     /// What the provider reports about the product that the transfer would have bought.
     #[schema(required)]
     pub shows: Option<String>,

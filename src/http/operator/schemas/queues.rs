@@ -4,7 +4,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::http::schemas::{ExactDecimal, Webhook};
+use super::{
+    ApprovalAction, ApprovalStatus, FrozenHold, LineStatus, OpenStatus, OperatorRole, ReadyStatus, ReleasedOrderStatus,
+    ReleasedWithdrawalStatus, ReportedCardStatus, TokenSource, UsableCardStatus,
+};
+use crate::http::schemas::{CardAction, ClaimedStatus, ExactDecimal, NetworkName, ProductName, Webhook};
 
 /// Open international card orders.
 #[derive(Deserialize, ToSchema)]
@@ -21,7 +25,7 @@ pub struct OpenIntlOrder {
     /// Id of the card.
     pub card_id: String,
     /// `queued` or `claimed`.
-    pub status: String,
+    pub status: OpenStatus,
     /// Owner's wallet address in lower case.
     pub user_id: String,
     /// Amount to load on the card, in US dollars.
@@ -57,7 +61,7 @@ pub struct ClaimedIntlOrder {
     /// Id of the card.
     pub card_id: String,
     /// `claimed` in every case.
-    pub status: String,
+    pub status: ClaimedStatus,
     /// Whether the card may have been ordered in the time lost by a restore.
     pub in_doubt: bool,
     /// What to do in that case.
@@ -75,7 +79,7 @@ pub struct IntlOrderStatus {
     /// Id of the card.
     pub card_id: String,
     /// `queued` or `rejected`.
-    pub status: String,
+    pub status: ReleasedOrderStatus,
 }
 
 /// A fulfilled order.
@@ -84,7 +88,7 @@ pub struct FulfilledIntlOrder {
     /// Id of the card.
     pub card_id: String,
     /// `ready` in every case.
-    pub status: String,
+    pub status: ReadyStatus,
     /// Last four digits of the card number.
     pub last4: String,
 }
@@ -104,10 +108,10 @@ pub struct QueuedCardAction {
     /// Id of the card.
     pub card_id: String,
     /// `ready` or `paused`.
-    pub status: String,
+    pub status: UsableCardStatus,
     /// `pause`, `resume` or `close`.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub requested: Option<CardAction>,
     /// Owner's wallet address in lower case.
     pub user_id: String,
     /// Last four digits of the card number.
@@ -128,10 +132,10 @@ pub struct CardReportResponse {
     /// Id of the card.
     pub card_id: String,
     /// `ready`, `paused`, `closed` or `expired`.
-    pub status: String,
+    pub status: ReportedCardStatus,
     /// Action that the owner still requests.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub requested: Option<CardAction>,
     /// Remaining US dollars.
     #[schema(value_type = ExactDecimal)]
     pub available_usd_amount: Value,
@@ -155,14 +159,14 @@ pub struct OpenCardWithdrawal {
     /// Id of the withdrawal.
     pub withdrawal_id: String,
     /// `queued` or `claimed`.
-    pub status: String,
+    pub status: OpenStatus,
     /// Owner's wallet address in lower case.
     pub user_id: String,
     /// Amount in US dollars.
     #[schema(value_type = ExactDecimal)]
     pub amount: Value,
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Address to pay to.
     pub address: String,
     /// Age of the withdrawal, in seconds.
@@ -178,7 +182,7 @@ pub struct OpenCardWithdrawal {
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// `held_frozen` while its owner is frozen. Do not pay it then.
-    pub held: Option<String>,
+    pub held: Option<FrozenHold>,
 }
 
 /// A claimed withdrawal.
@@ -187,7 +191,7 @@ pub struct ClaimedCardWithdrawal {
     /// Id of the withdrawal.
     pub withdrawal_id: String,
     /// `claimed` in every case.
-    pub status: String,
+    pub status: ClaimedStatus,
     /// Lease number for release, fulfil and reject.
     pub lease: u64,
     /// End of the lease (RFC 3339).
@@ -200,7 +204,7 @@ pub struct CardWithdrawalStatus {
     /// Id of the withdrawal.
     pub withdrawal_id: String,
     /// `queued`, `complete` or `rejected`.
-    pub status: String,
+    pub status: ReleasedWithdrawalStatus,
 }
 
 /// Webhook endpoints of all accounts.
@@ -234,11 +238,11 @@ pub struct OperatorToken {
     /// Name of the token.
     pub name: String,
     /// Role of the token.
-    pub role: String,
+    pub role: OperatorRole,
     /// Whether the token was revoked.
     pub revoked: bool,
     /// `settings` or `store`.
-    pub from: String,
+    pub from: TokenSource,
     /// Creation time (RFC 3339); null for tokens of the settings.
     pub created_at: Option<String>,
 }
@@ -249,7 +253,7 @@ pub struct CreatedOperatorToken {
     /// Name of the token.
     pub name: String,
     /// Role of the token.
-    pub role: String,
+    pub role: OperatorRole,
     /// Text of the token, shown only in this response.
     pub token: String,
 }
@@ -274,9 +278,9 @@ pub struct ProductLineList {
 #[derive(Deserialize, ToSchema)]
 pub struct OperatorProductLine {
     /// Identifier of the product.
-    pub line: String,
+    pub line: ProductName,
     /// `open`, `failing` (its provider is down), or `closed` by an operator.
-    pub status: String,
+    pub status: LineStatus,
     /// Reason given by an operator, or the last error of the provider.
     #[schema(required)]
     pub reason: Option<String>,
@@ -297,16 +301,16 @@ pub struct OperatorProductLine {
 #[derive(Deserialize, ToSchema)]
 pub struct ProductLineStatus {
     /// Identifier of the product.
-    pub line: String,
-    /// `open` or `closed`.
-    pub status: String,
+    pub line: ProductName,
+    /// `open` or `closed`; `failing` if its provider failed again in the meantime.
+    pub status: LineStatus,
 }
 
 /// A chain that an operator accepted.
 #[derive(Deserialize, ToSchema)]
 pub struct AcceptChainResponse {
     /// `base` or `solana`.
-    pub network: String,
+    pub network: NetworkName,
     /// Lowest block that is read again.
     pub from: u64,
     /// Newest block that had been read.
@@ -330,9 +334,8 @@ pub struct ApprovalList {
 pub struct Approval {
     /// Id of the approval.
     pub approval_id: String,
-    /// `credit_back`, `resolve`, `reject_intl`, `pay_card_withdrawal`, `credit_transfer`, `return_transfer`,
-    /// `book_loss` or `book_order`.
-    pub act: String,
+    /// Action that waits.
+    pub act: ApprovalAction,
     /// Id of the affected resource.
     pub subject: String,
     /// Amount in US dollars.
@@ -347,5 +350,5 @@ pub struct Approval {
     /// End of the approval period (RFC 3339).
     pub open_until: String,
     /// `waiting`, `approved` (and executed) or `rejected`.
-    pub status: String,
+    pub status: ApprovalStatus,
 }
