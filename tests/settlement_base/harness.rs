@@ -315,11 +315,23 @@ impl Harness {
         submitted.await.unwrap()
     }
 
+    /// Transactions in the pool that are in no block. Anvil removes a mined one a moment after its block is visible, so
+    /// nonces decide, not the pool's counts.
     pub async fn pending(&self) -> usize {
-        let content = self.anvil.control("txpool_status", json!([])).await;
-        let count =
-            |value: &Value| usize::from_str_radix(value.as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
-        count(&content["pending"]) + count(&content["queued"])
+        let content = self.anvil.control("txpool_inspect", json!([])).await;
+        let mut count = 0;
+        for part in ["pending", "queued"] {
+            for (sender, transactions) in content[part].as_object().unwrap() {
+                let mined = self
+                    .anvil
+                    .control("eth_getTransactionCount", json!([sender, "latest"]))
+                    .await;
+                let mined = u64::from_str_radix(mined.as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+                let nonces = transactions.as_object().unwrap().keys();
+                count += nonces.filter(|nonce| nonce.parse::<u64>().unwrap() >= mined).count();
+            }
+        }
+        count
     }
 
     /// Waits until the pool has this number of transactions.
