@@ -1,11 +1,12 @@
 //! The generic engine: the entity trait, the entity actor that runs any entity, the registries, the supervisors above
 //! them, and the outbox.
 
+mod ask;
 pub mod audit_log;
 pub mod context;
 pub mod decision;
 pub mod entity;
-pub mod entity_actor;
+mod entity_actor;
 pub mod event_record;
 pub mod idempotency;
 pub mod job;

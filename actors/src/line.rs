@@ -15,7 +15,7 @@ use std::str::FromStr;
 use purser_storage::codec::Stored;
 
 use crate::id::Wallet;
-use crate::kernel::entity::{LookupId, Transition};
+use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
@@ -136,9 +136,7 @@ impl EntityId for ProductLine {
     fn key(&self) -> Vec<u8> {
         u128::from(*self as u8).to_be_bytes().to_vec()
     }
-}
 
-impl LookupId for ProductLine {
     fn from_key(key: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|line| EntityId::key(line) == key)
     }

@@ -31,6 +31,10 @@ impl EntityId for CounterId {
     fn key(&self) -> Vec<u8> {
         self.0.to_be_bytes().to_vec()
     }
+
+    fn from_key(key: &[u8]) -> Option<Self> {
+        key.try_into().ok().map(|bytes| Self(u64::from_be_bytes(bytes)))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

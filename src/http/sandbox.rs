@@ -144,7 +144,7 @@ async fn get_magic(State(sandbox): SharedState) -> Response {
 }
 
 /// Inject a fault into a chain
-#[utoipa::path(post, path = "/sandbox/chain", operation_id = "injectFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
+#[utoipa::path(post, path = "/sandbox/chain", operation_id = "injectChainFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
     responses((status = 200, description = "The chains after it.", body = SandboxView)))]
 async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.body(body).await?;
@@ -152,7 +152,7 @@ async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response,
 }
 
 /// Inject a fault into the card issuer
-#[utoipa::path(post, path = "/sandbox/issuer", operation_id = "injectFault", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
+#[utoipa::path(post, path = "/sandbox/issuer", operation_id = "injectIssuerFault", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
     responses((status = 200, description = "The issuer after it.", body = SandboxView),
         (status = 409, description = "The provider is remote.")))]
 async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {

@@ -1,7 +1,7 @@
 //! Product lines: whether a line is open, failing or closed matches its events.
 
 use purser_actors::kernel::EntityKind;
-use purser_actors::kernel::entity::LookupId as _;
+use purser_actors::kernel::entity::EntityId as _;
 use purser_actors::line::{Event, LineState, Status};
 use purser_actors::product::ProductLine;
 use purser_storage::Row;

@@ -156,11 +156,14 @@ fn paid(
     let name = sold.product.to_string();
     let waiting = contents.jobs.iter().filter_map(|effect| credited_for(&effect.job));
     let waiting: i128 = waiting.filter(|(of, _)| *of == name).map(|(_, atomic)| atomic).sum();
-    let back = books.credited.get(&name).copied().unwrap_or(0) + waiting;
+    let credited = books.credited.get(&name).copied().unwrap_or(0) + waiting;
     let late = if sold.returned_late { sold.value } else { 0 };
-    let given = contents.refunds.refunded_amount(asked.payment);
-    if given > 0 && given + back + late > charged {
-        let detail = format!("{given} given and {} gone back by itself, of {charged}", back + late);
+    let refunded = contents.refunds.refunded_amount(asked.payment);
+    if refunded > 0 && refunded + credited + late > charged {
+        let detail = format!(
+            "{refunded} refunded and {} credited automatically, of {charged}",
+            credited + late
+        );
         report.report("refund.amount_mismatch", id, detail);
     }
     // Merchants may have paid in after the refund.
@@ -169,8 +172,9 @@ fn paid(
         Usable::Remaining { now, by_merchants } => (now - by_merchants).clamp(0, sold.value),
         Usable::All => sold.value,
     };
-    if given > 0 && !asked.holder_keeps_product && given + back + usable > charged {
-        let detail = format!("{given} given and {usable} still to be used, of {charged}, and no operator allowed it");
+    if refunded > 0 && !asked.holder_keeps_product && refunded + credited + usable > charged {
+        let detail =
+            format!("{refunded} refunded and {usable} still to be used, of {charged}, and no operator allowed it");
         report.report("refund.product", id, detail);
     }
 }

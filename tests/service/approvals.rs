@@ -252,7 +252,7 @@ async fn every_route_that_gives_money_needs_the_second_operator() {
     let printed = admin(&host, &service, &["approvals", "list"], "").unwrap();
     assert_eq!(printed["approvals"][0]["approval_id"], id.as_str());
     let own = admin(&host, &service, &["approvals", "approve", &id, "--amount", "103.8"], "");
-    assert!(own.unwrap_err().contains("does not approve"));
+    assert!(own.unwrap_err().contains("cannot approve"));
     ben.done(
         "/admin/approvals/approve",
         json!({"approval_id": id, "amount": "103.8"}),

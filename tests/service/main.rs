@@ -26,6 +26,7 @@ mod card_withdrawal;
 mod cards;
 mod catalogs;
 mod chains;
+mod cli_client;
 mod commands_on_running_service;
 mod common_errors;
 #[path = "../contract/conformance.rs"]

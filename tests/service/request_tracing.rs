@@ -50,7 +50,7 @@ async fn request_id_is_logged_from_edge_to_issuer() {
     let seen = lines(&first, &request);
     for words in [
         &["asked", "/get-card"][..],
-        &["decided", "kind=\"account\"", "effects=1"],
+        &["decided", "kind=\"account\"", "jobs=1"],
         &["durable", "kind=\"account\"", "seq="],
         &[
             "delivery",

@@ -275,11 +275,14 @@ async fn case_70_no_secret_leaks_or_is_stored_in_clear() {
                 "a response shows a signature: {signature}"
             );
         }
-        // Matched as a whole word: a random base58 address may contain the three letters.
+        // Matched as a whole word: a random base58 address may contain the three letters, and so does the job `shred_cvv`.
         let lower = text.to_ascii_lowercase();
         let is_word = |at: &usize| {
             let (before, after) = (lower[..*at].chars().next_back(), lower[at + 3..].chars().next());
-            ![before, after].into_iter().flatten().any(|c| c.is_ascii_alphanumeric())
+            ![before, after]
+                .into_iter()
+                .flatten()
+                .any(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         let at = lower.match_indices("cvv").map(|(at, _)| at).find(is_word);
         let about = at.map(|at| text[at.saturating_sub(200)..].chars().take(400).collect::<String>());

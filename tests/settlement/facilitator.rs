@@ -1,7 +1,7 @@
 //! A facilitator of x402 version 2 over HTTP, in front of a chain that a test brings: it settles there, and answers as
 //! its mode says.
 
-#![allow(unreachable_pub, reason = "part of several test programs")]
+#![allow(unreachable_pub, reason = "used by tests/interop too")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -299,7 +299,7 @@ const REQUIRED_TRACE: &[&str] = &[
     "delivery_declined",
     "mint_impossible",
     "Err(PreconditionFailed(IssuerLinked",
-    "operator: await_card_credit",
+    "operator: await_issuer_credit",
     "attesters say Ok(Expired",
     "message_expired",
     "is answered Ok(NonceUsed",

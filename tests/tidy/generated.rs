@@ -11,10 +11,8 @@ pub(crate) fn assert_section(document: &str, name: &str, expected: &str) {
     let path = Path::new(ROOT).join(document);
     let page = fs::read_to_string(&path).unwrap();
     let opening = format!("<!-- generated: {name} -->\n");
-    let (before, rest) = page.split_once(&opening).expect("the section has its first line");
-    let (section, after) = rest
-        .split_once("<!-- end -->\n")
-        .expect("the section has its last line");
+    let (before, rest) = page.split_once(&opening).unwrap();
+    let (section, after) = rest.split_once("<!-- end -->\n").unwrap();
     let expected = format!("\n{expected}\n");
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, format!("{before}{opening}{expected}<!-- end -->\n{after}")).unwrap();

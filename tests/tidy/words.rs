@@ -40,7 +40,7 @@ const PHRASES: [&str; 25] = [
 ];
 
 /// Names of types that would bring the metaphors back.
-const IDENTIFIERS: &str = "House HOUSE World Doors Doorkeeper Room Rooms KeyRoom Desk Mailroom Sorter Teller Ears Memo Kept \
+const IDENTIFIERS: &str = "House HOUSE World Doors Doorkeeper Room Rooms KeyRoom Desk Mailroom Sorter Teller Ears Kept \
                            Families Guardian Overseer Ward Walk Wish Departure Said Told Asked Looked Standing";
 
 /// Files that still use them. The list only shrinks.

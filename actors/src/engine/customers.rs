@@ -11,7 +11,7 @@ use crate::account::Account;
 use crate::card::Card;
 use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
 use crate::intl_order::IntlOrder;
-use crate::kernel::entity::LookupId as _;
+use crate::kernel::entity::EntityId as _;
 use crate::kernel::job::Job;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityKind, JsonObject, OutboxJob, table};

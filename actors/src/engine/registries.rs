@@ -21,7 +21,7 @@ use crate::identity_verification::IdentityVerification;
 use crate::incoming::Incoming;
 use crate::intl_order::IntlOrder;
 use crate::issuer_link::IssuerLink;
-use crate::kernel::entity::LookupId;
+use crate::kernel::entity::EntityId;
 use crate::kernel::registry::{EntityDeps, LoadError};
 use crate::kernel::{Entity, EntityKind, EntityRegistry, event_record};
 use crate::late_return::LateReturn;
@@ -86,7 +86,7 @@ macro_rules! define_registries {
             /// The entity in the row of this kind and this part of a key.
             pub(super) async fn list_after(&self, kind: u8, key: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
                 $(if kind == <$entity as Entity>::KIND as u8
-                    && let Some(id) = <<$entity as Entity>::Id as LookupId>::from_key(key)
+                    && let Some(id) = <<$entity as Entity>::Id as EntityId>::from_key(key)
                 {
                     let read = self.$field.read(&id).await?;
                     return Ok(read.map(|(one, _)| CustomerResource::from_entity(&id, &one)));

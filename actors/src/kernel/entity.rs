@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::hash::Hash;
-use std::str::FromStr;
 
 use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
@@ -116,10 +115,7 @@ impl EntityKind {
 pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
     /// Bytes of the id in a row's key.
     fn key(&self) -> Vec<u8>;
-}
 
-/// An id that can be parsed from text and from a row's key.
-pub trait LookupId: EntityId + FromStr {
     /// Decodes the bytes of [`EntityId::key`]; `None` if they are malformed.
     fn from_key(key: &[u8]) -> Option<Self>;
 }
@@ -128,9 +124,7 @@ impl EntityId for Wallet {
     fn key(&self) -> Vec<u8> {
         Self::key(self)
     }
-}
 
-impl LookupId for Wallet {
     fn from_key(key: &[u8]) -> Option<Self> {
         Self::from_key(key)
     }
@@ -148,9 +142,7 @@ macro_rules! entity_id {
             fn key(&self) -> Vec<u8> {
                 self.0.to_be_bytes().to_vec()
             }
-        }
 
-        impl LookupId for $id {
             fn from_key(key: &[u8]) -> Option<Self> {
                 key.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
             }

@@ -9,94 +9,51 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
-use purser_storage::{Batch, CommitError, Condition, Write, WriteSession};
+use purser_storage::{Batch, CommitError, Write, WriteSession};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::oneshot;
 
 use crate::id::RequestId;
-use crate::kernel::Decision;
-use crate::kernel::entity::{AskError, Entity, EntityId, EntityKind, NewEntity, fold_event};
-use crate::kernel::idempotency::ExtraWrite;
+use crate::kernel::Context;
+use crate::kernel::ask::{Change, Decided, EntityKey, LiveEntity, Reply, ShownId, Task, Undecided, Waiter};
 use crate::kernel::registry::RegistryCore;
-use crate::kernel::{Context, InvalidTransition, OutboxJob, table};
-
-/// Result of a command.
-type CommandReply<E> = Result<<E as Entity>::Reply, AskError<<E as Entity>::Rejection>>;
-
-/// Receiver of a command's reply.
-pub type ReplyCallback<E> = oneshot::Sender<CommandReply<E>>;
-
-/// A caller that waits for the entity's outcome.
-pub struct OutcomeWaiter<E: Entity> {
-    /// Only an outcome of a revision above this counts.
-    pub above: u64,
-    /// Receives the outcome once.
-    pub reply: oneshot::Sender<E::Outcome>,
-}
-
-/// A waiter whose outcome is there.
-type ReadyWaiter<E> = (OutcomeWaiter<E>, <E as Entity>::Outcome);
 
 /// Message to an entity's actor.
-pub enum EntityMsg<E: Entity> {
-    /// Decide a command.
-    Command {
-        /// Command to decide.
-        command: E::Command,
-        /// Additional rows for its batch.
-        extra: Option<ExtraWrite<E>>,
-        /// Receiver of the reply.
-        reply: ReplyCallback<E>,
-        /// Request that sent the command.
-        request_id: RequestId,
-    },
+pub(crate) enum EntityMsg {
+    /// Decide a command of this request.
+    Command(Box<dyn Task>, RequestId),
     /// Send the outcome once there is one.
-    AwaitOutcome(OutcomeWaiter<E>),
+    AwaitOutcome(Box<dyn Waiter>),
     /// A batch was rejected: reload the durable state. Returns the waiters of that batch.
-    Reload(Vec<OutcomeWaiter<E>>),
+    Reload(Vec<Box<dyn Waiter>>),
     /// Stop when everything enqueued is durable.
     Passivate,
     /// Everything enqueued is durable.
     Drained,
 }
 
-pub(crate) struct EntityActor<E: Entity> {
-    pub(crate) core: Arc<RegistryCore<E>>,
-    pub(crate) id: E::Id,
+pub(crate) struct EntityActor {
+    pub(crate) core: Arc<RegistryCore>,
+    pub(crate) key: EntityKey,
 }
 
-/// Durable state that an actor starts with.
-pub(crate) struct LoadedState<E> {
-    pub(crate) state: Option<E>,
-    pub(crate) revision: u64,
-}
-
-pub(crate) struct ActorState<E: Entity> {
-    /// Includes batches that are enqueued and not yet durable.
-    state: Option<E>,
-    revision: u64,
+pub(crate) struct ActorState {
+    live: LiveEntity,
     session: Arc<WriteSession>,
     /// Batches enqueued and not yet acknowledged; shared with their callbacks.
     in_flight: Arc<AtomicUsize>,
-    waiters: Vec<OutcomeWaiter<E>>,
+    waiters: Vec<Box<dyn Waiter>>,
     passivating: bool,
 }
 
-impl<E: Entity> Actor for EntityActor<E> {
-    type Msg = EntityMsg<E>;
-    type State = ActorState<E>;
-    type Arguments = LoadedState<E>;
+impl Actor for EntityActor {
+    type Msg = EntityMsg;
+    type State = ActorState;
+    type Arguments = LiveEntity;
 
-    async fn pre_start(
-        &self,
-        _: ActorRef<EntityMsg<E>>,
-        loaded: LoadedState<E>,
-    ) -> Result<ActorState<E>, ActorProcessingErr> {
+    async fn pre_start(&self, _: ActorRef<EntityMsg>, live: LiveEntity) -> Result<ActorState, ActorProcessingErr> {
         Ok(ActorState {
-            state: loaded.state,
-            revision: loaded.revision,
+            live,
             session: Arc::default(),
             in_flight: Arc::default(),
             waiters: Vec::new(),
@@ -106,20 +63,15 @@ impl<E: Entity> Actor for EntityActor<E> {
 
     async fn handle(
         &self,
-        myself: ActorRef<EntityMsg<E>>,
-        message: EntityMsg<E>,
-        resident: &mut ActorState<E>,
+        myself: ActorRef<EntityMsg>,
+        message: EntityMsg,
+        resident: &mut ActorState,
     ) -> Result<(), ActorProcessingErr> {
         if resident.session.has_failed() {
             self.reload(resident).await?;
         }
         match message {
-            EntityMsg::Command {
-                command,
-                extra: aside,
-                reply,
-                request_id: origin,
-            } => self.decide(&myself, resident, (command, aside), (reply, origin))?,
+            EntityMsg::Command(task, request_id) => self.decide(&myself, resident, task, request_id)?,
             EntityMsg::AwaitOutcome(waiter) => self.wait(&myself, resident, waiter),
             EntityMsg::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
             EntityMsg::Passivate
@@ -137,55 +89,62 @@ impl<E: Entity> Actor for EntityActor<E> {
             }
             EntityMsg::Drained => {
                 resident.passivating = false;
-                self.core.may_stay_active(self.id, myself);
+                self.core.may_stay_active(self.key, myself);
             }
         }
         Ok(())
     }
 }
 
-impl<E: Entity> ActorState<E> {
+impl ActorState {
     fn idle(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) == 0
     }
+
+    /// The waiters whose outcome is there, if the state is newer than this revision.
+    fn take_ready_waiters(&mut self, above: u64) -> Vec<Box<dyn Waiter>> {
+        if self.live.revision <= above {
+            return Vec::new();
+        }
+        let state = &self.live.state;
+        self.waiters
+            .extract_if(.., |waiter| waiter.take_outcome(state))
+            .collect()
+    }
 }
 
-impl<E: Entity> EntityActor<E> {
+impl EntityActor {
+    fn shown_id(&self) -> ShownId {
+        ShownId(self.core.entity_type, self.key)
+    }
+
     /// Loads the durable state once every batch that this actor enqueued is acknowledged.
-    async fn reload(&self, resident: &mut ActorState<E>) -> Result<(), ActorProcessingErr> {
+    async fn reload(&self, resident: &mut ActorState) -> Result<(), ActorProcessingErr> {
         self.core.wait_durable().await;
-        let loaded = self.core.load(&self.id).await?;
-        resident.state = loaded.state;
-        resident.revision = loaded.revision;
+        resident.live = self.core.load(self.key).await?;
         resident.session = Arc::default();
         resident.in_flight = Arc::default();
         Ok(())
     }
 
-    fn wait(&self, myself: &ActorRef<EntityMsg<E>>, resident: &mut ActorState<E>, waiter: OutcomeWaiter<E>) {
-        let outcome = resident
-            .state
-            .as_ref()
-            .filter(|_| resident.revision > waiter.above)
-            .and_then(E::outcome);
-        match outcome {
-            Some(outcome) => {
-                let (myself, lane) = (myself.clone(), resident.session.clone());
-                self.after_durable(resident, move |durable| {
-                    if durable {
-                        drop(waiter.reply.send(outcome));
-                    } else if lane.has_failed() {
-                        // This outcome was never committed: wait for the actual one.
-                        drop(myself.cast(EntityMsg::Reload(vec![waiter])));
-                    }
-                });
-            }
-            None => resident.waiters.push(waiter),
+    fn wait(&self, myself: &ActorRef<EntityMsg>, resident: &mut ActorState, mut waiter: Box<dyn Waiter>) {
+        if resident.live.revision <= waiter.above() || !waiter.take_outcome(&resident.live.state) {
+            resident.waiters.push(waiter);
+            return;
         }
+        let (myself, session) = (myself.clone(), resident.session.clone());
+        self.after_durable(resident, move |durable| {
+            if durable {
+                waiter.send();
+            } else if session.has_failed() {
+                // This outcome was never committed: wait for the actual one.
+                drop(myself.cast(EntityMsg::Reload(vec![waiter])));
+            }
+        });
     }
 
     /// Runs `then` once everything enqueued so far is durable, at once if it is; `false` if it never will be.
-    fn after_durable(&self, resident: &ActorState<E>, then: impl FnOnce(bool) + Send + 'static) {
+    fn after_durable(&self, resident: &ActorState, then: impl FnOnce(bool) + Send + 'static) {
         if resident.idle() || mutants::is_enabled(Mutant::ReplyBeforeDurable) {
             // A batch may have been rejected since this message began; its state was then never committed. The write
             // session fails before the batch is acknowledged, so a reader that finds nothing in flight sees the failure
@@ -203,202 +162,74 @@ impl<E: Entity> EntityActor<E> {
 
     fn decide(
         &self,
-        myself: &ActorRef<EntityMsg<E>>,
-        resident: &mut ActorState<E>,
-        (command, aside): (E::Command, Option<ExtraWrite<E>>),
-        (reply, origin): (ReplyCallback<E>, RequestId),
+        myself: &ActorRef<EntityMsg>,
+        resident: &mut ActorState,
+        task: Box<dyn Task>,
+        request_id: RequestId,
     ) -> Result<(), ActorProcessingErr> {
-        if resident.state.is_none() && !E::CREATED_BY_COMMAND {
-            drop(reply.send(Err(AskError::NotFound)));
+        let revision = resident.live.revision;
+        if revision == 0 && !self.core.entity_type.is_created_by_command {
+            task.fail(Undecided::NotFound);
             myself.stop(None);
             return Ok(());
         }
         let context = Context::new(self.core.clock.now(), self.core.entropy.random());
-        let mut batch = Batch::default();
-        match E::decide(resident.state.as_ref(), &self.id, command, &context) {
-            Err(rejection)
-                if aside
-                    .as_ref()
-                    .is_some_and(|aside| aside.write(Err(&rejection), &mut batch, &context)) =>
-            {
-                let refusal = Err(AskError::Rejected(rejection));
-                self.enqueue(
-                    myself,
-                    resident,
-                    batch,
-                    (Vec::new(), Vec::new()),
-                    (reply, refusal, origin),
-                );
-            }
-            Err(rejection) => self.after_durable(resident, move |durable| {
-                let refusal = if durable {
-                    AskError::Rejected(rejection)
-                } else {
-                    AskError::Conflict
-                };
-                drop(reply.send(Err(refusal)));
+        match task.decide(&mut resident.live, &context, request_id)? {
+            Decided::Unchanged(reply) => self.after_durable(resident, move |durable| {
+                reply(if durable { Ok(()) } else { Err(Undecided::Conflict) });
             }),
-            Ok(decision) if decision.is_empty() && aside.is_none() => {
-                self.after_durable(resident, move |durable| {
-                    drop(reply.send(if durable {
-                        Ok(decision.reply)
-                    } else {
-                        Err(AskError::Conflict)
-                    }));
-                });
-            }
-            Ok(mut decision) => {
-                decision.jobs.iter_mut().for_each(|effect| effect.request_id = origin);
-                let (events, effects) = (decision.events.len(), decision.jobs.len());
-                tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
-                self.commit(myself, resident, (decision, aside), &context, (reply, origin))?;
+            Decided::Changed(change, reply) => {
+                let (events, jobs) = (change.events, change.jobs.len());
+                let kind = self.core.entity_type.kind.name();
+                tracing::debug!(kind, id = %self.shown_id(), request = %request_id, events, jobs, "decided");
+                let waiters = resident.take_ready_waiters(revision);
+                self.enqueue(myself, resident, change, waiters, (reply, request_id));
             }
         }
-        Ok(())
-    }
-
-    /// Puts a decision's state into memory and enqueues it as one batch.
-    fn commit(
-        &self,
-        myself: &ActorRef<EntityMsg<E>>,
-        resident: &mut ActorState<E>,
-        (decision, aside): (Decision<E>, Option<ExtraWrite<E>>),
-        context: &Context,
-        (reply, origin): (ReplyCallback<E>, RequestId),
-    ) -> Result<(), InvalidTransition> {
-        let revision = resident.revision;
-        let mut batch = self.apply_events(resident, &decision.events, context)?;
-        batch.conditions.extend(decision.conditions);
-        batch.writes.extend(decision.writes);
-        batch.writes.extend(decision.jobs.iter().map(OutboxJob::put));
-        batch
-            .writes
-            .extend(trace_decision::<E>(origin, decision.new_entities.first()));
-        for opening in decision.new_entities {
-            if !mutants::is_enabled(Mutant::ClaimUnconditional) {
-                batch.conditions.push(Condition::Absent(opening.key.clone()));
-            }
-            batch.writes.push(Write::Put {
-                key: opening.key,
-                revision: 1,
-                value: opening.snapshot,
-            });
-            batch.events.push(opening.record.into_event());
-        }
-        if let Some(aside) = aside {
-            aside.write(Ok((&decision.reply, resident.state.as_ref())), &mut batch, context);
-        }
-        let outcome = resident
-            .state
-            .as_ref()
-            .filter(|_| resident.revision > revision)
-            .and_then(E::outcome);
-        let waiters = match outcome {
-            Some(outcome) => std::mem::take(&mut resident.waiters)
-                .into_iter()
-                .map(|waiter| (waiter, outcome.clone()))
-                .collect(),
-            None => Vec::new(),
-        };
-        let effects = decision.jobs;
-        let effects = if mutants::is_enabled(Mutant::JobBeforeDurable) {
-            effects.into_iter().for_each(|e| self.core.job_starter.start(e));
-            Vec::new()
-        } else {
-            effects
-        };
-        self.enqueue(
-            myself,
-            resident,
-            batch,
-            (effects, waiters),
-            (reply, Ok(decision.reply), origin),
-        );
         Ok(())
     }
 
     /// Enqueues a batch; once it is durable, replies and starts the jobs.
     fn enqueue(
         &self,
-        myself: &ActorRef<EntityMsg<E>>,
-        resident: &ActorState<E>,
-        mut batch: Batch,
-        (effects, waiters): (Vec<OutboxJob>, Vec<ReadyWaiter<E>>),
-        (reply, answer, origin): (ReplyCallback<E>, CommandReply<E>, RequestId),
+        myself: &ActorRef<EntityMsg>,
+        resident: &ActorState,
+        change: Change,
+        waiters: Vec<Box<dyn Waiter>>,
+        (reply, request_id): (Reply, RequestId),
     ) {
+        let Change {
+            mut batch, mut jobs, ..
+        } = change;
         debug_assert!(dedup_keys(&batch.writes), "a batch writes each row once");
+        if mutants::is_enabled(Mutant::JobBeforeDurable) {
+            jobs.drain(..).for_each(|job| self.core.job_starter.start(job));
+        }
         batch.session = Some(resident.session.clone());
         let in_flight = resident.in_flight.clone();
         in_flight.fetch_add(1, Ordering::AcqRel);
-        let (id, core, myself) = (self.id, self.core.clone(), myself.clone());
+        let (id, core, myself) = (self.shown_id(), self.core.clone(), myself.clone());
         self.core.store.commit(
             batch,
             Box::new(move |done| {
                 in_flight.fetch_sub(1, Ordering::AcqRel);
                 match done {
                     Ok(committed) => {
-                        tracing::debug!(kind = E::KIND.name(), %id, request = %origin, seq = committed.seq, "durable");
-                        drop(reply.send(answer));
-                        waiters.into_iter().for_each(|(w, outcome)| drop(w.reply.send(outcome)));
-                        effects.into_iter().for_each(|e| core.job_starter.start(e));
+                        let (kind, seq) = (core.entity_type.kind.name(), committed.seq);
+                        tracing::debug!(kind, %id, request = %request_id, seq, "durable");
+                        reply(Ok(()));
+                        waiters.into_iter().for_each(Waiter::send);
+                        jobs.into_iter().for_each(|job| core.job_starter.start(job));
                     }
-                    Err(CommitError::Stopped) => drop(reply.send(Err(AskError::OutcomeUnknown))),
+                    Err(CommitError::Stopped) => reply(Err(Undecided::OutcomeUnknown)),
                     Err(_) => {
-                        drop(reply.send(Err(AskError::Conflict)));
-                        let waiters = waiters.into_iter().map(|(waiter, _)| waiter).collect();
+                        reply(Err(Undecided::Conflict));
                         drop(myself.cast(EntityMsg::Reload(waiters)));
                     }
                 }
             }),
         );
     }
-
-    /// Applies the events to the state in memory and returns the batch that makes them durable.
-    fn apply_events(
-        &self,
-        resident: &mut ActorState<E>,
-        events: &[E::Event],
-        context: &Context,
-    ) -> Result<Batch, InvalidTransition> {
-        let key = table::entity(E::KIND, &self.id.key());
-        let mut batch = Batch::default();
-        if events.is_empty() {
-            return Ok(batch);
-        }
-        if resident.revision == 0 || !mutants::is_enabled(Mutant::ActivationWithoutBarrier) {
-            batch
-                .conditions
-                .push(Condition::Revision(key.clone(), resident.revision));
-        }
-        // Taken, not copied: if an event does not fit, this actor stops and the next one loads the durable state.
-        let (mut state, mut seen) = (resident.state.take(), None);
-        for event in events {
-            resident.revision += 1;
-            let (after, record) = fold_event::<E>(state, &mut seen, &self.id, event, resident.revision, context)?;
-            batch.events.push(record.into_event());
-            state = Some(after);
-        }
-        if let Some(state) = &state {
-            batch.writes.push(Write::Put {
-                key,
-                revision: resident.revision,
-                value: codec::encode(state),
-            });
-        }
-        resident.state = state;
-        Ok(batch)
-    }
-}
-
-/// Maps a request to the entity that it created, for lookups by request id. Entities that a payment opens come later,
-/// under the same request, and are found from the payment.
-fn trace_decision<E: Entity>(origin: RequestId, first: Option<&NewEntity>) -> Option<Write> {
-    let opened = first.filter(|_| origin != RequestId::NONE && E::KIND != EntityKind::Payment)?;
-    Some(Write::Put {
-        key: table::request(origin),
-        revision: 0,
-        value: opened.key.to_vec(),
-    })
 }
 
 fn dedup_keys(writes: &[Write]) -> bool {

@@ -10,6 +10,7 @@ mod load_error;
 mod supervisor;
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
 use purser_storage::mutants::{self, Mutant};
 use purser_storage::stats::Counter;
-use purser_storage::{Batch, Store, codec};
+use purser_storage::{Batch, Row, Store, StoreError, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -28,51 +29,53 @@ pub use self::actor_counts::ActorCounts;
 pub use self::deps::{ActivationLimits, EntityDeps, JobStarter};
 pub use self::load_error::LoadError;
 use self::supervisor::{EntitySupervisor, SupervisedRegistry};
+use crate::kernel::ask::{Ask, EntityKey, EntityType, LiveEntity, OutcomeWaiter, ShownId, Undecided};
 use crate::kernel::entity::{AskError, Entity, EntityId};
-use crate::kernel::entity_actor::{EntityActor, EntityMsg, LoadedState, OutcomeWaiter};
+use crate::kernel::entity_actor::{EntityActor, EntityMsg};
 use crate::kernel::idempotency::{ExtraWrite, IdempotencyRecorder};
 use crate::kernel::{request_context, table};
 use crate::port::{Clock, Entropy};
 
-enum ActorSlot<E: Entity> {
+enum ActorSlot {
     Active {
-        actor: ActorRef<EntityMsg<E>>,
+        actor: ActorRef<EntityMsg>,
         used_ms: AtomicU64,
     },
     /// Being activated or passivated: messages wait here.
-    Activating(Vec<EntityMsg<E>>),
+    Activating(Vec<EntityMsg>),
     Quarantined,
 }
 
-pub(crate) struct RegistryCore<E: Entity> {
+/// A registry without the type of its entities, so that it is compiled once.
+pub(crate) struct RegistryCore {
+    pub(crate) entity_type: &'static EntityType,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) job_starter: Arc<dyn JobStarter>,
     runtime: Handle,
     limits: ActivationLimits,
-    slots: DashMap<E::Id, ActorSlot<E>>,
-    ids_by_actor: DashMap<ActorId, E::Id>,
+    slots: DashMap<EntityKey, ActorSlot>,
+    keys_by_actor: DashMap<ActorId, EntityKey>,
     /// Consecutive crashes per entity; cleared when an actor stops normally.
-    crashes: Mutex<HashMap<E::Id, u32>>,
+    crashes: Mutex<HashMap<EntityKey, u32>>,
     restarts: AtomicU64,
     /// Commands in flight.
     commands_in_flight: Counter,
     supervisor: ActorCell,
-    /// Activation on the runtime. A function pointer, so that the actor is compiled only with the engine's start:
-    /// through a direct call every crate that asks an entity would compile it again.
-    launch: fn(Arc<Self>, E::Id),
 }
 
 /// Handle on a registry, as callers use it.
 pub struct EntityRegistry<E: Entity> {
-    core: Arc<RegistryCore<E>>,
+    core: Arc<RegistryCore>,
+    entities: PhantomData<fn() -> E>,
 }
 
 impl<E: Entity> Clone for EntityRegistry<E> {
     fn clone(&self) -> Self {
         Self {
             core: self.core.clone(),
+            entities: PhantomData,
         }
     }
 }
@@ -82,27 +85,11 @@ impl<E: Entity> EntityRegistry<E> {
     ///
     /// # Errors
     /// When the runtime is shutting down.
-    pub async fn start(ground: EntityDeps, root: ActorCell) -> Result<Self, ractor::SpawnErr> {
-        let supervised = SupervisedRegistry::<E>::default();
-        let supervisor = EntitySupervisor::<E>::spawn(root, supervised.clone()).await?;
-        let core = Arc::new(RegistryCore {
-            store: ground.store,
-            clock: ground.clock,
-            entropy: ground.entropy,
-            job_starter: ground.job_starter,
-            runtime: ground.runtime,
-            limits: ground.limits,
-            slots: DashMap::new(),
-            ids_by_actor: DashMap::new(),
-            crashes: Mutex::default(),
-            restarts: AtomicU64::new(0),
-            commands_in_flight: Counter::default(),
-            supervisor,
-            launch: |core, id| drop(core.runtime.clone().spawn(core.activate(id))),
-        });
-        // Before the first child: supervision events overtake messages, so a message could come too late.
-        drop(supervised.set(core.clone()));
-        Ok(Self { core })
+    pub async fn start(deps: EntityDeps, root: ActorCell) -> Result<Self, ractor::SpawnErr> {
+        Ok(Self {
+            core: RegistryCore::start(EntityType::of::<E>(), deps, root).await?,
+            entities: PhantomData,
+        })
     }
 
     /// Sends a command and waits for the durable reply.
@@ -122,9 +109,9 @@ impl<E: Entity> EntityRegistry<E> {
         &self,
         id: E::Id,
         command: E::Command,
-        memo: Option<IdempotencyRecorder<E>>,
+        recorder: Option<IdempotencyRecorder<E>>,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
-        self.ask_with_extra(id, command, memo.map(ExtraWrite::Idempotency))
+        self.ask_with_extra(id, command, recorder.map(ExtraWrite::Idempotency))
             .await
     }
 
@@ -136,28 +123,33 @@ impl<E: Entity> EntityRegistry<E> {
         &self,
         id: E::Id,
         command: E::Command,
-        aside: Option<ExtraWrite<E>>,
+        extra: Option<ExtraWrite<E>>,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         let (reply, answer) = oneshot::channel();
         let _open = self.core.commands_in_flight.track();
-        let origin = request_context::current_request();
-        let message = EntityMsg::Command {
+        let ask: Ask<E> = Ask {
+            id,
             command,
-            extra: aside,
+            extra,
             reply,
-            request_id: origin,
         };
-        self.core.send(id, message);
+        let message = EntityMsg::Command(Box::new(ask), request_context::current_request());
+        self.core.send(EntityKey::of::<E>(&id), message);
         answer.await.unwrap_or(Err(AskError::OutcomeUnknown))
     }
 
     /// A receiver for the entity's outcome at a revision above the given one. It closes without a value if the actor
     /// dies; call again then.
     pub fn outcome(&self, id: E::Id, above: u64) -> oneshot::Receiver<E::Outcome> {
-        let (reply, outcome) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
+        let waiter: OutcomeWaiter<E> = OutcomeWaiter {
+            above,
+            outcome: None,
+            reply,
+        };
         self.core
-            .send(id, EntityMsg::AwaitOutcome(OutcomeWaiter { above, reply }));
-        outcome
+            .send(EntityKey::of::<E>(&id), EntityMsg::AwaitOutcome(Box::new(waiter)));
+        receiver
     }
 
     /// The durable state and its revision.
@@ -165,8 +157,11 @@ impl<E: Entity> EntityRegistry<E> {
     /// # Errors
     /// When storage fails or the snapshot is corrupt.
     pub async fn read(&self, id: &E::Id) -> Result<Option<(E, u64)>, LoadError> {
-        let loaded = self.core.load(id).await?;
-        Ok(loaded.state.map(|state| (state, loaded.revision)))
+        let Some(row) = self.core.read_row(EntityKey::of::<E>(id)).await? else {
+            return Ok(None);
+        };
+        let state = codec::decode(&row.value).map_err(|error| LoadError::Corrupt(id.to_string(), error))?;
+        Ok(Some((state, row.revision)))
     }
 
     /// Number of entities in memory.
@@ -187,12 +182,8 @@ impl<E: Entity> EntityRegistry<E> {
 
     /// Entities quarantined after repeated load failures.
     pub fn quarantined(&self) -> Vec<E::Id> {
-        self.core
-            .slots
-            .iter()
-            .filter(|s| matches!(s.value(), ActorSlot::Quarantined))
-            .map(|s| *s.key())
-            .collect()
+        let keys = self.core.quarantined();
+        keys.iter().filter_map(|key| E::Id::from_key(key.bytes())).collect()
     }
 
     /// Passivates idle entities: those past the idle time, and the longest idle ones above the limit.
@@ -201,21 +192,52 @@ impl<E: Entity> EntityRegistry<E> {
     }
 }
 
-impl<E: Entity> RegistryCore<E> {
-    pub(crate) async fn load(&self, id: &E::Id) -> Result<LoadedState<E>, LoadError> {
-        match self.store.read(&table::entity(E::KIND, &id.key())).await? {
-            None => Ok(LoadedState {
-                state: None,
-                revision: 0,
-            }),
-            Some(row) => {
-                let state = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(id.to_string(), e))?;
-                Ok(LoadedState {
-                    state: Some(state),
-                    revision: row.revision,
-                })
-            }
-        }
+impl RegistryCore {
+    async fn start(
+        entity_type: &'static EntityType,
+        deps: EntityDeps,
+        root: ActorCell,
+    ) -> Result<Arc<Self>, ractor::SpawnErr> {
+        let supervised = SupervisedRegistry::default();
+        let supervisor = EntitySupervisor::spawn(entity_type.kind, root, supervised.clone()).await?;
+        let core = Arc::new(Self {
+            entity_type,
+            store: deps.store,
+            clock: deps.clock,
+            entropy: deps.entropy,
+            job_starter: deps.job_starter,
+            runtime: deps.runtime,
+            limits: deps.limits,
+            slots: DashMap::new(),
+            keys_by_actor: DashMap::new(),
+            crashes: Mutex::default(),
+            restarts: AtomicU64::new(0),
+            commands_in_flight: Counter::default(),
+            supervisor,
+        });
+        // Before the first child: supervision events overtake messages, so a message could come too late.
+        drop(supervised.set(core.clone()));
+        Ok(core)
+    }
+
+    const fn shown_id(&self, key: EntityKey) -> ShownId {
+        ShownId(self.entity_type, key)
+    }
+
+    async fn read_row(&self, key: EntityKey) -> Result<Option<Row>, StoreError> {
+        self.store
+            .read(&table::entity(self.entity_type.kind, key.bytes()))
+            .await
+    }
+
+    pub(crate) async fn load(&self, key: EntityKey) -> Result<LiveEntity, LoadError> {
+        let row = self.read_row(key).await?;
+        let state = (self.entity_type.decode)(row.as_ref().map(|row| &*row.value))
+            .map_err(|error| LoadError::Corrupt(self.shown_id(key).to_string(), error))?;
+        Ok(LiveEntity {
+            state,
+            revision: row.map_or(0, |row| row.revision),
+        })
     }
 
     /// Returns when everything enqueued so far is durable or rejected.
@@ -232,8 +254,8 @@ impl<E: Entity> RegistryCore<E> {
         drop(passed.await);
     }
 
-    fn send(self: &Arc<Self>, id: E::Id, message: EntityMsg<E>) {
-        match self.slots.entry(id) {
+    fn send(self: &Arc<Self>, key: EntityKey, message: EntityMsg) {
+        match self.slots.entry(key) {
             Entry::Occupied(mut slot) => match slot.get_mut() {
                 ActorSlot::Active { actor, used_ms } => {
                     used_ms.store(self.clock.now().0, Ordering::Relaxed);
@@ -243,41 +265,44 @@ impl<E: Entity> RegistryCore<E> {
                     }
                 }
                 ActorSlot::Activating(queue) => queue.push(message),
-                ActorSlot::Quarantined => reply_error(message, AskError::Quarantined),
+                ActorSlot::Quarantined => reply_error(message, Undecided::Quarantined),
             },
             Entry::Vacant(vacant) => {
                 vacant.insert(ActorSlot::Activating(vec![message]));
-                (self.launch)(self.clone(), id);
+                self.runtime.spawn(self.clone().activate(key));
             }
         }
     }
 
-    async fn activate(self: Arc<Self>, id: E::Id) {
-        let loaded = match self.load(&id).await {
-            Ok(loaded) => loaded,
-            Err(error) => return self.load_failed(id, &error),
+    async fn activate(self: Arc<Self>, key: EntityKey) {
+        let live = match self.load(key).await {
+            Ok(live) => live,
+            Err(error) => return self.load_failed(key, &error),
         };
-        if loaded.state.is_none() && !E::CREATED_BY_COMMAND {
-            if let Some((_, ActorSlot::Activating(queue))) = self.slots.remove(&id) {
-                queue.into_iter().for_each(|m| reply_error(m, AskError::NotFound));
+        if live.revision == 0 && !self.entity_type.is_created_by_command {
+            if let Some((_, ActorSlot::Activating(queue))) = self.slots.remove(&key) {
+                queue.into_iter().for_each(|m| reply_error(m, Undecided::NotFound));
             }
             return;
         }
-        let shell = EntityActor { core: self.clone(), id };
-        match Actor::spawn_linked(None, shell, loaded, self.supervisor.clone()).await {
+        let entity_actor = EntityActor {
+            core: self.clone(),
+            key,
+        };
+        match Actor::spawn_linked(None, entity_actor, live, self.supervisor.clone()).await {
             Ok((actor, _)) => {
-                self.ids_by_actor.insert(actor.get_id(), id);
-                self.may_stay_active(id, actor);
+                self.keys_by_actor.insert(actor.get_id(), key);
+                self.may_stay_active(key, actor);
             }
             // Only when the process is stopping: callers get `OutcomeUnknown` from their closed channels.
-            Err(_) => drop(self.slots.remove(&id)),
+            Err(_) => drop(self.slots.remove(&key)),
         }
     }
 
-    /// Registers the actor for the id and forwards the waiting messages to it.
-    pub(crate) fn may_stay_active(&self, id: E::Id, actor: ActorRef<EntityMsg<E>>) {
+    /// Registers the actor for the entity and forwards the waiting messages to it.
+    pub(crate) fn may_stay_active(&self, key: EntityKey, actor: ActorRef<EntityMsg>) {
         let used_ms = AtomicU64::new(self.clock.now().0);
-        if let Entry::Occupied(mut slot) = self.slots.entry(id)
+        if let Entry::Occupied(mut slot) = self.slots.entry(key)
             && let ActorSlot::Activating(queue) = slot.get_mut()
         {
             let queue = std::mem::take(queue);
@@ -287,26 +312,34 @@ impl<E: Entity> RegistryCore<E> {
         }
     }
 
-    fn load_failed(self: Arc<Self>, id: E::Id, error: &LoadError) {
-        let deaths = self.record_crash(id);
-        tracing::error!(kind = E::KIND.name(), %id, deaths, %error, "an entity cannot be loaded");
+    fn quarantined(&self) -> Vec<EntityKey> {
+        let slots = self.slots.iter();
+        slots
+            .filter(|slot| matches!(slot.value(), ActorSlot::Quarantined))
+            .map(|slot| *slot.key())
+            .collect()
+    }
+
+    fn load_failed(self: Arc<Self>, key: EntityKey, error: &LoadError) {
+        let deaths = self.record_crash(key);
+        tracing::error!(kind = self.entity_type.kind.name(), id = %self.shown_id(key), deaths, %error, "an entity cannot be loaded");
         if deaths >= self.limits.quarantine_after {
-            if let Some(ActorSlot::Activating(queue)) = self.slots.insert(id, ActorSlot::Quarantined) {
-                queue.into_iter().for_each(|m| reply_error(m, AskError::Quarantined));
+            if let Some(ActorSlot::Activating(queue)) = self.slots.insert(key, ActorSlot::Quarantined) {
+                queue.into_iter().for_each(|m| reply_error(m, Undecided::Quarantined));
             }
             return;
         }
         let pause = self.pause(deaths);
         self.runtime.clone().spawn(async move {
             tokio::time::sleep(pause).await;
-            self.activate(id).await;
+            self.activate(key).await;
         });
     }
 
-    fn record_crash(&self, id: E::Id) -> u32 {
+    fn record_crash(&self, key: EntityKey) -> u32 {
         self.restarts.fetch_add(1, Ordering::Relaxed);
         let mut deaths = self.crashes.lock();
-        let count = deaths.entry(id).or_insert(0);
+        let count = deaths.entry(key).or_insert(0);
         *count = count.saturating_add(1);
         *count
     }
@@ -321,25 +354,25 @@ impl<E: Entity> RegistryCore<E> {
 
     /// The supervisor reports that an actor stopped.
     fn on_stopped(self: &Arc<Self>, actor: ActorId, error: Option<&str>) {
-        let Some((_, id)) = self.ids_by_actor.remove(&actor) else {
+        let Some((_, key)) = self.keys_by_actor.remove(&actor) else {
             return;
         };
         let Some(error) = error else {
-            self.crashes.lock().remove(&id);
+            self.crashes.lock().remove(&key);
             let waiting = self
                 .slots
-                .remove_if(&id, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
+                .remove_if(&key, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
                 .is_none();
             if waiting && !mutants::is_enabled(Mutant::PassivationDropsMessages) {
-                self.redeliver(id);
-                self.runtime.spawn(self.clone().activate(id));
+                self.redeliver(key);
+                self.runtime.spawn(self.clone().activate(key));
             }
             return;
         };
-        let deaths = self.record_crash(id);
+        let deaths = self.record_crash(key);
         let pause = self.pause(deaths);
-        tracing::warn!(kind = E::KIND.name(), %id, deaths, error, "an entity's actor died and is started again");
-        self.redeliver(id);
+        tracing::warn!(kind = self.entity_type.kind.name(), id = %self.shown_id(key), deaths, error, "an entity's actor died and is started again");
+        self.redeliver(key);
         let core = self.clone();
         self.runtime.spawn(async move {
             if !mutants::is_enabled(Mutant::ActivationWithoutBarrier) {
@@ -348,17 +381,17 @@ impl<E: Entity> RegistryCore<E> {
             tokio::time::sleep(pause).await;
             let idle = core
                 .slots
-                .remove_if(&id, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
+                .remove_if(&key, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
                 .is_some();
             if !idle {
-                core.activate(id).await;
+                core.activate(key).await;
             }
         });
     }
 
     /// Takes the slot from a dead actor and redelivers the messages that waited meanwhile.
-    fn redeliver(&self, id: E::Id) {
-        if let Entry::Occupied(mut slot) = self.slots.entry(id)
+    fn redeliver(&self, key: EntityKey) {
+        if let Entry::Occupied(mut slot) = self.slots.entry(key)
             && matches!(slot.get(), ActorSlot::Active { .. })
         {
             slot.insert(ActorSlot::Activating(Vec::new()));
@@ -367,20 +400,20 @@ impl<E: Entity> RegistryCore<E> {
 
     fn sweep(&self) {
         let now = self.clock.now().0;
-        let mut active: Vec<(u64, E::Id)> = Vec::new();
+        let mut active: Vec<(u64, EntityKey)> = Vec::new();
         for slot in &self.slots {
             if let ActorSlot::Active { used_ms, .. } = slot.value() {
                 active.push((used_ms.load(Ordering::Relaxed), *slot.key()));
             }
         }
-        // Ordered by id too: the map's iteration order would differ in every run.
+        // Ordered by key too: the map's iteration order would differ in every run.
         active.sort_unstable();
         let over = active.len().saturating_sub(self.limits.max_active);
-        for (n, (used, id)) in active.into_iter().enumerate() {
+        for (n, (used, key)) in active.into_iter().enumerate() {
             if n >= over && now.saturating_sub(used) < self.limits.passivate_after_ms {
                 break;
             }
-            if let Entry::Occupied(mut slot) = self.slots.entry(id)
+            if let Entry::Occupied(mut slot) = self.slots.entry(key)
                 && let ActorSlot::Active { actor, .. } = slot.get()
                 && actor.send_message(EntityMsg::Passivate).is_ok()
             {
@@ -390,8 +423,8 @@ impl<E: Entity> RegistryCore<E> {
     }
 }
 
-fn reply_error<E: Entity>(message: EntityMsg<E>, refusal: AskError<E::Rejection>) {
-    if let EntityMsg::Command { reply, .. } = message {
-        drop(reply.send(Err(refusal)));
+fn reply_error(message: EntityMsg, why: Undecided) {
+    if let EntityMsg::Command(task, _) = message {
+        task.fail(why);
     }
 }

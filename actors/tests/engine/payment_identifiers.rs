@@ -171,7 +171,7 @@ async fn payment_without_an_identifier_can_get_one_later() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn identifier_is_stored_for_a_day() {
-    // Checks: exact to the second; then it stands for a new purchase.
+    // Checks: to the second; then the same identifier names a new purchase.
     let world = Harness::new().await;
     assert!(pay_or_join(&world, with_identifier(1)).await.unwrap().won);
     world.clock.advance((RECORD_TTL_S - 1) * 1_000);

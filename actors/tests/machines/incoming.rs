@@ -168,8 +168,8 @@ fn case_79_credited_incoming_transfer_settles_no_payment() {
     let payment = table::entity(EntityKind::Payment, &PAYMENT.0.to_be_bytes());
     let unchanged = Condition::Revision(payment.clone(), 4);
     for (state, name, begun) in [
-        (found, "grant", "credit"),
-        (waiting, "credit", "credit"),
+        (found, "grant", "credit_account"),
+        (waiting, "credit", "credit_account"),
         (waiting, "return", "send_back"),
     ] {
         let decision = decide(Some(state), name).unwrap();

@@ -94,7 +94,6 @@ fn line_transitions_match_apply() {
     assert_chart(&LINE, known, &events());
     for line in ProductLine::ALL {
         use purser_actors::kernel::EntityId as _;
-        use purser_actors::kernel::entity::LookupId as _;
         assert_eq!(line.name().parse(), Ok(line));
         assert_eq!(ProductLine::from_key(&line.key()), Some(line));
     }

@@ -2,13 +2,13 @@
 //!
 //! The runtime differs from mainnet in two ways that the tests allow for: `getEpochInfo` gives the newest block whatever
 //! commitment is asked for, and there are no forks. Its two endpoints are two addresses of the same process.
-#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 #[path = "surfpool/follower.rs"]
 mod follower;
 #[path = "surfpool/runtime.rs"]
 mod runtime;
 
+use self::runtime::{Chain, SLOT_MS};
 use purser_chains::solana::address::{USDC_MAINNET, associated_token_account};
 use purser_chains::solana::draft::{Draft, Instruction};
 use purser_chains::solana::fees::{Fees, fees_for};
@@ -25,7 +25,6 @@ use purser_chains::solana::token::{
 };
 use purser_chains::solana::transaction::{Signed, Transaction, co_sign, sign, sign_partially};
 use purser_chains::solana::{Pubkey, Signature};
-use runtime::{Chain, SLOT_MS};
 
 /// Keys of one test: fee payer, client and treasury.
 struct TestKeys {

@@ -1,6 +1,5 @@
 //! The payment of the stock client (`@x402/svm` 2.27.0 with `@solana/kit` 5.5.1), from the repository's vectors: built byte
 //! by byte, verified and co-signed.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

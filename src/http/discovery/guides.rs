@@ -42,7 +42,7 @@ impl OperationSummary<'_> {
     }
 
     fn is_page(&self) -> bool {
-        self.about["tags"][0] == "Page"
+        self.about["tags"][0] == "Account pages"
     }
 
     /// Names of the query and body parameters. Optional ones end with `?`.

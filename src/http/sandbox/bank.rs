@@ -131,7 +131,7 @@ struct PendingBankFault {
 ///
 /// Applications of people named `Refused` are rejected. Applications of people named `Wanted` first need another
 /// document. A transfer with 13 cents is rejected.
-#[utoipa::path(post, path = "/sandbox/bank", operation_id = "injectFault", tag = "Sandbox", request_body = inline(BankFaultRequest),
+#[utoipa::path(post, path = "/sandbox/bank", operation_id = "injectBankFault", tag = "Sandbox", request_body = inline(BankFaultRequest),
     responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {

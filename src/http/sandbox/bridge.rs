@@ -117,7 +117,7 @@ struct PendingBridgeFault {
 }
 
 /// Inject a fault into the bridge
-#[utoipa::path(post, path = "/sandbox/bridge", operation_id = "injectFault", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
+#[utoipa::path(post, path = "/sandbox/bridge", operation_id = "injectBridgeFault", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
     responses((status = 200, description = "The bridge after it.", body = inline(SandboxBridgeView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
@@ -208,7 +208,7 @@ struct ControlResponse {
 }
 
 /// Inject faults into the card issuer's balances
-#[utoipa::path(post, path = "/sandbox/card-balances", operation_id = "injectFault", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
+#[utoipa::path(post, path = "/sandbox/card-balances", operation_id = "injectCardBalanceFault", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
     responses((status = 200, description = "Done.", body = inline(ControlResponse)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_card_balances(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {

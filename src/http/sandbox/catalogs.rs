@@ -53,7 +53,7 @@ async fn get_catalogs(State(sandbox): SharedState) -> Result<Response, ApiError>
 }
 
 /// Inject a fault into the merchant directory
-#[utoipa::path(post, path = "/sandbox/merchants", operation_id = "injectFault", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
+#[utoipa::path(post, path = "/sandbox/merchants", operation_id = "injectMerchantFault", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "The provider is remote.")))]
 async fn post_merchants(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {

@@ -198,7 +198,7 @@ struct SandboxIdentityView {
 }
 
 /// Inject a fault into the identity check provider
-#[utoipa::path(post, path = "/sandbox/identity", operation_id = "injectFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+#[utoipa::path(post, path = "/sandbox/identity", operation_id = "injectIdentityFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
@@ -249,7 +249,7 @@ struct SandboxIssuerAccountsView {
 }
 
 /// Inject a fault into the opening of issuer accounts
-#[utoipa::path(post, path = "/sandbox/accounts", operation_id = "injectFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+#[utoipa::path(post, path = "/sandbox/accounts", operation_id = "injectIssuerLinkFault", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {

@@ -91,7 +91,7 @@ struct PendingReloadableCardFault {
 }
 
 /// Inject a fault into the issuer of reloadable cards
-#[utoipa::path(post, path = "/sandbox/card-program", operation_id = "injectFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
+#[utoipa::path(post, path = "/sandbox/card-program", operation_id = "injectCardProgramFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
     responses((status = 200, description = "The program after it.", body = inline(SandboxReloadableCardView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_card_program(

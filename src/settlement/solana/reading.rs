@@ -68,7 +68,10 @@ impl SolanaSettlement {
         }
         let Some(alike) = alike else {
             if shown.len() >= needed {
-                self.record_mismatch(&row.id);
+                // While an endpoint fails, a response that could not be read proves nothing: the failed one may confirm the other.
+                if failure.is_none() || shown.iter().all(|view| view.transaction.is_some()) {
+                    self.record_mismatch(&row.id);
+                }
                 // Each is queried again: the wrong one may recover.
                 self.treasury_history.lock().discard_read(&row.id);
             }

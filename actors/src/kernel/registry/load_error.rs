@@ -3,8 +3,9 @@
 use dashmap::mapref::entry::Entry;
 use purser_storage::{StoreError, codec};
 
-use super::{ActorSlot, EntityRegistry};
+use super::{ActorSlot, EntityRegistry, RegistryCore};
 use crate::kernel::Entity;
+use crate::kernel::ask::EntityKey;
 
 /// Reason why a snapshot cannot be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -28,19 +29,26 @@ impl<E: Entity> EntityRegistry<E> {
             Ok(read) => Ok(read),
             Err(LoadError::Store(error @ (StoreError::Io(_) | StoreError::Expired { .. }))) => Err(error),
             Err(error) => {
-                // An active entity has its state in memory and stays.
-                let is_known = match self.core.slots.entry(*id) {
-                    Entry::Occupied(slot) => matches!(slot.get(), ActorSlot::Quarantined),
-                    Entry::Vacant(free) => {
-                        free.insert(ActorSlot::Quarantined);
-                        false
-                    }
-                };
-                if !is_known {
-                    tracing::error!(kind = E::KIND.name(), %id, %error, "an entity is damaged and left out");
-                }
+                self.core.leave_out(EntityKey::of::<E>(id), &error);
                 Ok(None)
             }
+        }
+    }
+}
+
+impl RegistryCore {
+    fn leave_out(&self, key: EntityKey, error: &LoadError) {
+        // An active entity has its state in memory and stays.
+        let is_known = match self.slots.entry(key) {
+            Entry::Occupied(slot) => matches!(slot.get(), ActorSlot::Quarantined),
+            Entry::Vacant(free) => {
+                free.insert(ActorSlot::Quarantined);
+                false
+            }
+        };
+        if !is_known {
+            let (kind, id) = (self.entity_type.kind.name(), self.shown_id(key));
+            tracing::error!(kind, %id, %error, "an entity is damaged and left out");
         }
     }
 }

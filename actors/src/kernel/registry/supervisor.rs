@@ -5,37 +5,38 @@ use std::sync::{Arc, OnceLock};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use super::RegistryCore;
-use crate::kernel::entity::Entity;
+use crate::kernel::entity::EntityKind;
 
 /// Supervisor of a registry's entity actors: it restarts those that crash.
-pub(super) struct EntitySupervisor<E: Entity>(std::marker::PhantomData<fn() -> E>);
+pub(super) struct EntitySupervisor;
 
 /// Registry of the supervisor. Set once, when the registry is complete.
-pub(super) type SupervisedRegistry<E> = Arc<OnceLock<Arc<RegistryCore<E>>>>;
+pub(super) type SupervisedRegistry = Arc<OnceLock<Arc<RegistryCore>>>;
 
-impl<E: Entity> EntitySupervisor<E> {
+impl EntitySupervisor {
     pub(super) async fn spawn(
+        kind: EntityKind,
         root: ActorCell,
-        supervised: SupervisedRegistry<E>,
+        supervised: SupervisedRegistry,
     ) -> Result<ActorCell, ractor::SpawnErr> {
-        let name = format!("{}s", E::KIND.name());
+        let name = format!("{}s", kind.name());
         // The name is only for display; two engines in one process (tests) may both use it.
-        tracing::debug!(name, "a family starts");
-        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), supervised, root).await?;
+        tracing::debug!(name, "a registry starts");
+        let (actor, _) = Actor::spawn_linked(None, Self, supervised, root).await?;
         Ok(actor.get_cell())
     }
 }
 
-impl<E: Entity> Actor for EntitySupervisor<E> {
+impl Actor for EntitySupervisor {
     type Msg = ();
-    type State = SupervisedRegistry<E>;
-    type Arguments = SupervisedRegistry<E>;
+    type State = SupervisedRegistry;
+    type Arguments = SupervisedRegistry;
 
     async fn pre_start(
         &self,
         _: ActorRef<()>,
-        supervised: SupervisedRegistry<E>,
-    ) -> Result<SupervisedRegistry<E>, ActorProcessingErr> {
+        supervised: SupervisedRegistry,
+    ) -> Result<SupervisedRegistry, ActorProcessingErr> {
         Ok(supervised)
     }
 
@@ -44,7 +45,7 @@ impl<E: Entity> Actor for EntitySupervisor<E> {
         &self,
         _: ActorRef<()>,
         event: SupervisionEvent,
-        supervised: &mut SupervisedRegistry<E>,
+        supervised: &mut SupervisedRegistry,
     ) -> Result<(), ActorProcessingErr> {
         let Some(core) = supervised.get() else { return Ok(()) };
         match event {

@@ -173,7 +173,7 @@ mod tests {
     }
 
     // Checks: one call serves 200 addresses. If the response is not one word for the block and one per address, only
-    // the code is queried. The program itself is tested on a node (tests/settlement_base/calls.rs).
+    // the code is queried. The program itself is tested on a node (tests/settlement/base/calls.rs).
     #[tokio::test]
     async fn one_call_serves_many_addresses() {
         let (block, plain, code) = (word(0, 77), word(0x40, 5), word(0xc0, 6));

@@ -12,8 +12,8 @@ use purser_chains::rpc::{
 };
 use serde_json::{Value, json};
 
-use crate::anvil::client;
-use crate::harness::{Harness, hex};
+use crate::base::anvil::client;
+use crate::base::harness::{Harness, hex};
 
 // SplitMix64.
 struct Random(AtomicU64);

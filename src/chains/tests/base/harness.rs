@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use crate::anvil::{Anvil, pool};
+use crate::base::anvil::{Anvil, pool};
 
 pub const CHAIN_ID: u64 = 8453;
 pub const VALUE: u64 = 1_000_000;

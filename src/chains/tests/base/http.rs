@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::anvil::client;
+use crate::base::anvil::client;
 
 // Answers each connection with these bytes; returns the request.
 async fn server(response: Vec<u8>) -> (String, tokio::task::JoinHandle<String>) {

@@ -7,7 +7,7 @@ use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::{B256, U256};
 use serde_json::json;
 
-use crate::harness::{CHAIN_ID, Harness, POLICY, hex, key};
+use crate::base::harness::{CHAIN_ID, Harness, POLICY, hex, key};
 
 fn single(payment: usize) -> Group<usize> {
     Group {

@@ -4,7 +4,7 @@ use purser_chains::evm::node::{BlockTag, CallRequest};
 use purser_chains::evm::usdc::{self, Authorization, Movement, MovementKind};
 use purser_chains::evm::{Address, U256};
 
-use crate::harness::{Harness, VALUE};
+use crate::base::harness::{Harness, VALUE};
 
 impl Harness {
     /// The movements that an authorization has caused.

@@ -12,8 +12,8 @@ use purser_chains::evm::usdc::Authorization;
 use purser_chains::evm::{B256, U256, usdc};
 use serde_json::json;
 
-use crate::anvil::pool;
-use crate::harness::{CHAIN_ID, Harness, VALUE, hex};
+use crate::base::anvil::pool;
+use crate::base::harness::{CHAIN_ID, Harness, VALUE, hex};
 
 fn single(payment: usize) -> Group<usize> {
     Group {
@@ -209,14 +209,14 @@ async fn hostile_payer_costs_the_others_two_transactions() {
 #[tokio::test]
 async fn payments_by_others_and_cancellations_are_seen() {
     let Some(mut h) = Harness::start(2).await else { return };
-    let stranger = crate::harness::key("stranger");
+    let stranger = crate::base::harness::key("stranger");
     h.anvil
         .control(
             "anvil_setBalance",
             json!([hex(stranger.address()), "0xde0b6b3a7640000"]),
         )
         .await;
-    let payer = crate::harness::key("payer 1");
+    let payer = crate::base::harness::key("payer 1");
     let cancelled = B256::repeat_byte(0x77);
     let signature = payer.sign(h.token.cancel_digest(payer.address(), cancelled)).unwrap();
     let calls = [
@@ -227,7 +227,7 @@ async fn payments_by_others_and_cancellations_are_seen() {
         let transaction = purser_chains::evm::tx::Transaction {
             chain_id: CHAIN_ID,
             nonce,
-            fee: h.node.fees(crate::harness::POLICY).await.unwrap().fee,
+            fee: h.node.fees(crate::base::harness::POLICY).await.unwrap().fee,
             gas_limit: 150_000,
             to: h.token.address(),
             value: U256::ZERO,
@@ -304,7 +304,7 @@ async fn simulate_single(h: &Harness, payment: usize) -> Result<purser_chains::e
 #[tokio::test]
 async fn smart_account_pays_alone_beside_a_batch() {
     let Some(mut h) = Harness::start(4).await else { return };
-    let (wallet, owner) = (h.payer(1), crate::harness::key("owner"));
+    let (wallet, owner) = (h.payer(1), crate::base::harness::key("owner"));
     let contracts: serde_json::Value = serde_json::from_str(include_str!("../anvil/contracts.json")).unwrap();
     let code = &contracts["runtime"]["SmartWallet"];
     h.anvil.control("anvil_setCode", json!([hex(wallet), code])).await;

@@ -1,0 +1,312 @@
+//! The typed side of an entity actor: a command with its reply, and a caller that waits for an outcome. Everything else
+//! about an actor knows no type of entity and is compiled once.
+
+use std::any::Any;
+use std::fmt;
+
+use purser_storage::codec::{self, DecodeError};
+use purser_storage::mutants::{self, Mutant};
+use purser_storage::{Batch, Condition, Write};
+use tokio::sync::oneshot;
+
+use crate::id::RequestId;
+use crate::kernel::entity::{AskError, Entity, EntityId as _, EntityKind, NewEntity, fold_event};
+use crate::kernel::idempotency::ExtraWrite;
+use crate::kernel::{Context, InvalidTransition, OutboxJob, table};
+
+/// What an actor and its registry must know about a kind of entity.
+pub(crate) struct EntityType {
+    pub(crate) kind: EntityKind,
+    pub(crate) is_created_by_command: bool,
+    /// Decodes a snapshot; `None` gives the state of an entity that does not exist.
+    pub(crate) decode: fn(Option<&[u8]>) -> Result<AnyState, DecodeError>,
+    show_id: fn(&EntityKey, &mut fmt::Formatter<'_>) -> fmt::Result,
+}
+
+impl EntityType {
+    pub(crate) const fn of<E: Entity>() -> &'static Self {
+        const {
+            &Self {
+                kind: E::KIND,
+                is_created_by_command: E::CREATED_BY_COMMAND,
+                decode: |snapshot| {
+                    let state: Option<E> = snapshot.map(codec::decode).transpose()?;
+                    Ok(Box::new(state))
+                },
+                show_id: |key, f| match E::Id::from_key(key.bytes()) {
+                    Some(id) => fmt::Display::fmt(&id, f),
+                    None => write!(f, "{:02x?}", key.bytes()),
+                },
+            }
+        }
+    }
+}
+
+/// An `Option<E>`. Always of the type of the actor's registry.
+pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
+
+/// Bytes of an entity's id, as in its row's key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct EntityKey {
+    bytes: [u8; Self::CAPACITY],
+    len: u8,
+}
+
+impl EntityKey {
+    /// A Solana wallet is the longest: its network and 32 bytes.
+    const CAPACITY: usize = 33;
+
+    pub(crate) fn of<E: Entity>(id: &E::Id) -> Self {
+        let key = id.key();
+        debug_assert!(key.len() <= Self::CAPACITY, "an id is longer than a wallet");
+        let len = key.len().min(Self::CAPACITY);
+        let mut bytes = [0; Self::CAPACITY];
+        bytes[..len].copy_from_slice(&key[..len]);
+        Self { bytes, len: len as u8 }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// The id as text, for the log.
+pub(crate) struct ShownId(pub(crate) &'static EntityType, pub(crate) EntityKey);
+
+impl fmt::Display for ShownId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.0.show_id)(&self.1, f)
+    }
+}
+
+/// An entity in memory. Includes batches that are enqueued and not yet durable.
+pub(crate) struct LiveEntity {
+    pub(crate) state: AnyState,
+    /// 0 if the entity does not exist.
+    pub(crate) revision: u64,
+}
+
+/// Why a command was not decided, or its batch not committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Undecided {
+    NotFound,
+    Quarantined,
+    Conflict,
+    OutcomeUnknown,
+}
+
+impl<R> From<Undecided> for AskError<R> {
+    fn from(why: Undecided) -> Self {
+        match why {
+            Undecided::NotFound => Self::NotFound,
+            Undecided::Quarantined => Self::Quarantined,
+            Undecided::Conflict => Self::Conflict,
+            Undecided::OutcomeUnknown => Self::OutcomeUnknown,
+        }
+    }
+}
+
+/// Sends the reply of a decided command, once what it depends on is durable or has failed.
+pub(crate) type Reply = Box<dyn FnOnce(Result<(), Undecided>) + Send>;
+
+/// What a command comes to.
+pub(crate) enum Decided {
+    /// Nothing changes. The reply waits for everything decided before.
+    Unchanged(Reply),
+    Changed(Change, Reply),
+}
+
+/// A batch to commit, and the jobs to start after it.
+#[derive(Default)]
+pub(crate) struct Change {
+    pub(crate) batch: Batch,
+    pub(crate) jobs: Vec<OutboxJob>,
+    /// Number of events of the entity itself.
+    pub(crate) events: usize,
+}
+
+/// A command for an entity of any kind.
+pub(crate) trait Task: Send + Sync {
+    /// Decides the command, and puts the state after it into memory.
+    fn decide(
+        self: Box<Self>,
+        live: &mut LiveEntity,
+        context: &Context,
+        request_id: RequestId,
+    ) -> Result<Decided, InvalidTransition>;
+
+    /// Replies that the command was not decided.
+    fn fail(self: Box<Self>, why: Undecided);
+}
+
+/// A command with the receiver of its reply.
+pub(crate) struct Ask<E: Entity> {
+    pub(crate) id: E::Id,
+    pub(crate) command: E::Command,
+    /// Additional rows for its batch.
+    pub(crate) extra: Option<ExtraWrite<E>>,
+    pub(crate) reply: oneshot::Sender<Result<E::Reply, AskError<E::Rejection>>>,
+}
+
+impl<E: Entity> Task for Ask<E> {
+    fn decide(
+        self: Box<Self>,
+        live: &mut LiveEntity,
+        context: &Context,
+        request_id: RequestId,
+    ) -> Result<Decided, InvalidTransition> {
+        let Self {
+            id,
+            command,
+            extra,
+            reply,
+        } = *self;
+        let Some(state) = live.state.downcast_mut::<Option<E>>() else {
+            return Err(InvalidTransition::new("another kind of entity", &E::KIND));
+        };
+        let send = |result: Result<E::Reply, E::Rejection>| -> Reply {
+            Box::new(move |durable| {
+                let answer = match durable {
+                    Ok(()) => result.map_err(AskError::Rejected),
+                    Err(why) => Err(why.into()),
+                };
+                // The caller may have gone.
+                drop(reply.send(answer));
+            })
+        };
+        let mut decision = match E::decide(state.as_ref(), &id, command, context) {
+            Ok(decision) => decision,
+            Err(rejection) => {
+                let mut change = Change::default();
+                let is_recorded = extra.is_some_and(|extra| extra.write(Err(&rejection), &mut change.batch, context));
+                return Ok(match is_recorded {
+                    true => Decided::Changed(change, send(Err(rejection))),
+                    false => Decided::Unchanged(send(Err(rejection))),
+                });
+            }
+        };
+        if decision.is_empty() && extra.is_none() {
+            return Ok(Decided::Unchanged(send(Ok(decision.reply))));
+        }
+        let events = decision.events.len();
+        let mut batch = apply_events(state, &mut live.revision, &id, &decision.events, context)?;
+        decision.jobs.iter_mut().for_each(|job| job.request_id = request_id);
+        batch.conditions.append(&mut decision.conditions);
+        batch.writes.append(&mut decision.writes);
+        batch.writes.extend(decision.jobs.iter().map(OutboxJob::put));
+        open(E::KIND, decision.new_entities, request_id, &mut batch);
+        if let Some(extra) = extra {
+            extra.write(Ok((&decision.reply, state.as_ref())), &mut batch, context);
+        }
+        let change = Change {
+            batch,
+            jobs: decision.jobs,
+            events,
+        };
+        Ok(Decided::Changed(change, send(Ok(decision.reply))))
+    }
+
+    fn fail(self: Box<Self>, why: Undecided) {
+        drop(self.reply.send(Err(why.into())));
+    }
+}
+
+/// Applies the events to the state in memory and returns the batch that makes them durable.
+fn apply_events<E: Entity>(
+    live: &mut Option<E>,
+    revision: &mut u64,
+    id: &E::Id,
+    events: &[E::Event],
+    context: &Context,
+) -> Result<Batch, InvalidTransition> {
+    let mut batch = Batch::default();
+    if events.is_empty() {
+        return Ok(batch);
+    }
+    let key = table::entity(E::KIND, &id.key());
+    if *revision == 0 || !mutants::is_enabled(Mutant::ActivationWithoutBarrier) {
+        batch.conditions.push(Condition::Revision(key.clone(), *revision));
+    }
+    // Taken, not copied: if an event does not fit, this actor stops and the next one loads the durable state.
+    let (mut state, mut seen) = (live.take(), None);
+    for event in events {
+        *revision += 1;
+        let (after, record) = fold_event::<E>(state, &mut seen, id, event, *revision, context)?;
+        batch.events.push(record.into_event());
+        state = Some(after);
+    }
+    if let Some(state) = &state {
+        batch.writes.push(Write::Put {
+            key,
+            revision: *revision,
+            value: codec::encode(state),
+        });
+    }
+    *live = state;
+    Ok(batch)
+}
+
+/// Adds the entities that a decision opens.
+fn open(kind: EntityKind, new_entities: Vec<NewEntity>, request_id: RequestId, batch: &mut Batch) {
+    // For lookups by request id. Entities that a payment opens come later, under the same request, and are found from
+    // the payment.
+    if let Some(first) = new_entities.first()
+        && request_id != RequestId::NONE
+        && kind != EntityKind::Payment
+    {
+        batch.writes.push(Write::Put {
+            key: table::request(request_id),
+            revision: 0,
+            value: first.key.to_vec(),
+        });
+    }
+    for new in new_entities {
+        if !mutants::is_enabled(Mutant::ClaimUnconditional) {
+            batch.conditions.push(Condition::Absent(new.key.clone()));
+        }
+        batch.writes.push(Write::Put {
+            key: new.key,
+            revision: 1,
+            value: new.snapshot,
+        });
+        batch.events.push(new.record.into_event());
+    }
+}
+
+/// A caller that waits for an entity's outcome.
+pub(crate) trait Waiter: Send + Sync {
+    /// Only an outcome of a revision above this counts.
+    fn above(&self) -> u64;
+
+    /// Takes the outcome of this state, if it has one.
+    fn take_outcome(&mut self, state: &AnyState) -> bool;
+
+    /// Sends the outcome that was taken.
+    fn send(self: Box<Self>);
+}
+
+/// A caller that waits for the outcome of an entity of this type.
+pub(crate) struct OutcomeWaiter<E: Entity> {
+    pub(crate) above: u64,
+    pub(crate) outcome: Option<E::Outcome>,
+    pub(crate) reply: oneshot::Sender<E::Outcome>,
+}
+
+impl<E: Entity> Waiter for OutcomeWaiter<E> {
+    fn above(&self) -> u64 {
+        self.above
+    }
+
+    fn take_outcome(&mut self, state: &AnyState) -> bool {
+        let state = state.downcast_ref::<Option<E>>().and_then(Option::as_ref);
+        self.outcome = state.and_then(E::outcome);
+        self.outcome.is_some()
+    }
+
+    fn send(self: Box<Self>) {
+        if let Some(outcome) = self.outcome {
+            // The caller may have gone.
+            drop(self.reply.send(outcome));
+        }
+    }
+}
