@@ -11,6 +11,7 @@ mod product_routes;
 pub mod restore;
 mod routes;
 mod store_chains;
+pub mod store_version;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use purser_actors::engine::{Engine, StartError};
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
+use self::store_version::StoreVersionError;
 use crate::config::Config;
 use crate::http::front::Front;
 use crate::http::operator;
@@ -40,6 +42,8 @@ pub enum ServiceError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Engine(#[from] StartError),
+    #[error("data_dir: {0}")]
+    StoreVersion(#[from] StoreVersionError),
     /// A file that could not be created or read, or an address that could not be bound.
     #[error("{what}: {error}")]
     Io { what: String, error: std::io::Error },
@@ -155,6 +159,7 @@ impl Service {
         let data = DataDir::create(&config.data_dir)?;
         // Before it listens: if another process has the store, that one serves the address.
         let store = dependencies::open_store_with_retry(&config, &data).await?;
+        store_version::check_or_create(&*store).await?;
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
         let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);

@@ -51,7 +51,7 @@ struct Report {
 /// When the store cannot be opened, a list cannot be read, or there are discrepancies.
 pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let (store, data) = match open_or_connect(&config, &args.token)? {
+    let (store, data) = match open_or_connect(&config, &args.token).await? {
         store_commands::StoreAccess::Store(store, data) => (store, data),
         store_commands::StoreAccess::Service(running) => {
             let patience = Duration::from_secs(args.timeout);

@@ -19,6 +19,7 @@ use super::store_commands::{check_documents, documents, failed};
 use super::{CliError, terminal};
 use crate::config::Config;
 use crate::service::copies::documents_in;
+use crate::service::store_version::{self, STORE_VERSION};
 use crate::service::{DataDir, chains, dependencies};
 use crate::system::SystemClock;
 use crate::vault::document_backup;
@@ -186,6 +187,7 @@ impl RunningService {
         let data = DataDir::create(&scratch.path().join("data")).map_err(failed)?;
         let mark = JournalStore::restore(rows.path(), &data.store(), SystemClock.now().0).map_err(failed)?;
         let store = dependencies::open_store(config, &data).map_err(failed)?;
+        store_version::check(&*store, STORE_VERSION).await.map_err(failed)?;
         // With other settings none of the transfers would belong to this service.
         chains::belongs(&*store, config).await.map_err(failed)?;
         // Read after the store, so that the list contains everything that the store has recorded.

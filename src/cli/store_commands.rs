@@ -1,5 +1,5 @@
-//! `purser verify`, `purser backup`, `purser restore`: commands for the data directory. While a service runs on it, the
-//! first two call the service (`running_service.rs`); a restore requires that it is stopped.
+//! `purser verify`, `purser backup`, `purser restore`, `purser upgrade`: commands for the data directory. While a service
+//! runs on it, the first two call the service (`running_service.rs`); the others require that it is stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::revocations;
 use crate::service::copies::documents_of;
 use crate::service::restore::{LogCoverage, log_coverage, outgoing_since, persist_log_end};
+use crate::service::store_version::{self, MIGRATIONS, STORE_VERSION};
 use crate::service::{DataDir, ServiceError, dependencies};
 use crate::system::SystemClock;
 use crate::vault::document_backup;
@@ -70,6 +71,16 @@ pub struct RestoreArgs {
     pub file: PathBuf,
 }
 
+/// Migrate a store of an older version; the service must be stopped
+///
+/// Run `purser backup` with the older version first. An interrupted upgrade is completed by the next.
+#[derive(Clone, Debug, clap::Args)]
+pub struct UpgradeArgs {
+    /// Location of the data
+    #[command(flatten)]
+    pub serve: serve::Args,
+}
+
 /// The store of a data directory, or the service that has it open.
 pub(super) enum StoreAccess {
     /// No other process has it open.
@@ -79,21 +90,33 @@ pub(super) enum StoreAccess {
 }
 
 /// Opens the store, or finds the service that runs on it.
-pub(super) fn open_or_connect(config: &Config, token: &TokenArgs) -> Result<StoreAccess, CliError> {
-    match attempt(config)? {
+pub(super) async fn open_or_connect(config: &Config, token: &TokenArgs) -> Result<StoreAccess, CliError> {
+    match attempt(config).await? {
         Ok((store, data)) => Ok(StoreAccess::Store(store, data)),
         Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config, token).map(StoreAccess::Service),
         Err(error) => Err(failed(error)),
     }
 }
 
-pub(super) fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
-    attempt(config)?.map_err(failed)
+async fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
+    attempt(config).await?.map_err(failed)
 }
 
 type Opened = (Arc<JournalStore>, DataDir);
 
-fn attempt(config: &Config) -> Result<Result<Opened, ServiceError>, CliError> {
+async fn attempt(config: &Config) -> Result<Result<Opened, ServiceError>, CliError> {
+    let (store, data) = match open_any_version(config)? {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Err(error)),
+    };
+    if let Err(error) = store_version::check(&*store, STORE_VERSION).await {
+        store.close();
+        return Ok(Err(error.into()));
+    }
+    Ok(Ok((store, data)))
+}
+
+fn open_any_version(config: &Config) -> Result<Result<Opened, ServiceError>, CliError> {
     if !config.data_dir.join("store").is_dir() {
         return Err(CliError::Usage(format!(
             "there is no store in {}",
@@ -114,7 +137,7 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
 /// When the store cannot be opened, or there are problems.
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let report = match open_or_connect(&config, &args.token)? {
+    let report = match open_or_connect(&config, &args.token).await? {
         StoreAccess::Store(store, data) => {
             let as_store: Arc<dyn Store> = store.clone();
             let world = dependencies::open_dependencies(&config, &data, &as_store)
@@ -199,7 +222,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         )));
     }
     let config = args.serve.settings()?;
-    let (store, data) = match open_or_connect(&config, &args.token)? {
+    let (store, data) = match open_or_connect(&config, &args.token).await? {
         StoreAccess::Store(store, data) => (store, data),
         StoreAccess::Service(running) => return running.backup(&config, &args.file).await,
     };
@@ -263,6 +286,22 @@ pub(super) fn check_documents(missing: &[DocumentId], data: &DataDir) -> Result<
     )))
 }
 
+/// Runs `purser upgrade`.
+///
+/// # Errors
+/// When there is no store or it is in use, when it has a newer version or no version, or when a step fails.
+pub async fn upgrade(args: UpgradeArgs) -> Result<(), CliError> {
+    let config = args.serve.settings()?;
+    let (store, _) = open_any_version(&config)?.map_err(failed)?;
+    let began = store_version::upgrade(&*store, STORE_VERSION, MIGRATIONS).await;
+    store.close();
+    terminal::result(&match began.map_err(failed)? {
+        None => "The store is empty. There is nothing to upgrade.".to_owned(),
+        Some(STORE_VERSION) => format!("The store has version {STORE_VERSION} already."),
+        Some(began) => format!("Upgraded the store from version {began} to {STORE_VERSION}."),
+    })
+}
+
 /// Runs `purser restore`.
 ///
 /// # Errors
@@ -281,6 +320,8 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     if papers.exists() {
         document_backup::check(&papers).map_err(failed)?;
     }
+    store_version::check_backup(&args.file, STORE_VERSION)
+        .map_err(|error| failed(format!("{}: {error}", args.file.display())))?;
     let store = DataDir::at(&config.data_dir).store();
     let made = ensure_absent(&[store.clone(), DataDir::at(&config.data_dir).sandbox()]);
     let mark = DataDir::create(&config.data_dir).map_err(failed).and_then(|_| {
@@ -301,7 +342,7 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
             "keys are in no backup: before the service starts, copy *.keys from the data directory that was backed up into {to}"
         ));
     }
-    let (store, _) = open(&config)?;
+    let (store, _) = open(&config).await?;
     let named = documents_of(&*store).await.map_err(failed)?;
     let found = revocations::read(&data.revocations()).map_err(failed)?;
     let known = log_coverage(&*store, &found).await.map_err(failed)?;

@@ -4,8 +4,8 @@
 use purser_actors::kernel::table;
 use purser_storage::Store;
 
-use super::ServiceError;
 use super::restore::put;
+use super::{ServiceError, store_version};
 use crate::payment::Chains;
 
 /// META row with the names of the real chains. A store that has rows but not this one belongs to the sandbox.
@@ -23,7 +23,7 @@ pub(super) async fn check(store: &dyn Store, real: Option<&Chains>) -> Result<()
     let row = store.read(&table::meta(CHAINS)).await?;
     let stored = match row {
         Some(row) => Some(String::from_utf8_lossy(&row.value).into_owned()),
-        None if store.durable_seq() == 0 => return Ok(()),
+        None if store_version::is_new(store) => return Ok(()),
         None => None,
     };
     if stored == real.map(text) {
@@ -105,7 +105,9 @@ mod tests {
         let sandbox = store(dir.path());
         record(&*sandbox, None).await.unwrap();
         assert_eq!(sandbox.durable_seq(), 0, "the sandbox writes nothing");
-        put(&*sandbox, table::meta("something"), Vec::new()).await.unwrap();
+        for name in ["store-version", "something"] {
+            put(&*sandbox, table::meta(name), Vec::new()).await.unwrap();
+        }
         check(&*sandbox, None).await.unwrap();
         let error = check(&*sandbox, Some(&Chains::MAINNET)).await.unwrap_err().to_string();
         assert!(error.contains("the sandbox"), "{error}");
