@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::{Engine, StartError};
+use purser_actors::port::BoxFuture;
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
@@ -154,7 +155,12 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError`]: what is missing or wrong. No requests are accepted then.
-    pub async fn start(config: Config) -> Result<Self, ServiceError> {
+    pub fn start(config: Config) -> BoxFuture<'static, Result<Self, ServiceError>> {
+        // Boxed, so that it is compiled in this crate and not in every program that starts a service.
+        Box::pin(Self::open(config))
+    }
+
+    async fn open(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
         // Before it listens: if another process has the store, that one serves the address.
