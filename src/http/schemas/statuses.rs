@@ -217,7 +217,8 @@ pub enum LateReturnStatus {
     Received,
     Credited,
     /// The amount was not credited.
-    Kept,
+    #[serde(rename = "kept")]
+    Retained,
 }
 
 /// Payment app.
