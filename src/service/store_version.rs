@@ -289,6 +289,7 @@ mod tests {
         let error = upgrade(&*store, 2, STEPS).await.unwrap_err().to_string();
         assert!(error.contains("still has version 1"), "{error}");
         store.close();
+        drop(store);
         let store = open(dir.path());
         assert_eq!(text(&*store, "toy-a").await, "TOY-A", "the first row was rewritten");
         assert!(check(&*store, 2).await.is_err());
