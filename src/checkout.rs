@@ -260,7 +260,7 @@ impl Checkout {
             worth: quote.map_or(Cents::ZERO, |quote| quote.worth),
             quoted: own.map(|quote| Box::new(quote.facts())),
             request: request_fingerprint(call.route, &call.purchase),
-            session: self.credentials.new_session(),
+            session: self.credentials.new_session(&authorization.payer()),
             authorization: authorization.clone(),
             // Stored until it expires by the wallets' time, which the engine does not know.
             challenge: answers.map(|answers| {

@@ -186,6 +186,21 @@ fn no_float_is_near_money() {
     none(&found, "floats");
 }
 
+// Checks: random ids are minted in a shard. Only the key of a signup is not: it has no account yet.
+#[test]
+fn random_ids_are_minted_in_a_shard() {
+    let mut found = Vec::new();
+    for file in files().iter().filter(|f| f.is_product()) {
+        for (n, line) in lines_with(file.code(), &["random())"]) {
+            let is_id = line.contains("Id(") && !line.contains("::mint(");
+            if is_id && file.name != "src/identity/api_key.rs" {
+                found.push(format!("{}:{n}: {line}", file.name));
+            }
+        }
+    }
+    none(&found, "ids without a shard");
+}
+
 // Checks: time and randomness come in through ports, and one file reads them from the system.
 #[test]
 fn only_one_file_reads_system_time_and_randomness() {

@@ -1,12 +1,15 @@
-//! Ids. An id is 128 random bits with a readable prefix; a wallet's id is its address.
+//! Ids. An id is a shard and 116 random bits, with a readable prefix; a wallet's id is its address.
 
 mod derived;
+mod shard;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
+
+pub use self::shard::ShardId;
 
 /// Text that is not an id or address of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +25,11 @@ macro_rules! define_id {
         impl $name {
             /// Prefix of the id's text.
             pub const PREFIX: &'static str = $prefix;
+
+            /// A new id in a shard, from 128 random bits of which 116 are used.
+            pub const fn mint(shard: ShardId, random: u128) -> Self {
+                Self(shard.assign(random))
+            }
         }
 
         impl fmt::Display for $name {
@@ -118,7 +126,7 @@ impl PaymentRecipientId {
         let hash = hash.finalize();
         let mut first = [0; 16];
         first.copy_from_slice(&hash[..16]);
-        Self(u128::from_be_bytes(first))
+        Self::mint(owner.shard(), u128::from_be_bytes(first))
     }
 }
 
@@ -241,7 +249,7 @@ impl WebhookDeliveryId {
         let hash = hash.finalize();
         let mut first = [0; 16];
         first.copy_from_slice(&hash[..16]);
-        Self(u128::from_be_bytes(first))
+        Self::mint(ShardId::of_id(endpoint.0), u128::from_be_bytes(first))
     }
 }
 
@@ -357,6 +365,11 @@ impl Wallet {
             Self::Evm(_) => Network::Base,
             Self::Solana(_) => Network::Solana,
         }
+    }
+
+    /// Shard of the account, and of every id that is minted for it.
+    pub fn shard(&self) -> ShardId {
+        ShardId::of_id(self.digest())
     }
 
     /// A fixed 128-bit digest of the key, for tables keyed by number.

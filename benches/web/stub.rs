@@ -144,8 +144,8 @@ async fn paid(State(stub): State<Arc<StubState>>, headers: HeaderMap) -> Respons
         *refused.status_mut() = StatusCode::PAYMENT_REQUIRED;
         return refused;
     };
-    let session = stub.credentials.new_session();
     let payer = verified.authorization.payer();
+    let session = stub.credentials.new_session(&payer);
     let auth = stub
         .credentials
         .issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);

@@ -128,7 +128,7 @@ async fn create_agent_api_key(
     let name = text("name", &call.data.name, MAX_NAME_LEN)?;
     state.callables.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
-    let id = ApiKeyId(state.entropy.random());
+    let id = ApiKeyId::mint(claims.wallet.shard(), state.entropy.random());
     let made = state
         .callables
         .engine
@@ -240,7 +240,7 @@ async fn agent_auth(State(state): SharedState, headers: HeaderMap, body: Body) -
     // A key that its owner never approved is invalid, like an invented one.
     let key = state.read(id).await?.ok_or_else(api_key_invalid)?;
     call.of(&key.owner)?;
-    let session = state.credentials.new_session();
+    let session = state.credentials.new_session(&key.owner);
     let done = state.callables.engine.exchange_api_key(id, session).await;
     done.map_err(|denied| map_error(&denied))?;
     let body = state.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);

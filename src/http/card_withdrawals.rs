@@ -100,7 +100,7 @@ async fn withdraw_card_balance(
         let account = top_ups::linked(&first.engine, &owner).await?;
         let pending =
             top_ups::await_pending(&first.engine, &*first.balances, (&owner, &account), ("amount", amount)).await?;
-        let id = WithdrawalId(first.entropy.random());
+        let id = WithdrawalId::mint(owner.shard(), first.entropy.random());
         let memo = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
         let asked = first
             .engine

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::account::LoginCode;
 use purser_actors::engine::{Engine, OperationError};
+use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{Clock, Entropy};
 use purser_actors::product::DailyCaps;
@@ -245,9 +246,9 @@ async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
         .split('&')
         .find_map(|pair| pair.strip_prefix("code="))?;
     let hash = login_code_hash(code)?;
-    let session = login.credentials.new_session();
-    login.engine.redeem_login_code(hash.0, session).await.ok()?;
-    let cookie = login.cookies.set(session.id, login.clock.now(), login.session_seconds);
+    let new_session = |owner: &Wallet| login.credentials.new_session(owner);
+    let (_, session) = login.engine.redeem_login_code(hash.0, new_session).await.ok()?;
+    let cookie = login.cookies.set(session, login.clock.now(), login.session_seconds);
     HeaderValue::from_str(cookie.expose()).ok()
 }
 

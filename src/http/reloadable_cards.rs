@@ -116,7 +116,7 @@ async fn create_reloadable_card(
     let (first, later) = (state.clone(), state.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
         let account = top_ups::linked(&first.engine, &owner).await?;
-        let id = CardId(first.entropy.random());
+        let id = CardId::mint(owner.shard(), first.entropy.random());
         let funding = match funded_by {
             Some(payment) => Some((payment, cards_within(&first.engine, payment, amount).await?)),
             None => None,

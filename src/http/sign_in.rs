@@ -93,7 +93,7 @@ async fn get_auth(
             Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
         },
     };
-    let session = state.credentials.new_session();
+    let session = state.credentials.new_session(&signed.wallet);
     // A nonce is valid through its last second.
     let nonce = (signed.nonce.bytes, signed.nonce.expires.seconds() + 1);
     match state.engine.sign_in(signed.wallet, nonce, session).await {

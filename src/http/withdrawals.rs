@@ -112,7 +112,7 @@ async fn post_withdraw(
         address: to.address(),
     };
     let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", MIN_AMOUNT, None))?;
-    let id = WithdrawalId(state.entropy.random());
+    let id = WithdrawalId::mint(claims.wallet.shard(), state.entropy.random());
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();

@@ -26,8 +26,8 @@ pub struct CredentialIssuer {
 
 impl CredentialIssuer {
     /// A session that does not exist yet: its id, and the hash of the first refresh token.
-    pub fn new_session(&self) -> SessionSeed {
-        let id = SessionId(self.entropy.random());
+    pub fn new_session(&self, owner: &Wallet) -> SessionSeed {
+        let id = SessionId::mint(owner.shard(), self.entropy.random());
         SessionSeed {
             id,
             first: self.refresh_hash(id, 0),

@@ -11,10 +11,24 @@ const HEADER: usize = 7;
 /// No stored value is larger; a corrupt length must not allocate more.
 const DECODE_LIMIT: usize = 1 << 20;
 
-/// A stored type with the number of its schema. A changed schema gets a new number and keeps a reader of the old one.
+/// A stored type with the number of its schema. A changed type gets a new number, and [`Stored::upgrade`] reads the old
+/// one.
 pub trait Stored: bincode::Encode + bincode::Decode<()> {
-    /// Unique among all stored types, permanently.
+    /// Unique among all stored types and their older shapes, permanently.
     const SCHEMA: u16;
+
+    /// Reads a value that was written under another number: an older shape of this type, by [`decode_body`].
+    ///
+    /// # Errors
+    /// [`DecodeError::Schema`] if the number is none of this type's, as for every number by default; else when the body
+    /// is malformed.
+    fn upgrade(schema: u16, body: &[u8]) -> Result<Self, DecodeError> {
+        let _ = body;
+        Err(DecodeError::Schema {
+            found: schema,
+            expected: Self::SCHEMA,
+        })
+    }
 }
 
 /// Reason why bytes are not a value of the expected type.
@@ -70,7 +84,7 @@ pub fn encode<T: Stored>(value: &T) -> Vec<u8> {
 /// Decodes a value and checks its type.
 ///
 /// # Errors
-/// When the bytes are truncated, corrupt, of another type or of a later version.
+/// When the bytes are truncated, corrupt, of another type, or of a shape that the type does not know.
 pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     if bytes.len() < HEADER {
         return Err(DecodeError::Truncated);
@@ -82,15 +96,22 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     if checksum(bytes).to_le_bytes() != bytes[3..7] {
         return Err(DecodeError::Checksum);
     }
-    if found != T::SCHEMA {
-        return Err(DecodeError::Schema {
-            found,
-            expected: T::SCHEMA,
-        });
+    let body = &bytes[HEADER..];
+    if found == T::SCHEMA {
+        decode_body(body)
+    } else {
+        T::upgrade(found, body)
     }
-    let (value, used) = bincode::decode_from_slice::<T, _>(&bytes[HEADER..], config())
-        .map_err(|e| DecodeError::Malformed(e.to_string()))?;
-    if used != bytes.len() - HEADER {
+}
+
+/// Decodes what follows the header. For [`Stored::upgrade`], which knows the type from its number.
+///
+/// # Errors
+/// [`DecodeError::Malformed`] when the body is not exactly one value of this type.
+pub fn decode_body<T: Stored>(body: &[u8]) -> Result<T, DecodeError> {
+    let (value, used) =
+        bincode::decode_from_slice::<T, _>(body, config()).map_err(|e| DecodeError::Malformed(e.to_string()))?;
+    if used != body.len() {
         return Err(DecodeError::Malformed("trailing bytes".into()));
     }
     Ok(value)

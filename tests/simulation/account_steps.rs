@@ -57,7 +57,7 @@ impl Clients {
             for _ in 0..uses {
                 let (that, used, session) = (this.clone(), used.clone(), this.new_session());
                 this.spawn(async move {
-                    let result = that.engine.redeem_login_code(hash, session).await;
+                    let result = that.engine.redeem_login_code(hash, |_| session).await;
                     if result.is_err() || that.environment.is_crashed() {
                         return;
                     }

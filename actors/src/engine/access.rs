@@ -138,8 +138,8 @@ impl Engine {
     pub async fn redeem_login_code(
         &self,
         code: [u8; 32],
-        session: SessionSeed,
-    ) -> Result<LoginGrant, OperationError<account::Rejection>> {
+        new_session: impl Fn(&Wallet) -> SessionSeed + Send + Sync,
+    ) -> Result<(LoginGrant, SessionId), OperationError<account::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             let row = self.0.store.read(&table::login_code(&code)).await;
             let row = row
@@ -164,6 +164,7 @@ impl Engine {
             if ended {
                 return Err(OperationError::AlreadyUsed);
             }
+            let session = new_session(&grant.wallet);
             let command = account::Command::RedeemLoginCode {
                 code,
                 amr: grant.amr,
@@ -171,7 +172,7 @@ impl Engine {
             };
             match self.0.registries.accounts.ask(grant.wallet, command).await {
                 Err(AskError::Conflict) => {}
-                result => return Ok(result.map(|()| grant)?),
+                result => return Ok(result.map(|()| (grant, session.id))?),
             }
         }
         Err(OperationError::Unavailable)

@@ -59,7 +59,7 @@ impl Engine {
             else {
                 continue;
             };
-            let id = WithdrawalId(self.0.entropy.random());
+            let id = WithdrawalId::mint(address.shard(), self.0.entropy.random());
             // The next call that opens the wallet tries again.
             if let Err(error) = self.withdraw(address, (id, address, amount), None).await {
                 tracing::warn!(%address, ?error, "what is credited to a managed wallet's address could not be sent back");

@@ -10,7 +10,7 @@ use super::{
     JobResolution, ListPosition, OperationError, ResolveError,
 };
 use crate::approval::{ApprovableAction, OperatorDailyTotal, PendingApproval};
-use crate::id::ApprovalId;
+use crate::id::{ApprovalId, ShardId};
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
 use crate::operator::{AuditExtras, AuditPosition, AuditedAction, OperatorAction};
@@ -157,7 +157,7 @@ impl Engine {
             position: AuditPosition::FIRST,
             extras: Box::default(),
         };
-        let context = Context::new(self.0.clock.now(), 0);
+        let context = Context::new(self.0.clock.now(), 0, ShardId::of_id(0));
         let decided = E::decide(state, id, command(audited), &context);
         decided.is_ok_and(|decision| !decision.is_empty())
     }

@@ -37,7 +37,7 @@ impl Engine {
     ) -> Result<(), OperationError<profile::AlreadyExists>> {
         let command = profile::Command::Create {
             profile: Box::new(profile),
-            application: BankingApplicationId(self.0.entropy.random()),
+            application: BankingApplicationId::mint(owner.shard(), self.0.entropy.random()),
         };
         self.ask_idempotent(&self.0.registries.profiles, owner, command, memo)
             .await

@@ -130,7 +130,7 @@ impl Engine {
         let row = table::webhook(&wanted.owner, &wanted.url);
         let (id, is_new) = match known.iter().find(|(key, _)| *key == row) {
             Some((_, id)) => (*id, false),
-            None => (WebhookId(self.0.entropy.random()), true),
+            None => (WebhookId::mint(wanted.owner.shard(), self.0.entropy.random()), true),
         };
         let most = self.0.settings.webhooks.max_per_account;
         if is_new && known.len() >= most {

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, WithdrawalId};
+use super::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, ShardId, WithdrawalId};
 use crate::port::TransferName;
 
 impl PaymentId {
@@ -13,7 +13,7 @@ impl PaymentId {
         hash.update(b"bought with a payment");
         hash.update([0]);
         hash.update(self.0.to_be_bytes());
-        first_half(&hash.finalize())
+        ShardId::of_id(self.0).assign(first_half(&hash.finalize()))
     }
 }
 

@@ -9,7 +9,7 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, Condition, Write};
 use tokio::sync::oneshot;
 
-use crate::id::RequestId;
+use crate::id::{RequestId, ShardId};
 use crate::kernel::entity::{AskError, Entity, EntityId as _, EntityKind, NewEntity, fold_event};
 use crate::kernel::idempotency::ExtraWrite;
 use crate::kernel::{Context, InvalidTransition, OutboxJob, table};
@@ -63,6 +63,10 @@ impl EntityKey {
         let mut bytes = [0; Self::CAPACITY];
         bytes[..len].copy_from_slice(&key[..len]);
         Self { bytes, len: len as u8 }
+    }
+
+    pub(crate) fn shard(&self) -> ShardId {
+        ShardId::of_key(self.bytes())
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

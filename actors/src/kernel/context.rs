@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use sha2::{Digest, Sha256};
 
+use crate::id::ShardId;
 use crate::port::Timestamp;
 
 /// The time of the decision and a source of ids. The same context gives the same ids in the same order, so a decision
@@ -13,20 +14,23 @@ pub struct Context {
     /// Time of the decision.
     pub now: Timestamp,
     seed: u128,
+    shard: ShardId,
     taken: Cell<u32>,
 }
 
 impl Context {
-    /// `seed` must be unpredictable to clients: every id of the decision is derived from it.
-    pub const fn new(now: Timestamp, seed: u128) -> Self {
+    /// `seed` must be unpredictable to clients: every id of the decision is derived from it. `shard` is that of the
+    /// deciding entity.
+    pub const fn new(now: Timestamp, seed: u128, shard: ShardId) -> Self {
         Self {
             now,
             seed,
+            shard,
             taken: Cell::new(0),
         }
     }
 
-    /// The next id: 128 bits that reveal nothing about the other ids.
+    /// The next id, in the shard of the deciding entity: 116 bits that reveal nothing about the other ids.
     pub fn id(&self) -> u128 {
         let n = self.taken.get();
         self.taken.set(n + 1);
@@ -36,6 +40,6 @@ impl Context {
         let hash = hash.finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&hash[..16]);
-        u128::from_be_bytes(id)
+        self.shard.assign(u128::from_be_bytes(id))
     }
 }

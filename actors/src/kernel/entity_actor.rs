@@ -173,7 +173,7 @@ impl EntityActor {
             myself.stop(None);
             return Ok(());
         }
-        let context = Context::new(self.core.clock.now(), self.core.entropy.random());
+        let context = Context::new(self.core.clock.now(), self.core.entropy.random(), self.key.shard());
         match task.decide(&mut resident.live, &context, request_id)? {
             Decided::Unchanged(reply) => self.after_durable(resident, move |durable| {
                 reply(if durable { Ok(()) } else { Err(Undecided::Conflict) });

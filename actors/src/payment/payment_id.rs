@@ -3,7 +3,7 @@
 use purser_storage::codec::Stored;
 
 use super::{Event, Payment};
-use crate::id::PaymentId;
+use crate::id::{PaymentId, Wallet};
 use crate::port::Authorization;
 
 impl Stored for Payment {
@@ -15,13 +15,13 @@ impl Stored for Event {
 }
 
 /// Id of a payment: a keyed digest of its authorization. The row with this id is therefore also the claim, and ids are
-/// unlinkable without the key.
+/// unlinkable without the key, but for the shard, which is the payer's.
 pub fn id_for_authorization(authorization: &Authorization, secret: &[u8; 32]) -> PaymentId {
-    id_for_claim(&authorization.claim_key(), secret)
+    id_for_claim(&authorization.payer(), &authorization.claim_key(), secret)
 }
 
 /// The same from [`Authorization::claim_key`].
-pub fn id_for_claim(claim_key: &[u8; 32], secret: &[u8; 32]) -> PaymentId {
+pub fn id_for_claim(payer: &Wallet, claim_key: &[u8; 32], secret: &[u8; 32]) -> PaymentId {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();
     hash.update(secret);
@@ -29,5 +29,5 @@ pub fn id_for_claim(claim_key: &[u8; 32], secret: &[u8; 32]) -> PaymentId {
     let hash = hash.finalize();
     let mut id = [0; 16];
     id.copy_from_slice(&hash[..16]);
-    PaymentId(u128::from_be_bytes(id))
+    PaymentId::mint(payer.shard(), u128::from_be_bytes(id))
 }

@@ -150,20 +150,20 @@ async fn case_47_login_link_opens_once_before_it_expires() {
             .unwrap();
     }
     let one = session();
-    let grant = world.engine.redeem_login_code([1; 32], one).await.unwrap();
+    let (grant, _) = world.engine.redeem_login_code([1; 32], |_| one).await.unwrap();
     assert_eq!((grant.wallet, grant.amr), (evm(1), AuthMethod::Payment(PaymentId(7))));
     let kept = world.engine.session(&one.id).await.unwrap().unwrap().amr;
     assert_eq!(kept, AuthMethod::Payment(PaymentId(7)));
     for used_or_unknown in [[1; 32], [3; 32]] {
-        let denied = world.engine.redeem_login_code(used_or_unknown, session()).await;
+        let denied = world.engine.redeem_login_code(used_or_unknown, |_| session()).await;
         assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
     }
     // A link ends with the session that created it.
     world.engine.refresh(created_by.id, Command::Revoke).await.unwrap();
-    let denied = world.engine.redeem_login_code([4; 32], session()).await;
+    let denied = world.engine.redeem_login_code([4; 32], |_| session()).await;
     assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
     world.clock.advance(900_000);
-    let denied = world.engine.redeem_login_code([2; 32], session()).await;
+    let denied = world.engine.redeem_login_code([2; 32], |_| session()).await;
     assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
 }
 
@@ -203,7 +203,7 @@ async fn case_49_frozen_account_can_sign_in_but_not_buy() {
         .engine
         .create_login_code(evm(1), code, AuthMethod::Wallet, created_by.id);
     offered.await.unwrap();
-    world.engine.redeem_login_code([1; 32], session()).await.unwrap();
+    world.engine.redeem_login_code([1; 32], |_| session()).await.unwrap();
     // An unknown wallet can be frozen in advance.
     world
         .engine

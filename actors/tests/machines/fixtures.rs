@@ -3,7 +3,7 @@
 use purser_actors::account::{Account, ClaimRequest};
 use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::card::{Card, CardDetails};
-use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, TopUpId, Wallet, WithdrawalId};
+use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, ShardId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::CapReservation;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
@@ -46,7 +46,7 @@ pub(crate) const CAP_RESERVATION: CapReservation = CapReservation {
 };
 
 pub(crate) const fn at(now: Timestamp) -> Context {
-    Context::new(now, 77)
+    Context::new(now, 77, ShardId::of_id(0))
 }
 
 pub(crate) fn authorization() -> Authorization {

@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use purser_actors::id::{CardId, EventId, JobId, Network, PaymentId, SessionId, TopUpId, Wallet};
+use purser_actors::id::{CardId, EventId, JobId, Network, PaymentId, SessionId, ShardId, TopUpId, Wallet};
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::{Context, JsonObject};
 use purser_actors::port::Timestamp;
@@ -141,7 +141,7 @@ fn case_26_every_timestamp_formats() {
 fn context_derives_ids_deterministically() {
     // Checks: decisions are functions of their arguments; ids of one decision differ, and so do those of other seeds.
     let ids = |seed| {
-        let context = Context::new(Timestamp(1), seed);
+        let context = Context::new(Timestamp(1), seed, ShardId::of_id(seed));
         [context.id(), context.id(), context.id()]
     };
     assert_eq!(ids(1), ids(1));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
-use purser_actors::id::{CardId, Network, PaymentId, WithdrawalId};
+use purser_actors::id::{CardId, Network, PaymentId, ShardId, WithdrawalId};
 use purser_actors::kernel::job::{Job, OutboxJob};
 use purser_actors::kernel::{Context, Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
@@ -68,6 +68,7 @@ impl InMemoryState {
         Context::new(
             Timestamp(NOW.0 + self.random.below(1_000)),
             u128::from(self.random.below(u64::MAX)),
+            ShardId::of_id(0),
         )
     }
 

@@ -98,7 +98,7 @@ pub(super) async fn save_address_book_entry(
             let wallet = running.load_owned(&owner).await?;
             let id = match &call.data.entry_id {
                 Some(text) => record(&wallet, text)?.id,
-                None => AddressId(running.entropy.random()),
+                None => AddressId::mint(owner.shard(), running.entropy.random()),
             };
             let saved = SavedAddress { id, name, address: to };
             let engine = &running.callables.engine;

@@ -199,7 +199,7 @@ impl AgentWalletState {
         let offers = self.select_offers(own, &pins, &required, &wallet)?;
         let (offer, holds) = self.select_affordable(&wallet, offers).await?;
         request.terms = Some((header, offer.index));
-        let id = WalletPaymentId(self.entropy.random());
+        let id = WalletPaymentId::mint(claims.wallet.shard(), self.entropy.random());
         let sealed = request.seal(&self.vault, id).map_err(|_| ApiError::internal())?;
         let order = WalletPaymentOrder {
             to: offer.to,

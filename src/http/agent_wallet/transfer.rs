@@ -81,7 +81,7 @@ pub(super) async fn agent_wallet_transfer(
         on: call.data.network.clone(),
         note: note.clone(),
     };
-    let id = WalletPaymentId(state.entropy.random());
+    let id = WalletPaymentId::mint(claims.wallet.shard(), state.entropy.random());
     let owner = claims.wallet;
     let (runner, again) = (state.payment_runner(owner), state.payment_runner(owner));
     let running = state.clone();

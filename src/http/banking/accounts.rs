@@ -80,7 +80,7 @@ pub(super) async fn create_banking_account(
         r#type: call.data.r#type,
         label: label.clone(),
     };
-    let id = BankAccountId(banking.entropy.random());
+    let id = BankAccountId::mint(claims.wallet.shard(), banking.entropy.random());
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingAccount";
     key.run(

@@ -87,7 +87,7 @@ pub(super) async fn upload_banking_document(
     banking.callables.admit(&claims, &call).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
-        id: DocumentId(banking.entropy.random()),
+        id: DocumentId::mint(claims.wallet.shard(), banking.entropy.random()),
         document_type,
         media,
         bytes: bytes.len() as u64,

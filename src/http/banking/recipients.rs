@@ -89,7 +89,7 @@ pub(super) async fn create_banking_recipient(
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<CreateRecipientRequest>(body).await?;
     let recipient = BankRecipient {
-        id: BankRecipientId(banking.entropy.random()),
+        id: BankRecipientId::mint(claims.wallet.shard(), banking.entropy.random()),
         name: line("name", &call.data.name, 100)?,
         address: call
             .data
@@ -307,7 +307,7 @@ impl BankingState {
         (scheme, details, number): ParsedAccount,
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
-        let id = BankDestinationId(self.entropy.random());
+        let id = BankDestinationId::mint(owner.shard(), self.entropy.random());
         let sealed = seal_account(&self.vault, id, &number).map_err(|_| ApiError::internal())?;
         let destination = BankDestination {
             owner,

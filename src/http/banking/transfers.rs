@@ -97,7 +97,7 @@ pub(super) async fn create_banking_transfer(
         note: note.clone(),
     };
     let usdc = Usdc::from_cents(cents).map_err(|_| too_large())?;
-    let id = BankTransferId(banking.entropy.random());
+    let id = BankTransferId::mint(claims.wallet.shard(), banking.entropy.random());
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingTransfer";
     key.run(
@@ -213,7 +213,7 @@ pub(super) async fn send_banking_payout(
         destination_id: call.data.destination_id.clone(),
         amount: cents.to_string(),
     };
-    let id = PayoutId(banking.entropy.random());
+    let id = PayoutId::mint(claims.wallet.shard(), banking.entropy.random());
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/sendBankingPayout";
     key.run(

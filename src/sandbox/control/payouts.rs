@@ -270,7 +270,7 @@ impl PayoutControl {
     pub async fn register(&self, request: BankRecipientRequest) -> Result<BankRecipientResponse, ControlError> {
         let owner = wallet(&request.wallet)?;
         let recipient = BankRecipient {
-            id: BankRecipientId(self.entropy.random()),
+            id: BankRecipientId::mint(owner.shard(), self.entropy.random()),
             name: text("name", &request.name)?,
             address: request
                 .address
@@ -291,7 +291,7 @@ impl PayoutControl {
                 created_at: Timestamp::default(),
                 active: true,
             };
-            checked.push((BankDestinationId(self.entropy.random()), destination, number));
+            checked.push((BankDestinationId::mint(owner.shard(), self.entropy.random()), destination, number));
         }
         let mut destination_ids = Vec::with_capacity(checked.len());
         for (id, destination, number) in checked {

@@ -1,6 +1,6 @@
 //! The format of stored values, held by files of every version ever written.
 
-use purser_storage::codec::{DecodeError, Stored, decode, encode};
+use purser_storage::codec::{DecodeError, Stored, decode, decode_body, encode};
 
 /// A value with one field of every kind that stored types use.
 #[derive(Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -79,6 +79,52 @@ fn bytes_of_another_type_are_rejected() {
     assert_eq!(decode::<Other>(&encode(&sample())), Err(wrong));
     assert_eq!(decode::<Other>(&[]), Err(DecodeError::Truncated));
     assert_eq!(decode::<Other>(&[9, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Version(9)));
+}
+
+/// Checks: a type reads its older shape and writes only its own; an older program rejects the new shape by number.
+#[test]
+fn older_shape_is_upgraded_when_it_is_read() {
+    #[derive(Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+    struct OldPrice(u32);
+    impl Stored for OldPrice {
+        const SCHEMA: u16 = 0xFFF3;
+    }
+    #[derive(Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+    struct Price {
+        cents: u64,
+        currency: String,
+    }
+    impl Stored for Price {
+        const SCHEMA: u16 = 0xFFF4;
+
+        fn upgrade(schema: u16, body: &[u8]) -> Result<Self, DecodeError> {
+            match schema {
+                OldPrice::SCHEMA => decode_body(body).map(|OldPrice(dollars)| Self {
+                    cents: u64::from(dollars) * 100,
+                    currency: "USD".to_owned(),
+                }),
+                found => Err(DecodeError::Schema {
+                    found,
+                    expected: Self::SCHEMA,
+                }),
+            }
+        }
+    }
+    let price = Price {
+        cents: 700,
+        currency: "USD".to_owned(),
+    };
+    let old = encode(&OldPrice(7));
+    assert_eq!(decode::<Price>(&old).unwrap(), price);
+    assert_eq!(decode::<Price>(&encode(&price)).unwrap(), price);
+    let unknown = |found, expected| DecodeError::Schema { found, expected };
+    assert_eq!(decode::<OldPrice>(&encode(&price)), Err(unknown(0xFFF4, 0xFFF3)));
+    assert_eq!(decode::<Price>(&encode(&Other(1))), Err(unknown(0xFFF1, 0xFFF4)));
+    for at in 0..old.len() {
+        let mut damaged = old.clone();
+        damaged[at] ^= 1;
+        assert!(decode::<Price>(&damaged).is_err(), "byte {at}");
+    }
 }
 
 /// Checks: a corrupt length with a valid checksum cannot make the reader exceed its memory limit.

@@ -198,7 +198,7 @@ impl IncomingWatcher {
     /// Whether the cursor may advance past this transfer: it is recorded, at the latest by this call.
     async fn may_advance_past(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
         let claim = claim_key(&moved.counterparty, &moved.fingerprint);
-        let payment = payment::id_for_claim(&claim, &self.0.secret);
+        let payment = payment::id_for_claim(&moved.counterparty, &claim, &self.0.secret);
         let transfer = Transfer::from_movement(network, moved, payment);
         match self.lookup(&transfer).await? {
             TransferLookup::Known => Ok(true),

@@ -21,7 +21,7 @@ pub(in crate::engine::reconciler) async fn deposit_entry(
     secret: &[u8; 32],
 ) -> Result<Option<InternalEntry>, StoreError> {
     let claim = claim_key(&moved.counterparty, &moved.fingerprint);
-    let id = payment::id_for_claim(&claim, secret);
+    let id = payment::id_for_claim(&moved.counterparty, &claim, secret);
     let payment: Option<Payment> = read(store, &table::entity(EntityKind::Payment, &id.0.to_be_bytes())).await?;
     let under_way = |payment: &Payment| {
         let standing = match payment.status {
