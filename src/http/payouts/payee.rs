@@ -58,7 +58,7 @@ impl PayoutState {
     }
 
     /// The app named beside a saved recipient, if any. The recipient's own app must be available too. A caller learns
-    /// no more from that error, because ids have 128 random bits.
+    /// no more from that error, because ids have 116 random bits.
     async fn platform_of(&self, query: &Query, id: PaymentRecipientId) -> Result<Option<Platform>, ApiError> {
         let named = platform(query)?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
