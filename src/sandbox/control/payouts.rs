@@ -291,7 +291,11 @@ impl PayoutControl {
                 created_at: Timestamp::default(),
                 active: true,
             };
-            checked.push((BankDestinationId::mint(owner.shard(), self.entropy.random()), destination, number));
+            checked.push((
+                BankDestinationId::mint(owner.shard(), self.entropy.random()),
+                destination,
+                number,
+            ));
         }
         let mut destination_ids = Vec::with_capacity(checked.len());
         for (id, destination, number) in checked {
