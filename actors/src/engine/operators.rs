@@ -6,9 +6,9 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{CommitError, Condition, StoreError, Write};
 
 use super::approvals::Authority;
-use super::operator_actions::AuditEntry;
+use super::operator_actions::{AuditEntry, OperatorLock};
 use super::refunds::refunded_amount;
-use super::{ApprovalPending, Engine, ExceedsOperatorLimit, OperationError};
+use super::{ApprovalPending, Engine, ExceedsOperatorLimit, MAX_CONFLICT_RETRIES, OperationError};
 use crate::approval::ApprovableAction;
 use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
@@ -199,19 +199,36 @@ impl Engine {
         act: OperatorAction,
         report: intl_order::CardReport,
     ) -> OrderResult<(), ExceedsOperatorLimit> {
-        let report = Box::new(report);
         let one = self.lock_operator().await;
-        let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
-        let refunded = match &order {
-            Some(order) => {
-                let read = refunded_amount(&self.0.registries, order.charge.payment).await;
-                read.map_err(|_| OperationError::Unavailable)?
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            if let Some(result) = self.try_report_intl(&one, id, &act, &report).await {
+                return result;
             }
+        }
+        Err(OperationError::Unavailable)
+    }
+
+    /// `None` when the order's refund, or the operator's own total, changed after it was read.
+    async fn try_report_intl(
+        &self,
+        one: &OperatorLock<'_>,
+        id: CardId,
+        act: &OperatorAction,
+        report: &intl_order::CardReport,
+    ) -> Option<OrderResult<(), ExceedsOperatorLimit>> {
+        let Ok(order) = self.intl_order(&id).await else {
+            return Some(Err(OperationError::Unavailable));
+        };
+        let refunded = match &order {
+            Some(order) => match refunded_amount(&self.0.registries, order.charge.payment).await {
+                Ok(refunded) => refunded,
+                Err(_) => return Some(Err(OperationError::Unavailable)),
+            },
             None => Refunded::default(),
         };
         let command = |act| intl_order::Command::RecordReport {
             act,
-            report: report.clone(),
+            report: Box::new(report.clone()),
             refunded,
         };
         // The owner's total from the card, and how much of it is new.
@@ -220,28 +237,26 @@ impl Engine {
         });
         let before = order.as_ref().map_or(Usdc::ZERO, IntlOrder::credited);
         let amount = part.checked_sub(before).ok().filter(|more| *more > Usdc::ZERO);
-        let leave = Authority::Requester(&act);
+        let leave = Authority::Requester(act);
         let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &command)) {
-            Some(amount) => {
-                // All releases of one card count as one action, however many reports they come in.
-                let alone = match self.0.settings.approvals.allow(Usdc::ZERO, part) {
-                    true => self
-                        .check_own_limits(&act, amount)
-                        .await
-                        .map_err(|_| OperationError::Unavailable)?,
-                    false => None,
-                };
-                alone.ok_or(OperationError::Specific(ExceedsOperatorLimit))?
+            // All releases of one card count as one action, however many reports they come in.
+            Some(_) if !self.0.settings.approvals.allow(Usdc::ZERO, part) => {
+                return Some(Err(OperationError::Specific(ExceedsOperatorLimit)));
             }
+            Some(amount) => match self.check_own_limits(act, amount).await {
+                Ok(Some(beside)) => beside,
+                Ok(None) => return Some(Err(OperationError::Specific(ExceedsOperatorLimit))),
+                Err(_) => return Some(Err(OperationError::Unavailable)),
+            },
             None => AuditExtras::default(),
         };
         let orders = (&self.0.registries.intl_orders, id);
         match self
-            .ask_as_operator_with_extras(&one, orders, (&act, &beside), command)
+            .ask_as_operator_with_extras(one, orders, (act, &beside), command)
             .await
         {
-            Err(AskError::Conflict) => Err(OperationError::Unavailable),
-            result => Ok(result.map(drop)?),
+            Err(AskError::Conflict) => None,
+            result => Some(result.map(drop).map_err(OperationError::from)),
         }
     }
 
