@@ -242,6 +242,8 @@ impl RunningService {
     /// # Errors
     /// When the service does not answer, stops meanwhile, or has not finished within `patience`.
     pub(super) async fn compare(&self, patience: Duration) -> Result<Value, CliError> {
+        // The time runs from the start of the run, so that a timeout of zero can't find a run that was quick.
+        let timeout = tokio::time::sleep(patience);
         let mut url = self.url.clone();
         url.set_path("/admin/reconciliation/run");
         let answer = self.send(self.client.post(url).json(&json!({}))).await?;
@@ -249,13 +251,15 @@ impl RunningService {
         let number = begun["run"]
             .as_u64()
             .ok_or_else(|| failed("the service's answer cannot be read"))?;
-        let ended = tokio::time::timeout(patience, self.wait_for_run(number)).await.map_err(|_| {
-            failed(format!(
+        let ended = tokio::select! {
+            biased;
+            () = timeout => return Err(failed(format!(
                 "the service has not finished a comparison that began after this command within {} s: nothing is proved. It \
                  goes on; --timeout waits longer",
                 patience.as_secs()
-            ))
-        })??;
+            ))),
+            ended = self.wait_for_run(number) => ended?,
+        };
         let differences = self.open_discrepancies().await?;
         Ok(json!({"compared": ended["compared"], "completed": ended["completed"], "discrepancies": differences}))
     }

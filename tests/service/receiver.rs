@@ -53,13 +53,14 @@ impl Receiver {
         }
     }
 
-    /// Whether `/moody` responds with success; false at first.
+    /// Whether `/moody` responds with success; false at first. `/held-410` waits while it is true.
     pub(crate) fn set_healthy(&self, well: bool) {
         self.is_healthy.store(well, Ordering::Relaxed);
     }
 
-    /// A URL of the receiver; the path is `/ok`, `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`,
-    /// `/drip-ok` or `/moody`.
+    /// A URL of the receiver; the path is `/ok`, `/302`, `/410`, `/held-410`, `/429`, `/500`, `/stale`, `/hang`,
+    /// `/drip`, `/reset`, `/flood`, `/drip-ok` or `/moody`. `/stale` responds with 500 and drops a second request on the
+    /// same connection, as a server does that closes it at that moment.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.authority)
     }
@@ -108,9 +109,20 @@ async fn serve(mut stream: TcpStream, messages: Arc<Mutex<Vec<ReceivedMessage>>>
     let answer = match path.split('?').next().unwrap_or_default() {
         "/302" => head("302", "location: /inside\r\n"),
         "/410" => head("410", ""),
+        "/held-410" => {
+            while well.load(Ordering::Relaxed) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            head("410", "")
+        }
         "/moody" if !well.load(Ordering::Relaxed) => head("500", ""),
         "/429" => head("429", "retry-after: 3\r\n"),
         "/500" => head("500", "").replace("length: 2\r\n\r\nno", "length: 24\r\n\r\ncard 4000001234567899 no"),
+        "/stale" => {
+            drop(stream.write_all(head("500", "").as_bytes()).await);
+            drop(stream.read(&mut [0]).await);
+            return;
+        }
         "/hang" => return std::future::pending().await,
         "/drip" => return drip(stream, "HTTP/1.1 200 OK\r\nx-slow: ").await,
         "/drip-ok" => return drip(stream, "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").await,

@@ -57,7 +57,12 @@ impl Forwarder {
                 secret
             }
         };
-        let client = client(tls, &target)?.timeout(FORWARD_TIMEOUT).build();
+        // An event is posted once. On a connection that the receiver is just closing it would be lost, so that each event
+        // gets a connection of its own.
+        let client = client(tls, &target)?
+            .timeout(FORWARD_TIMEOUT)
+            .pool_max_idle_per_host(0)
+            .build();
         let client = client.map_err(|error| CliError::Connection(format!("cannot make a client: {error}")))?;
         Ok(Self { target, secret, client })
     }
