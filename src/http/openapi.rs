@@ -2,6 +2,8 @@
 //! here, from the same tables that the handlers use. `responses.rs` completes the responses of every operation, and
 //! `examples.rs` adds examples.
 
+mod discriminators;
+pub(super) mod event_schemas;
 mod examples;
 mod responses;
 mod schema_example;
@@ -43,7 +45,8 @@ use purser_actors::id::Network;
 )]
 struct FrontApiDoc;
 
-/// The whole document. `modules` are the documents of the other modules.
+/// The whole document. `modules` are the documents of the other modules, and `event_types` all types of an account's
+/// events.
 ///
 /// # Errors
 /// Never for documents that utoipa generated.
@@ -51,11 +54,13 @@ pub fn document(
     config: &Config,
     public_url: &str,
     modules: Vec<utoipa::openapi::OpenApi>,
+    event_types: &[String],
 ) -> Result<Value, serde_json::Error> {
     let mut api = FrontApiDoc::openapi();
     for module in modules {
         api.merge(module);
     }
+    api.merge(event_schemas::EventResources::openapi());
     api.info.version = super::headers::API_VERSION.to_owned();
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     api.components
@@ -63,6 +68,8 @@ pub fn document(
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
     responses::patch(&mut document);
+    event_schemas::add(&mut document["components"]["schemas"], event_types);
+    discriminators::add(&mut document["components"]["schemas"]);
     for retirement in &config.versions.deprecated_routes {
         let methods = document["paths"].get_mut(&retirement.route);
         for operation in methods
@@ -73,6 +80,11 @@ pub fn document(
             operation["deprecated"] = true.into();
         }
     }
+    for (.., operation) in responses::operations(&mut document) {
+        if operation.get("security").is_none() {
+            operation["security"] = json!([]);
+        }
+    }
     document["servers"] = json!([{ "url": public_url }]);
     document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
     for (name, product) in config.products.all() {
@@ -81,7 +93,8 @@ pub fn document(
             continue;
         };
         operation["x-payment-info"] = payment_info(config, name, product);
-        operation["security"] = json!([{}, {"x402": []}, {"mpp": []}]);
+        // A payment is no credential: who pays is who signed.
+        operation["security"] = json!([]);
     }
     document["components"]["securitySchemes"]["x402"] = json!({
         "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
@@ -165,6 +178,8 @@ async fn get_openapi(State(page): State<PageApiDoc>) -> Response {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use purser_actors::engine::event_types;
+
     use super::*;
     use crate::config::ConfigSources;
 
@@ -181,23 +196,22 @@ mod tests {
     fn paid_operations_have_prices_and_402() {
         drop(Router::<()>::new().route("/get-card", get(get_card)));
         let config = Config::load(&ConfigSources::default()).unwrap();
-        let document = document(&config, "https://pay.example", vec![ModuleApiDoc::openapi()]).unwrap();
+        let document = document(
+            &config,
+            "https://pay.example",
+            vec![ModuleApiDoc::openapi()],
+            &event_types(),
+        )
+        .unwrap();
         let card = &document["paths"]["/get-card"]["get"];
         let info = &card["x-payment-info"];
         assert_eq!((&info["minPrice"], &info["maxPrice"]), (&"5".into(), &"1000".into()));
         assert_eq!(info["offers"].as_array().unwrap().len(), 3);
         assert!(card["responses"]["402"]["description"].is_string() && card["responses"]["200"].is_object());
         assert!(card["responses"]["402"]["headers"]["WWW-Authenticate"].is_object());
-        for way in card["security"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .flat_map(|way| way.as_object().unwrap().keys())
-        {
-            assert!(document["components"]["securitySchemes"][way].is_object(), "{way}");
-        }
+        assert_eq!(card["security"], json!([]));
         let free = &document["paths"]["/get-pricing"]["get"];
         assert!(free.get("x-payment-info").is_none() && free["responses"].get("402").is_none());
-        assert!(free.get("security").is_none());
+        assert_eq!(free["security"], json!([]));
     }
 }

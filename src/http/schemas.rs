@@ -9,6 +9,7 @@ mod agent_wallet;
 mod api_keys;
 mod banking;
 mod card_balance;
+mod event_resources;
 mod gift_cards;
 mod identity;
 mod intl_orders;
@@ -19,16 +20,19 @@ pub mod statuses;
 mod webhooks;
 mod withdrawals;
 
+use purser_actors::id::Network;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::error::ErrorCode;
+
 pub use account::{
-    AccountBalance, AccountOverview, AuthLinkResponse, BillingAddress, Card, CardDataResponse, CardDetails, CardList,
-    CardListItem, CardPurchase, CardPurchaseResponse, CardTransaction, CardWithDetails, CreditedPurchase, Event,
-    EventData, EventList, PurchasedCard, RefreshCardResponse,
+    AccountBalance, AccountOverview, AnyCardWithDetails, AuthLinkResponse, BillingAddress, Card, CardDataResponse,
+    CardDetails, CardList, CardListItem, CardPurchase, CardPurchaseResponse, CardTransaction, CardWithDetails,
+    CreditedPurchase, Event, EventData, EventList, PurchasedCard, RefreshCardResponse,
 };
 pub use agent_wallet::{
     AddressBookEntry, AddressBookResult, AgentBalance, AgentBalances, AgentPaymentResult, AgentSpendLimit, AgentWallet,
@@ -39,6 +43,12 @@ pub use api_keys::*;
 pub use banking::*;
 pub use card_balance::{
     CardTransactionsResponse, DepositAddress, TopUp, TopUpLeg, TopUpPurchase, TopUpPurchaseResponse,
+};
+pub use event_resources::{
+    AccountResource, AgentWalletLimits, AgentWalletResource, ApiKeyResource, BankAccountResource,
+    BankDestinationResource, BankTransferResource, BankingApplicationResource, BankingProfileResource,
+    IdentityResource, IssuerLinkResource, PaymentRecipientResource, RefundResource, SessionResource,
+    WalletPaymentResource,
 };
 pub use gift_cards::{GiftCard, GiftCardPurchase, GiftCardPurchaseResponse, GiftCardWithDetails, PurchasedGiftCard};
 pub use identity::{CallbackReceived, KycLinkResponse, KycStatusResponse, OwnerCap, OwnerCaps};
@@ -77,6 +87,37 @@ impl PartialSchema for ExactDecimal {
 
 impl ToSchema for ExactDecimal {}
 
+/// Code of an error. `docs/errors.md` explains each one.
+pub struct ErrorCodeName;
+
+impl PartialSchema for ErrorCodeName {
+    fn schema() -> RefOr<Schema> {
+        let codes = ErrorCode::ALL.iter().map(|code| code.as_str());
+        string_enum("Code of an error.", codes)
+    }
+}
+
+impl ToSchema for ErrorCodeName {}
+
+/// CAIP-2 name of a network on which this service settles.
+pub struct NetworkId;
+
+impl PartialSchema for NetworkId {
+    fn schema() -> RefOr<Schema> {
+        let names = Network::ALL.map(Network::caip2);
+        string_enum("CAIP-2 name of a network on which this service settles.", names)
+    }
+}
+
+impl ToSchema for NetworkId {}
+
+fn string_enum(description: &str, values: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
+    let string = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(description));
+    string.enum_values(Some(values)).build().into()
+}
+
 /// Every error except a 402. As `application/problem+json` with the members of RFC 9457.
 #[derive(Deserialize, ToSchema)]
 pub struct Error {
@@ -91,6 +132,7 @@ pub struct Error {
     /// Message for people, one sentence.
     pub error: String,
     /// Stable code for programs.
+    #[schema(value_type = ErrorCodeName)]
     pub code: String,
     /// Parameter or header at fault.
     pub param: Option<String>,
@@ -130,6 +172,7 @@ pub struct CallableError {
 #[serde(rename_all = "camelCase")]
 pub struct CallableErrorDetails {
     /// Stable code for programs.
+    #[schema(value_type = ErrorCodeName)]
     pub code: String,
     /// Message for people, one sentence.
     pub message: String,
@@ -228,6 +271,7 @@ pub struct PaymentChallenge {
     /// `Payment required`, or the reason of an error.
     pub error: String,
     /// Stable code for programs.
+    #[schema(value_type = ErrorCodeName)]
     pub code: String,
     /// Reason why a sign-in proof was rejected.
     pub reason: Option<String>,
@@ -320,6 +364,7 @@ pub struct SettlementFailure {
     /// Message for people, one sentence.
     pub error: String,
     /// `settlement_failed` is the stable code.
+    #[schema(value_type = ErrorCodeName)]
     pub code: String,
     /// `insufficient_funds`, or the chain's reason.
     pub error_reason: String,

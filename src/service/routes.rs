@@ -115,8 +115,8 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     let shop = product_routes::open(&state, &checkout);
     let area_docs = api_docs(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Component("a document", e.to_string());
-    let document = openapi::document(config, &state.public_url, area_docs).map_err(json)?;
     let types = purser_actors::engine::event_types();
+    let document = openapi::document(config, &state.public_url, area_docs, &types).map_err(json)?;
     // The URL is not part of the text.
     let docs_version = openapi::docs_version(&document, &DiscoveryDocuments::of(&document, "", &types).pages());
     let documents = DiscoveryDocuments::of(&document, &state.public_url, &types);

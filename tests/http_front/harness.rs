@@ -175,7 +175,7 @@ impl Harness {
         });
         let paid_calls = Arc::new(AtomicUsize::new(0));
         let gate = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-        let document = openapi::document(&config, &format!("http://{addr}"), Vec::new()).unwrap();
+        let document = openapi::document(&config, &format!("http://{addr}"), Vec::new(), &[]).unwrap();
         let docs_version = openapi::docs_version(&document, &[]);
         let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None), Arc::new(|_| true))
             .unwrap()

@@ -1,6 +1,16 @@
-//! `/asyncapi.json`: the messages of streams and webhooks. The envelope is that of `/openapi.json`.
+//! `/asyncapi.json`: the messages of streams and webhooks, one for each event type. The events' schemas are those of
+//! `/openapi.json`.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::super::openapi::event_schemas::{resource_of, schema_name};
+
+/// Messages of the stream that are not events.
+const STREAM_CONTROL: [&str; 2] = ["ping", "error"];
+/// Messages of the client.
+const STREAM_REQUESTS: [&str; 3] = ["auth", "subscribe", "pong"];
 
 /// Generates the document. `url` provides the host and whether it uses TLS.
 pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
@@ -9,7 +19,9 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         Some((_, host)) => ("ws", host),
         None => ("ws", url),
     };
-    let parts = parts(&openapi["components"]["schemas"], types);
+    let pushed: Vec<&str> = types.iter().map(String::as_str).chain(STREAM_CONTROL).collect();
+    let posted: Vec<&str> = types.iter().map(String::as_str).collect();
+    let in_stream = pushed.iter().copied().chain(STREAM_REQUESTS);
     json!({
         "asyncapi": "3.0.0",
         "info": {"title": "Purser", "version": super::super::headers::API_VERSION,
@@ -23,73 +35,124 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
                 within 5 seconds. Close codes: 1002 a malformed frame; 4001 the token is missing, expired or revoked; 4003 the account is frozen; 4008 the client does not read, \
                 its cursor in the reason; 4010 the cursor is older than what is kept, the oldest in the reason; 4029 too many \
                 streams of the account, or too many messages; 1001 the service stops, the cursor in the reason.",
-            "messages": {
-                "event": {"$ref": "#/components/messages/event"},
-                "ping": {"$ref": "#/components/messages/ping"},
-                "error": {"$ref": "#/components/messages/error"},
-                "auth": {"$ref": "#/components/messages/auth"},
-                "subscribe": {"$ref": "#/components/messages/subscribe"},
-                "pong": {"$ref": "#/components/messages/pong"},
-            },
+            "messages": in_stream.map(|name| (name.to_owned(), message_reference("stream", name))).collect::<Map<_, _>>(),
             "bindings": {"ws": {"method": "GET"}},
         }, "webhook": {
             "address": null,
             "description": "The URL that an account gave to `POST /register-webhook`. Any 2xx within 15 seconds is a receipt.",
-            "messages": {"posted": {"$ref": "#/components/messages/posted"}},
+            "messages": posted.iter().map(|name| ((*name).to_owned(), message_reference("webhook", name))).collect::<Map<_, _>>(),
         }},
         "operations": {
-            "post": operation("send", "webhook", "The service posts each event that the endpoint wants, and tries again.", &["posted"]),
+            "post": operation("send", "webhook", "The service posts each event that the endpoint wants, and tries again.", &posted),
             "push": operation("send", "stream",
                 "The service pushes events, in the order of `seq`, pings, and what was wrong with a message.",
-                &["event", "ping", "error"]),
-            "ask": operation("receive", "stream", "The client says who it is and what it wants.", &["auth", "subscribe", "pong"]),
+                &pushed),
+            "ask": operation("receive", "stream", "The client says who it is and what it wants.", &STREAM_REQUESTS),
         },
         "components": {
-            "schemas": parts,
-            "messages": {
-                "event": message("An event", "Frame"),
-                "posted": posted(),
-                "ping": message("Are you there; the first one follows each subscription", "Ping"),
-                "error": message("A message was not followed; what was asked for before goes on", "Error"),
-                "auth": message("A credential, as the first message", "Auth"),
-                "subscribe": message("What is wanted; again to want something else", "Subscribe"),
-                "pong": message("The answer to a ping; none is needed", "Pong"),
-            },
+            "schemas": schemas(&openapi["components"]["schemas"], types),
+            "messages": messages(types),
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     })
 }
 
-/// Schemas of the messages, by name.
-fn parts(schemas: &Value, types: &[String]) -> Value {
-    let mut event = schemas["Event"].clone();
-    event["properties"]["type"] = json!({"type": "string", "enum": types, "description": "`<resource>.<change>`."});
-    // The envelope's schemas by name, without the rest of the OpenAPI document.
-    let mut parts = json!({"Event": event, "EventData": schemas["EventData"]});
-    parts["Frame"] = frame(
-        "event",
-        json!({"event": {"$ref": "#/components/schemas/Event"}}),
-        &["event"],
-    );
+/// Name of a message among the document's components: both channels have one for each event type.
+fn component(channel: &str, name: &str) -> String {
+    format!("{channel}.{name}")
+}
+
+fn message_reference(channel: &str, name: &str) -> Value {
+    json!({"$ref": format!("#/components/messages/{}", component(channel, name))})
+}
+
+fn schema_reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// All messages, by name.
+fn messages(types: &[String]) -> Map<String, Value> {
+    let control = [
+        ("ping", "Are you there; the first one follows each subscription", "Ping"),
+        (
+            "error",
+            "A message was not followed; what was asked for before goes on",
+            "Error",
+        ),
+        ("auth", "A credential, as the first message", "Auth"),
+        ("subscribe", "What is wanted; again to want something else", "Subscribe"),
+        ("pong", "The answer to a ping; none is needed", "Pong"),
+    ];
+    let control = control.map(|(name, title, schema)| {
+        let message = json!({"name": name, "title": title, "payload": schema_reference(schema)});
+        (component("stream", name), message)
+    });
+    let events = types.iter().flat_map(|kind| {
+        let pushed = frame("event", json!({"event": schema_reference(kind)}), &["event"]);
+        let pushed = json!({"name": kind, "title": kind, "payload": pushed});
+        let posted =
+            json!({"name": kind, "title": kind, "payload": schema_reference(kind), "headers": webhook_headers()});
+        [
+            (component("stream", kind), pushed),
+            (component("webhook", kind), posted),
+        ]
+    });
+    control.into_iter().chain(events).collect()
+}
+
+/// Schemas of the messages by name, with all that they refer to in the OpenAPI document.
+fn schemas(all: &Value, types: &[String]) -> Map<String, Value> {
+    let mut parts = control_schemas();
+    let mut missing = Vec::new();
+    for kind in types {
+        let event = schema_name(resource_of(kind));
+        let narrowed = json!({"type": "object", "properties": {"type": {"type": "string", "const": kind}}});
+        parts.insert(kind.clone(), json!({"allOf": [schema_reference(&event), narrowed]}));
+        missing.push(event);
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(name) = missing.pop() {
+        if seen.insert(name.clone()) {
+            references(&all[&name], &mut missing);
+            parts.insert(name.clone(), all[&name].clone());
+        }
+    }
+    parts
+}
+
+/// Names of the schemas that a schema refers to.
+fn references(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(target) = members.get("$ref").and_then(Value::as_str) {
+                names.extend(target.rsplit('/').next().map(str::to_owned));
+            }
+            members.values().for_each(|member| references(member, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, names)),
+        _ => {}
+    }
+}
+
+fn control_schemas() -> Map<String, Value> {
+    let mut parts = Map::new();
     let cursor = json!({"type": "integer", "minimum": 0,
         "description": "Nothing up to here is missing: a place to resume. Absent until the client has subscribed."});
-    parts["Ping"] = frame("ping", json!({"cursor": cursor}), &[]);
+    parts.insert("Ping".into(), frame("ping", json!({"cursor": cursor}), &[]));
     let code = json!({"type": "string", "enum": ["message_malformed", "message_invalid", "types_invalid", "cursor_ahead",
         "already_authenticated"]});
     let param = json!({"type": "string", "description": "The member that is wrong."});
     let error = json!({"type": "string", "description": "In words."});
-    parts["Error"] = frame(
-        "error",
-        json!({"code": code, "param": param, "error": error}),
-        &["code", "error"],
-    );
-    parts["Pong"] = frame("pong", json!({}), &[]);
+    let members = json!({"code": code, "param": param, "error": error});
+    parts.insert("Error".into(), frame("error", members, &["code", "error"]));
+    parts.insert("Pong".into(), frame("pong", json!({}), &[]));
     let token = json!({"type": "string", "description": "An `id_token`."});
-    parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
+    parts.insert("Auth".into(), frame("auth", json!({"token": token}), &["token"]));
     let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
     let request = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
         "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
-    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": request}), &[]);
+    let members = json!({"after": after, "types": request});
+    parts.insert("Subscribe".into(), frame("subscribe", members, &[]));
     parts
 }
 
@@ -99,12 +162,8 @@ fn frame(kind: &str, mut properties: Value, needed: &[&str]) -> Value {
     json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
 }
 
-fn message(title: &str, schema: &str) -> Value {
-    json!({"title": title, "payload": {"$ref": format!("#/components/schemas/{schema}")}})
-}
-
-/// An event as posted to a webhook: the envelope is the body, with the headers of Standard Webhooks.
-fn posted() -> Value {
+/// Headers of a posted event, by Standard Webhooks. The body is the event.
+fn webhook_headers() -> Value {
     let text = |about: &str| json!({"type": "string", "description": about});
     let headers = json!({
         crate::webhooks::ID.as_str(): text("Of the event, the same on every try."),
@@ -118,9 +177,7 @@ fn posted() -> Value {
         .flatten()
         .map(|(name, _)| name)
         .collect();
-    let mut message = message("An event, posted", "Event");
-    message["headers"] = json!({"type": "object", "required": names, "properties": headers});
-    message
+    json!({"type": "object", "required": names, "properties": headers})
 }
 
 fn operation(action: &str, channel: &str, summary: &str, messages: &[&str]) -> Value {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{
     AccountStatus, CardAction, CardStatus, CardTransactionStatus, Credentials, CreditedStatus, ExactDecimal, GiftCard,
-    GiftCardWithDetails, IntlCard, IntlCardWithDetails, OwnerCaps, PendingStatus, ReloadableCard,
+    GiftCardWithDetails, IntlCard, IntlCardWithDetails, OwnerCaps, PendingStatus, PrepaidCardType, ReloadableCard,
     ReloadableCardWithDetails,
 };
 
@@ -79,7 +79,7 @@ pub struct Card {
     /// Same as `status`.
     pub state: CardStatus,
     /// `Non-Reloadable U.S.` is the card type.
-    pub card_type: String,
+    pub card_type: PrepaidCardType,
     /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
@@ -127,7 +127,7 @@ pub struct CardWithDetails {
     /// Same as `status`.
     pub state: CardStatus,
     /// `Non-Reloadable U.S.` is the card type.
-    pub card_type: String,
+    pub card_type: PrepaidCardType,
     /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
@@ -253,18 +253,26 @@ pub enum CardListItem {
     Reloadable(ReloadableCard),
 }
 
+/// A card with what only its own request shows.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum AnyCardWithDetails {
+    /// A prepaid card.
+    Prepaid(Box<CardWithDetails>),
+    /// A gift card.
+    Gift(Box<GiftCardWithDetails>),
+    /// An international card.
+    International(Box<IntlCardWithDetails>),
+    /// A reloadable card.
+    Reloadable(Box<ReloadableCardWithDetails>),
+}
+
 /// One card, or a page of cards.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum CardDataResponse {
-    /// The prepaid card of `card_id`.
-    Prepaid(Box<CardWithDetails>),
-    /// The gift card of `card_id`.
-    Gift(Box<GiftCardWithDetails>),
-    /// The international card of `card_id`.
-    International(Box<IntlCardWithDetails>),
-    /// The reloadable card of `card_id`.
-    Reloadable(Box<ReloadableCardWithDetails>),
+    /// The card of `card_id`.
+    One(AnyCardWithDetails),
     /// A page, without `card_id`.
     Page(CardList),
 }

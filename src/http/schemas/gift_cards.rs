@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, CreditedPurchase, ExactDecimal, GiftCardStatus, ProcessingStatus, UnfinalHold};
+use super::{Credentials, CreditedPurchase, ExactDecimal, GiftCardStatus, GiftCardType, ProcessingStatus, UnfinalHold};
 
 /// Response of a paid gift card call that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -72,7 +72,7 @@ pub struct GiftCard {
     /// Same as `status`.
     pub state: GiftCardStatus,
     /// `Gift Card` is the card type.
-    pub card_type: String,
+    pub card_type: GiftCardType,
     /// Product id, as in `GET /search-gift-cards`.
     pub product_id: String,
     /// Amount in its own currency.
@@ -109,7 +109,7 @@ pub struct GiftCardWithDetails {
     /// Same as `status`.
     pub state: GiftCardStatus,
     /// `Gift Card` is the card type.
-    pub card_type: String,
+    pub card_type: GiftCardType,
     /// Product id, as in `GET /search-gift-cards`.
     pub product_id: String,
     /// Amount in its own currency.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{
     BillingAddress, CardAction, CardTransaction, Credentials, CreditedPurchase, ExactDecimal, IntlCardStatus,
-    QueuedStatus,
+    IntlCardType, QueuedStatus,
 };
 
 /// Response of a paid order that was settled.
@@ -71,7 +71,7 @@ pub struct IntlCard {
     /// Same as `status`.
     pub state: IntlCardStatus,
     /// `Non-Reloadable International` is the card type.
-    pub card_type: String,
+    pub card_type: IntlCardType,
     /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
@@ -123,7 +123,7 @@ pub struct IntlCardWithDetails {
     /// Same as `status`.
     pub state: IntlCardStatus,
     /// `Non-Reloadable International` is the card type.
-    pub card_type: String,
+    pub card_type: IntlCardType,
     /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,

@@ -5,7 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    Card, ExactDecimal, GiftCard, IntlCard, PaymentResolution, PaymentStatus, Payout, ProductName, ProductStatus, TopUp,
+    Card, ExactDecimal, GiftCard, IntlCard, NetworkId, PaymentResolution, PaymentStatus, Payout, ProductName,
+    ProductStatus, TopUp,
 };
 
 /// A payment as its payer sees it.
@@ -23,6 +24,7 @@ pub struct Payment {
     /// `USDC` is the token.
     pub asset: String,
     /// Network as a CAIP-2 name.
+    #[schema(value_type = NetworkId)]
     pub network: String,
     /// Exact wallet address of the payer.
     pub payer: String,
@@ -67,6 +69,7 @@ pub struct ListedPayment {
     /// `USDC` is the token.
     pub asset: String,
     /// Network as a CAIP-2 name.
+    #[schema(value_type = NetworkId)]
     pub network: String,
     /// Exact wallet address of the payer.
     pub payer: String,
@@ -126,6 +129,7 @@ pub struct PaymentReceipt {
     /// Transaction id on the chain.
     pub transaction: String,
     /// Network as a CAIP-2 name.
+    #[schema(value_type = NetworkId)]
     pub network: String,
     /// Address of the payer.
     pub payer: String,

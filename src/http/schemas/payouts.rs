@@ -218,8 +218,9 @@ pub struct Payout {
     /// Amount credited to the account's balance.
     #[schema(value_type = Option<ExactDecimal>)]
     pub credited_amount: Option<Value>,
-    /// Payment that bought the payout.
-    pub payment_id: String,
+    /// Payment that bought the payout; null if the balance paid it.
+    #[schema(required)]
+    pub payment_id: Option<String>,
     /// Creation time (RFC 3339).
     pub created_at: String,
     /// Time of the last change (RFC 3339).

@@ -5,8 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    CardAction, CardDetails, CardEvent, CardTransaction, CardTransactionStatus, CreatedCardStatus, ExactDecimal,
-    ReloadableCardStatus,
+    CardAction, CardDetails, CardStatusChange, CardTransaction, CardTransactionStatus, CreatedCardStatus, ExactDecimal,
+    ReloadableCardStatus, ReloadableCardType,
 };
 
 /// Response to a card creation.
@@ -62,7 +62,7 @@ pub struct ReloadableCard {
     /// Same as `status`.
     pub state: ReloadableCardStatus,
     /// `Reloadable` is the card type.
-    pub card_type: String,
+    pub card_type: ReloadableCardType,
     /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
@@ -98,7 +98,7 @@ pub struct ReloadableCardWithDetails {
     /// Same as `status`.
     pub state: ReloadableCardStatus,
     /// `Reloadable` is the card type.
-    pub card_type: String,
+    pub card_type: ReloadableCardType,
     /// US dollars loaded on the card.
     #[schema(value_type = ExactDecimal)]
     pub usd_amount: Value,
@@ -155,7 +155,7 @@ pub struct CardHistoryEntry {
     /// Id of the card.
     pub card_id: String,
     /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
-    pub event: CardEvent,
+    pub event: CardStatusChange,
     /// Time of the change (RFC 3339).
     pub at: String,
 }

@@ -90,7 +90,7 @@ pub enum CardAction {
 /// Status change of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CardEvent {
+pub enum CardStatusChange {
     /// Of a prepaid card.
     Ready,
     /// Of a reloadable card.
@@ -570,6 +570,79 @@ pub enum BankTransactionStatus {
     Cancelled,
 }
 
+/// Type of a prepaid card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+pub enum PrepaidCardType {
+    #[serde(rename = "Non-Reloadable U.S.")]
+    NonReloadableUs,
+}
+
+/// Type of an international card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+pub enum IntlCardType {
+    #[serde(rename = "Non-Reloadable International")]
+    NonReloadableInternational,
+}
+
+/// Type of a reloadable card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+pub enum ReloadableCardType {
+    Reloadable,
+}
+
+/// Type of a gift card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+pub enum GiftCardType {
+    #[serde(rename = "Gift Card")]
+    GiftCard,
+}
+
+/// Status of an account's link to the card issuer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IssuerLinkStatus {
+    Unlinked,
+    Linked,
+}
+
+/// Status of a recipient of app payments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecipientStatus {
+    Active,
+    Archived,
+    Deleted,
+}
+
+/// Status of a refund.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefundStatus {
+    Requested,
+    Approved,
+    Credited,
+    Rejected,
+    Expired,
+}
+
+/// Status of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    Active,
+    Revoked,
+}
+
+/// Reason for which a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionEndReason {
+    /// Its refresh token was used twice.
+    RefreshTokenReused,
+    /// Its owner signed out.
+    SignedOut,
+}
+
 /// Status in lists that have no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -652,14 +725,18 @@ pub(in crate::http) mod tests {
     use purser_actors::id::Network;
     use purser_actors::identity_verification::IdentityVerification;
     use purser_actors::intl_order::IntlOrder;
+    use purser_actors::issuer_link::IssuerLink;
     use purser_actors::kernel::Entity;
     use purser_actors::late_return::LateReturn;
     use purser_actors::payment::{Payment, Resolution};
+    use purser_actors::payment_recipient::PaymentRecipient;
     use purser_actors::payout::Payout;
     use purser_actors::port::banking::AccountType;
     use purser_actors::port::{self, TransactionStatus};
     use purser_actors::product::{Platform, ProductLine};
+    use purser_actors::refund::Refund;
     use purser_actors::reloadable_card::{CardHistoryEntry, ReloadableCard};
+    use purser_actors::session::Session;
     use purser_actors::top_up::TopUp;
     use purser_actors::wallet_payment::WalletPayment;
     use purser_actors::webhook::{DisabledReason, WebhookEndpoint};
@@ -718,10 +795,14 @@ pub(in crate::http) mod tests {
                 with(states::<IdentityVerification>(), "none"),
             ),
             (values::<IntlCardStatus>(), states::<IntlOrder>()),
+            (values::<IssuerLinkStatus>(), states::<IssuerLink>()),
             (values::<LateReturnStatus>(), states::<LateReturn>()),
             (values::<PaymentStatus>(), states::<Payment>()),
             (values::<PayoutStatus>(), states::<Payout>()),
+            (values::<RecipientStatus>(), states::<PaymentRecipient>()),
+            (values::<RefundStatus>(), states::<Refund>()),
             (values::<ReloadableCardStatus>(), states::<ReloadableCard>()),
+            (values::<SessionStatus>(), states::<Session>()),
             (values::<TopUpStatus>(), states::<TopUp>()),
             (values::<WalletPaymentStatus>(), states::<WalletPayment>()),
             (values::<WebhookDeliveryStatus>(), states::<WebhookDelivery>()),
@@ -760,7 +841,7 @@ pub(in crate::http) mod tests {
         let progress = with(&states::<WalletPayment>() - &open, "pending");
         assert_eq!(values::<WalletPaymentProgress>(), progress);
         let recipient = names(["deleted"]);
-        let recipient = &states::<purser_actors::payment_recipient::PaymentRecipient>() - &recipient;
+        let recipient = &states::<PaymentRecipient>() - &recipient;
         assert_eq!(values::<PaymentRecipientStatus>(), recipient);
     }
 
@@ -853,7 +934,7 @@ pub(in crate::http) mod tests {
                 names([Action::Pause, Action::Resume, Action::Close].map(Action::name)),
             ),
             (
-                values::<CardEvent>(),
+                values::<CardStatusChange>(),
                 names(card_events.into_iter().chain(reloadable_events)),
             ),
             (

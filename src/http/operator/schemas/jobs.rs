@@ -4,10 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{
-    IncomingTransferStatus, JobAction, JobOutcome, OrderDirection, ProviderStatus, RefundStatus, UntrackedOrderList,
-};
-use crate::http::schemas::{ExactDecimal, HoldReason, NetworkName};
+use super::{IncomingTransferStatus, JobAction, JobOutcome, OrderDirection, ProviderStatus, UntrackedOrderList};
+use crate::http::schemas::{ExactDecimal, HoldReason, NetworkName, RefundStatus};
 
 /// Dead letters and other items that wait for an operator.
 #[derive(Deserialize, ToSchema)]

@@ -168,17 +168,6 @@ pub enum ReconciliationSourceName {
     PrepaidRemainders,
 }
 
-/// Status of a refund.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RefundStatus {
-    Requested,
-    Approved,
-    Credited,
-    Rejected,
-    Expired,
-}
-
 /// Status of an order that was released or rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -241,7 +230,6 @@ mod tests {
     use purser_actors::line::LineState;
     use purser_actors::operator::Role;
     use purser_actors::reconciliation::{DiscrepancyKind, EntryStatus, ReconciliationSource};
-    use purser_actors::refund::Refund;
 
     use super::*;
     use crate::http::schemas::statuses::tests::{names, states, values};
@@ -253,7 +241,6 @@ mod tests {
             (values::<DiscrepancyStatus>(), states::<Discrepancy>()),
             (values::<IncomingTransferStatus>(), states::<Incoming>()),
             (values::<LineStatus>(), states::<LineState>()),
-            (values::<RefundStatus>(), states::<Refund>()),
         ] {
             assert!(!real.is_empty());
             assert_eq!(documented, real);

@@ -1,0 +1,112 @@
+//! One schema for the events of each resource: their types, the resource after the event, and the earlier values of the
+//! members that changed. They replace the general envelope in the public documents.
+
+use serde_json::{Map, Value, json};
+use utoipa::OpenApi;
+
+use super::super::schemas;
+
+/// Schema of the resource in the events of each resource's types.
+const RESOURCES: [(&str, &str); 26] = [
+    ("account", "AccountResource"),
+    ("agent_wallet", "AgentWalletResource"),
+    ("api_key", "ApiKeyResource"),
+    ("balance", "AccountResource"),
+    ("bank_account", "BankAccountResource"),
+    ("bank_destination", "BankDestinationResource"),
+    ("bank_transfer", "BankTransferResource"),
+    ("banking_application", "BankingApplicationResource"),
+    ("banking_profile", "BankingProfileResource"),
+    ("card", "Card"),
+    ("card_withdrawal", "Withdrawal"),
+    ("gift_card", "GiftCard"),
+    ("identity", "IdentityResource"),
+    ("intl_order", "IntlCard"),
+    ("issuer_link", "IssuerLinkResource"),
+    ("late_return", "LateReturn"),
+    ("payment", "Payment"),
+    ("payment_recipient", "PaymentRecipientResource"),
+    ("payout", "Payout"),
+    ("refund", "RefundResource"),
+    ("reloadable_card", "ReloadableCard"),
+    ("session", "SessionResource"),
+    ("top_up", "TopUp"),
+    ("wallet_payment", "WalletPaymentResource"),
+    ("webhook", "Webhook"),
+    ("withdrawal", "Withdrawal"),
+];
+
+/// Schemas of resources that only events have.
+#[derive(OpenApi)]
+#[openapi(components(schemas(
+    schemas::AccountResource,
+    schemas::AgentWalletResource,
+    schemas::ApiKeyResource,
+    schemas::BankAccountResource,
+    schemas::BankDestinationResource,
+    schemas::BankTransferResource,
+    schemas::BankingApplicationResource,
+    schemas::BankingProfileResource,
+    schemas::IdentityResource,
+    schemas::IssuerLinkResource,
+    schemas::LateReturn,
+    schemas::PaymentRecipientResource,
+    schemas::RefundResource,
+    schemas::SessionResource,
+    schemas::WalletPaymentResource,
+)))]
+pub(super) struct EventResources;
+
+fn reference(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+/// The resource of an event type: `card` of `card.ready`.
+pub(in crate::http) fn resource_of(event_type: &str) -> &str {
+    event_type.split('.').next().unwrap_or_default()
+}
+
+/// Name of the schema of a resource's events: `GiftCardEvent` for `gift_card`.
+pub(in crate::http) fn schema_name(resource: &str) -> String {
+    let capitalize = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    resource.split('_').map(capitalize).collect::<String>() + "Event"
+}
+
+/// Replaces the envelope `Event` by one schema for each resource of `types`, told apart by `type`.
+pub(super) fn add(schemas: &mut Value, types: &[String]) {
+    let envelope = schemas["Event"].take();
+    let mut mapping = Map::new();
+    let mut choices = Vec::new();
+    for (resource, object) in RESOURCES {
+        let names: Vec<_> = types.iter().filter(|name| resource_of(name) == resource).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let name = schema_name(resource);
+        mapping.extend(
+            names
+                .iter()
+                .map(|kind| ((*kind).clone(), reference(&name)["$ref"].clone())),
+        );
+        choices.push(reference(&name));
+        let changes = format!("{object}Changes");
+        let mut event = envelope.clone();
+        event["description"] = format!("An event of `{resource}`.").into();
+        event["properties"]["type"] = json!({"type": "string", "enum": names, "description": "`<resource>.<change>`."});
+        event["properties"]["data"] = json!({"type": "object", "required": ["object"], "description": "Resource of the event.",
+            "properties": {"object": reference(object)}});
+        event["properties"]["previous"] = reference(&changes);
+        schemas[name] = event;
+        let mut earlier = schemas[object].clone();
+        earlier["description"] = "Earlier values of the members that changed.".into();
+        if let Some(members) = earlier.as_object_mut() {
+            members.remove("required");
+        }
+        schemas[changes] = earlier;
+    }
+    schemas["Event"] = json!({"description": "An event of the account.", "oneOf": choices,
+        "discriminator": {"propertyName": "type", "mapping": mapping}});
+    if let Some(schemas) = schemas.as_object_mut() {
+        schemas.remove("EventData");
+    }
+}
