@@ -183,6 +183,9 @@ pub struct SolanaTransfer {
     pub value: Usdc,
     /// The transaction can only execute while this blockhash is recent.
     pub blockhash: [u8; 32],
+    /// The transaction cannot have executed before this slot: by our own nodes, when we signed it. 0 if that is not
+    /// known. The chain's history from here on is enough to prove that the transaction is not in it.
+    pub not_before_slot: u64,
 }
 
 impl Authorization {

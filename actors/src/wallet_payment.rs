@@ -278,11 +278,11 @@ pub const HTTP_RECORD_RETENTION_MS: u64 = 30 * 24 * 3_600_000;
 pub struct Rejection(pub &'static str);
 
 impl Stored for WalletPayment {
-    const SCHEMA: u16 = 220;
+    const SCHEMA: u16 = 222;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 221;
+    const SCHEMA: u16 = 223;
 }
 
 impl WalletPayment {

@@ -133,11 +133,11 @@ pub enum Event {
 pub struct Rejection(pub &'static str);
 
 impl Stored for Withdrawal {
-    const SCHEMA: u16 = 100;
+    const SCHEMA: u16 = 102;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 101;
+    const SCHEMA: u16 = 103;
 }
 
 impl Withdrawal {

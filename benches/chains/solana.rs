@@ -115,6 +115,7 @@ impl Chain {
                 payer: payer.address(),
                 value: Usdc::from_atomic(VALUE),
                 blockhash,
+                not_before_slot: 0,
                 transaction,
             })
         };

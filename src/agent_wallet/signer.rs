@@ -100,14 +100,12 @@ impl SealedWalletSigner {
     }
 
     /// The blockhash for a payment on this network; `None` on Base.
-    fn blockhash(&self, network: Network) -> Result<Option<[u8; 32]>, PortError> {
+    fn blockhash(&self, network: Network) -> Result<Option<Blockhash>, PortError> {
         if network == Network::Base {
             return Ok(None);
         }
         let newest = self.chains.blockhashes.newest().filter(Blockhash::is_fresh);
-        newest
-            .map(|newest| Some(newest.hash))
-            .ok_or_else(|| no_blockhash("sign call"))
+        newest.map(Some).ok_or_else(|| no_blockhash("sign call"))
     }
 
     fn pay(&self, keys: SealedKeys<'_>, call: SealedHttpPart<'_>) -> Result<(Authorization, Vec<u8>), PortError> {
@@ -122,21 +120,25 @@ impl SealedWalletSigner {
         let offer = offer.within(MAX_VALIDITY_S);
         let wallet = self.keys(keys)?;
         let once = PaymentIdEntropy(call.payment, AtomicU64::new(0));
+        // From our own node, not the server's: its expiry must be known.
+        let blockhash = self.blockhash(offer.network)?;
         let at = SigningContext {
             now: self.clock.now(),
             // A restored store may sign for this wallet payment again: on Base the same nonce is accepted once.
             entropy: &once,
-            // From our own node, not the server's: its expiry must be known.
-            blockhash: self.blockhash(offer.network)?,
+            blockhash: blockhash.map(|recent| recent.hash),
         };
         let (payment, signed) = wallet
             .pay_signed(&required, &offer, &at)
             .map_err(|e| no(e.to_string()))?;
         let authorization = match signed {
             SignedPayment::Evm(authorization) => Authorization::Evm(authorization),
-            SignedPayment::Solana(wire) => parse_own_transfer(&wire)
-                .map(Authorization::Solana)
-                .ok_or_else(|| no("a transaction that is no transfer".into()))?,
+            SignedPayment::Solana(wire) => {
+                let mut transfer =
+                    parse_own_transfer(&wire).ok_or_else(|| no("a transaction that is no transfer".into()))?;
+                transfer.not_before_slot = blockhash.map_or(0, |recent| recent.not_before_slot);
+                Authorization::Solana(transfer)
+            }
         };
         let payment = seal(&self.vault, call.payment.0, PAYMENT, payment.as_bytes());
         Ok((authorization, payment.map_err(|e| no(e.to_string()))?))

@@ -61,6 +61,7 @@ pub fn verify(wire: &[u8], demand: &SolanaRequirements<'_>) -> Result<Authorizat
         payer,
         value: demand.amount,
         blockhash: *transaction.blockhash,
+        not_before_slot: 0,
     }))
 }
 
@@ -88,6 +89,7 @@ pub fn parse_own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
         payer: *transaction.key(authority),
         value: signed_amount(wire)?,
         blockhash: *transaction.blockhash,
+        not_before_slot: 0,
     })
 }
 

@@ -392,6 +392,7 @@ mod tests {
             hash: [hash; 32],
             last_valid_block_height: u64::from(hash),
             age_ms,
+            not_before_slot: 0,
         };
         *source.0.lock() = Some(new(1, Blockhash::MAX_AGE_MS));
         let first = recent.recent().unwrap();

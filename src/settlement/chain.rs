@@ -27,6 +27,8 @@ pub struct Blockhash {
     pub hash: [u8; 32],
     /// Last block height at which a transaction with it can execute.
     pub last_valid_block_height: u64,
+    /// A transaction with it cannot have executed before this slot.
+    pub not_before_slot: u64,
     /// How long ago it was read from the chain, in milliseconds.
     pub age_ms: u64,
 }

@@ -5,7 +5,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::chain::{BlockhashSource, ChainParts, ChainTime, FeePayers};
+use super::chain::{Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers};
 use crate::payment::chains::Chains;
 use crate::payment::solana::address::Pubkey;
 use crate::payment::solana::parse_own_transfer;
@@ -56,10 +56,10 @@ pub fn sign_transfer(
             Ok(base_authorization(wallet, transfer, to, now, &chains.token))
         }
         Wallet::Solana(to) => {
-            let recent = chains.blockhashes.newest().filter(super::chain::Blockhash::is_fresh);
+            let recent = chains.blockhashes.newest().filter(Blockhash::is_fresh);
             let recent = recent.ok_or_else(|| no_blockhash("sign"))?;
             let fee_payer = chains.fee_payers.choose().ok_or_else(no_fee_payer)?;
-            solana_authorization(wallet, transfer, to, recent.hash, fee_payer)
+            solana_authorization(wallet, transfer, to, &recent, fee_payer)
         }
     }
 }
@@ -111,7 +111,7 @@ fn solana_authorization(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
     to: [u8; 32],
-    blockhash: [u8; 32],
+    recent: &Blockhash,
     fee_payer: Pubkey,
 ) -> Result<Authorization, PortError> {
     let memo = format!("{:032x}", transfer.key);
@@ -120,14 +120,15 @@ fn solana_authorization(
         pay_to: to,
         mint: Chains::configured().solana.mint,
         amount: transfer.amount.atomic(),
-        blockhash,
+        blockhash: recent.hash,
         memo: &memo,
     };
     let draft = wallet
         .draft_transfer(&draft)
         .ok_or_else(|| permanent("the address has no token account"))?;
     let wire = wallet.sign_draft(&draft);
-    let signed = parse_own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
+    let mut signed = parse_own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
+    signed.not_before_slot = recent.not_before_slot;
     Ok(Authorization::Solana(signed))
 }
 
@@ -154,6 +155,7 @@ mod tests {
     const FRESH: Blockhash = Blockhash {
         hash: [9; 32],
         last_valid_block_height: 150,
+        not_before_slot: 40,
         age_ms: 0,
     };
 
@@ -212,7 +214,10 @@ mod tests {
         let Ok(Authorization::Solana(solana)) = signed(&fixed, Wallet::Solana([4; 32])) else {
             panic!("not signed");
         };
-        assert_eq!((solana.blockhash, solana.value.atomic()), ([9; 32], 5_000_000));
+        assert_eq!(
+            (solana.blockhash, solana.not_before_slot, solana.value.atomic()),
+            ([9; 32], 40, 5_000_000)
+        );
         let wire = Transaction::parse(&solana.transaction).unwrap();
         assert_eq!(wire.keys.first(), Some(&&FEE_PAYER).copied());
     }

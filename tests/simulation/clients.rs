@@ -225,6 +225,7 @@ fn authorization(world: &Environment, payment: u32) -> Authorization {
                 payer,
                 value,
                 blockhash,
+                not_before_slot: 0,
             })
         }
     }

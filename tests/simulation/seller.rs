@@ -195,6 +195,7 @@ impl SimSeller {
                     payer,
                     value: spend.order.amount,
                     blockhash,
+                    not_before_slot: 0,
                 })
             }
             _ => unreachable!("a wallet payment is on one network"),

@@ -225,6 +225,7 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
                 payer: [9; 32],
                 value: transfer.amount,
                 blockhash,
+                not_before_slot: 0,
             })
         }
     }

@@ -197,6 +197,7 @@ impl Incoming {
                 payer,
                 value: self.transfer.amount,
                 blockhash: [0; 32],
+                not_before_slot: 0,
             }),
         }
     }

@@ -7,11 +7,11 @@ use crate::id::{PaymentId, Wallet};
 use crate::port::Authorization;
 
 impl Stored for Payment {
-    const SCHEMA: u16 = 448;
+    const SCHEMA: u16 = 450;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 449;
+    const SCHEMA: u16 = 451;
 }
 
 /// Id of a payment: a keyed digest of its authorization. The row with this id is therefore also the claim, and ids are

@@ -314,6 +314,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
             payer,
             value,
             blockhash: [1; 32],
+            not_before_slot: 0,
         }),
     };
     PaymentRequest {

@@ -149,6 +149,7 @@ impl BlockhashSource for SolanaSettlement {
         Some(Blockhash {
             hash: newest.hash,
             last_valid_block_height: newest.last_valid_block_height,
+            not_before_slot: newest.first_slot(),
             age_ms,
         })
     }

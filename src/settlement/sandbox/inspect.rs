@@ -228,6 +228,7 @@ impl SandboxSettlement {
             payer: transfer.authority,
             value: transfer.amount,
             blockhash: transaction.blockhash,
+            not_before_slot: 0,
             transaction: wire.to_vec(),
         })
     }

@@ -61,6 +61,7 @@ impl BlockhashSource for SandboxSettlement {
         let blockhash = Blockhash {
             hash,
             last_valid_block_height,
+            not_before_slot: 0,
             age_ms: 0,
         };
         *newest = Some((slot, blockhash));

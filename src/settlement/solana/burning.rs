@@ -49,6 +49,7 @@ pub fn read_burn(bytes: &[u8]) -> Option<(SolanaTransfer, SentBurn)> {
         payer: sent.order.owner,
         value: Usdc::from_atomic(sent.order.amount),
         blockhash: *transaction.message.blockhash,
+        not_before_slot: 0,
         transaction: bytes.to_vec(),
     };
     Some((transfer, sent))

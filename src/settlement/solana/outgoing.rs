@@ -95,6 +95,7 @@ impl SolanaSettlement {
             payer: self.treasury(),
             value: transfer.amount,
             blockhash: blockhash.hash,
+            not_before_slot: blockhash.first_slot(),
         }))
     }
 

@@ -210,6 +210,7 @@ mod tests {
             payer: [9; 32],
             value: Usdc::from_atomic(u64::from(n)),
             blockhash: [0; 32],
+            not_before_slot: 0,
         }
     }
 

@@ -132,8 +132,9 @@ impl SolanaSettlement {
         let unread = || temporary("lookup", "no block of the chain was read yet");
         let ends = match known {
             Some(known) => (known.last_valid_block_height, known.not_before_slot),
-            // No lower bound is known for when it can be on the chain: the account's whole history is read.
-            None => (bound.ok_or_else(unread)?, 0),
+            // The process has read its blockhash before a restart, or never. Without a lower bound of its own the
+            // account's whole history is read.
+            None => (bound.ok_or_else(unread)?, transfer.not_before_slot),
         };
         let endpoints = self.node.endpoints();
         let mut searches = self.searches.lock();

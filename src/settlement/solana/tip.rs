@@ -85,10 +85,16 @@ impl Tip {
             self.slot = self.slot.max(highest.slot.min(shared.slot));
             last
         };
-        for claim in &claims {
+        // One endpoint alone must not make a search for a payment begin after the payment.
+        let agreed_slot = self.slot;
+        let lowered = |claim: &Blockhash| Blockhash {
+            slot: claim.slot.min(agreed_slot),
+            ..*claim
+        };
+        for claim in claims.iter().map(lowered) {
             let is_near = last.abs_diff(claim.last_valid_block_height) <= NEAR_BLOCKS;
             if is_near {
-                self.remember(claim, counts_until);
+                self.remember(&claim, counts_until);
             }
         }
         let height = |claim: Blockhash| claim.last_valid_block_height.saturating_sub(BLOCKHASH_BLOCKS);
@@ -99,7 +105,7 @@ impl Tip {
             .newest
             .is_none_or(|(newest, _)| newest.last_valid_block_height <= last)
         {
-            self.newest = Some((highest, now_ms));
+            self.newest = Some((lowered(&highest), now_ms));
         }
         self.read_ms = Some(now_ms);
         Ok(())
@@ -116,7 +122,7 @@ impl Tip {
     fn remember(&mut self, claim: &Blockhash, last_valid_block_height: u64) {
         let validity = Validity {
             last_valid_block_height,
-            not_before_slot: claim.slot.saturating_sub(BLOCKHASH_BLOCKS),
+            not_before_slot: claim.first_slot(),
         };
         if self.known.contains_key(&claim.hash) {
             return;
@@ -274,6 +280,29 @@ mod tests {
         let two = vec![blockhash(5, 1_100, 1_200), blockhash(6, 1_099, 1_199)];
         assert_eq!(tip.read(two, 2, 2 + COMPARED_MS), Ok(()));
         assert_eq!(tip.proof_height(), tip.block_height);
+    }
+
+    // Checks: a slot that one endpoint of two alone claims, far too high or too low, never makes the first possible slot
+    // of a payment later than it is.
+    #[test]
+    fn one_endpoint_makes_no_blockhash_begin_late() {
+        let first = |slots: [u64; 2]| {
+            let mut tip = Tip::default();
+            assert_eq!(
+                tip.read(vec![blockhash(1, 900, 1000), blockhash(2, 900, 1000)], 2, 0),
+                Ok(())
+            );
+            let claims = [(3, slots[0]), (4, slots[1])].map(|(byte, slot)| blockhash(byte, 905, slot));
+            assert_eq!(tip.read(claims.to_vec(), 2, 1), Ok(()));
+            let of = |byte| tip.validity_of(&[byte; 32]).map(|of| of.not_before_slot);
+            let newest = tip.newest().map(|(newest, _)| newest.first_slot());
+            assert!(newest.is_some_and(|slot| Some(slot) <= of(3).max(of(4))), "{slots:?}");
+            [of(3), of(4)]
+        };
+        assert_eq!(first([1005, 1005]), [Some(855); 2]);
+        assert_eq!(first([1_000_000, 1005]), [Some(855); 2]);
+        assert_eq!(first([1005, 1_000_000]), [Some(855); 2]);
+        assert_eq!(first([1005, 3]), [Some(850), Some(0)]);
     }
 
     // Checks: the store is bounded and evicts the oldest blockhashes.

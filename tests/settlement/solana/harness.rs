@@ -239,6 +239,7 @@ impl Harness {
             payer: payer.address(),
             value: Usdc::from_atomic(amount),
             blockhash,
+            not_before_slot: 0,
             transaction,
         })
     }

@@ -9,6 +9,7 @@ use purser_chains::solana::address::{USDC_MAINNET, base58};
 use purser_chains::solana::draft::Draft;
 use purser_chains::solana::keypair::Keypair;
 use purser_chains::solana::message::Version;
+use purser_chains::solana::node::Blockhash;
 use purser_chains::solana::token::{TransferChecked, memo};
 use purser_chains::solana::transaction::{co_sign, sign};
 
@@ -44,6 +45,18 @@ async fn external_transfers(harness: &Harness) -> Vec<String> {
     ids
 }
 
+/// A blockhash that the port has read, and whose whole window of validity the node's history covers. A young node has
+/// no first slots: the absence of a payment signed then is never proven, nor that of one whose blockhash was not read.
+async fn provable_blockhash(harness: &Harness) -> Blockhash {
+    let node = harness.node();
+    until("the history covers a blockhash's window", || async {
+        let (recent, _) = harness.port.recent_blockhash()?;
+        let available = node.first_available_on(0).await.ok()?;
+        (recent.first_slot() >= available).then_some(recent)
+    })
+    .await
+}
+
 fn sent_by(payment: &Authorization, seller: &Keypair) -> (Vec<u8>, String) {
     let Authorization::Solana(transfer) = payment else {
         panic!()
@@ -52,9 +65,9 @@ fn sent_by(payment: &Authorization, seller: &Keypair) -> (Vec<u8>, String) {
     (signed.bytes, base58(&signed.id))
 }
 
-// Checks: strangers send many transactions to a wallet with two payments that are never settled. Each transaction is
-// read once, not once per search, endpoint and payment. After both payments are proven impossible nothing is read. A
-// payment on chain among them is found.
+// Checks: strangers send many transactions to a wallet with three payments that are never settled; the port has not
+// read the blockhash of one, which was signed before a restart. Each transaction is read once, not once per search,
+// endpoint and payment. After all payments are proven impossible nothing is read. A payment on chain among them is found.
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_transactions_are_read_once() {
     let Some(harness) = Harness::open(140).await else {
@@ -62,9 +75,25 @@ async fn foreign_transactions_are_read_once() {
     };
     let (client, seller) = (harness.client(), harness.another(50));
     harness.chain.set_lamports(&seller.address(), 1_000_000_000).await;
-    let payment = async |text: &str| harness.payment_by(&client, &seller.address(), 5, text).await;
-    let never = [payment("never sent").await, payment("nor this one").await];
-    let settled = payment("settled").await;
+    let recent = provable_blockhash(&harness).await;
+    let blockhash = recent.hash;
+    let payment = |text: &str| {
+        let transfers = vec![harness.transfer(&client, 5)];
+        harness.signed_at(blockhash, &client, &seller.address(), (5, 50_000), transfers, text)
+    };
+    let mut unread = harness.signed_at(
+        [77; 32],
+        &client,
+        &seller.address(),
+        (5, 50_000),
+        vec![harness.transfer(&client, 5)],
+        "signed before a restart",
+    );
+    if let Authorization::Solana(transfer) = &mut unread {
+        transfer.not_before_slot = recent.first_slot();
+    }
+    let never = [payment("never sent"), payment("nor this one"), unread];
+    let settled = payment("settled");
     let calls: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let counted = calls.clone();
     harness.faults.falsify("", move |request, _| {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::address::{Pubkey, TOKEN};
+use super::super::lifecycle::BLOCKHASH_BLOCKS;
 use super::super::status::TransactionError;
 use super::super::token::TokenAccount;
 use crate::rpc::RpcError;
@@ -34,6 +35,13 @@ pub struct Blockhash {
     pub last_valid_block_height: u64,
     /// Slot of the response.
     pub slot: u64,
+}
+
+impl Blockhash {
+    /// No transaction with this blockhash can have executed before this slot.
+    pub const fn first_slot(&self) -> u64 {
+        self.slot.saturating_sub(BLOCKHASH_BLOCKS)
+    }
 }
 
 /// Position of an endpoint.

@@ -12,6 +12,7 @@ fn with_fee_payer(n: u8, fee_payer: [u8; 32]) -> Authorization {
         payer: [n; 32],
         value: Usdc::from_atomic(1),
         blockhash: [0; 32],
+        not_before_slot: 0,
     })
 }
 

@@ -103,6 +103,7 @@ pub(in crate::settlement::sandbox) fn authorization(draft: &Draft) -> Authorizat
         payer: payer().verifying_key().to_bytes(),
         value: Usdc::from_atomic(draft.amount),
         blockhash: draft.blockhash,
+        not_before_slot: 0,
     })
 }
 
