@@ -23,7 +23,6 @@ pub mod payouts;
 pub mod rates;
 pub mod reloadable_cards;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,12 +37,10 @@ use self::issuer_card_ledger::CardLedgers;
 use self::issuer_faults::{IssuerFault, IssuerFaultRule, IssuerFaults, MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
-const KIND: [u8; 8] = *b"SBXISS01";
-const LEDGER_KIND: [u8; 8] = *b"SBXLIF01";
 /// Maximum delay after which the engine is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
@@ -73,9 +70,7 @@ pub struct SandboxIssuer {
     settings: IssuerSettings,
     clock: Arc<dyn Clock>,
     records: Mutex<IssuerRecords>,
-    archive: Archive,
     ledgers: Mutex<CardLedgers>,
-    ledger_archive: Archive,
     faults: IssuerFaults,
 }
 
@@ -102,22 +97,22 @@ enum OrderResult {
 }
 
 impl SandboxIssuer {
-    /// Opens or creates `issuer.cards` and `issuer.lives` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = IssuerRecords::default();
-        let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
-        let mut lives = CardLedgers::default();
-        let lived = Archive::open(&directory.join("issuer.lives"), LEDGER_KIND, &mut lives)?;
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        settings: IssuerSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SandboxStoreError> {
+        let book = IssuerRecords::default().open(store, Table::Cards)?;
+        let lives = CardLedgers::default().open(store, Table::CardLedgers)?;
         Ok(Self {
             settings,
             clock,
             records: Mutex::new(book),
-            archive,
             ledgers: Mutex::new(lives),
-            ledger_archive: lived,
             faults: IssuerFaults::default(),
         })
     }
@@ -133,18 +128,18 @@ impl SandboxIssuer {
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the issuer's log has stopped.
-    pub async fn state(&self) -> Result<SandboxIssuerSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxIssuerSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxIssuerSummary {
-                cards: book.cards,
-                declined: book.declined,
-                loaded: Cents::new(book.loaded),
+                cards: book.totals.cards,
+                declined: book.totals.declined,
+                loaded: Cents::new(book.totals.loaded),
                 rules: self.faults.rules(),
                 faults_injected: self.faults.injected(),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -158,12 +153,12 @@ impl SandboxIssuer {
         };
         let (taken, now, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
+            book.totals.now = book.totals.now.max(self.clock.now());
+            let now = book.totals.now;
             let taken = self.decide(&mut book, order, magic, now);
             let durable = match &taken {
-                OrderResult::Created(new) => self.persist(&mut book, new),
-                _ => self.archive.barrier(),
+                OrderResult::Created(new) => book.append(std::slice::from_ref(new)),
+                _ => book.rows.barrier(),
             };
             (taken, now, durable)
         };
@@ -192,16 +187,6 @@ impl SandboxIssuer {
             return Err(failed(ErrorKind::Unknown, "no answer in time"));
         }
         issue_result(&known, now)
-    }
-
-    /// Adds a new order to the records and the log.
-    fn persist(&self, book: &mut IssuerRecords, order: &CardOrderRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(order).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(order, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
     }
 
     fn decide(
@@ -268,9 +253,9 @@ impl SandboxIssuer {
         self.before(fault.as_ref()).await?;
         let (found, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
+            book.totals.now = book.totals.now.max(self.clock.now());
             let known = book.by_ref(issuer_ref);
-            (known.filter(|o| o.ready_at <= book.now), self.archive.barrier())
+            (known.filter(|o| o.ready_at <= book.totals.now), book.rows.barrier())
         };
         durable
             .wait()

@@ -12,7 +12,7 @@ use purser_actors::money::Usdc;
 
 pub use self::messages::*;
 use super::keys;
-use super::record_log::LogError;
+use super::store::SandboxStoreError;
 use crate::provider::sandbox::SandboxIssuer;
 use crate::provider::sandbox::bridge::faults as bridge_fault;
 use crate::provider::sandbox::card_balances::NEVER_CREDITED;
@@ -39,7 +39,7 @@ pub enum ControlError {
     Invalid { param: &'static str, message: String },
     /// A sandbox file has stopped: status 503.
     #[error(transparent)]
-    Stopped(#[from] LogError),
+    Stopped(#[from] SandboxStoreError),
 }
 
 fn invalid(param: &'static str, message: impl Into<String>) -> ControlError {

@@ -325,6 +325,6 @@ async fn post_link(State(people): SharedState, body: Body) -> Result<Response, A
     }))
 }
 
-fn stopped(_: crate::sandbox::record_log::LogError) -> ApiError {
+fn stopped(_: crate::sandbox::store::SandboxStoreError) -> ApiError {
     ApiError::unavailable(ErrorCode::SandboxUnavailable, "The sandbox has stopped.", 1)
 }

@@ -6,7 +6,6 @@ pub mod faults;
 pub mod reconciliation;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,10 +22,9 @@ use self::faults::{BankCall, BankFault, BankFaultKind};
 use self::records::{BankRecord, BankRecords};
 use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::banking::{BankApi, PlainApplication};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
-const KIND: [u8; 8] = *b"SBXBNK02";
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 /// Maximum delay after which the engine is asked to retry while a decision is due.
@@ -52,7 +50,6 @@ pub struct SandboxBank {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
     records: Mutex<BankRecords>,
-    archive: Archive,
     rules: FaultRules<BankFault>,
 }
 
@@ -62,24 +59,22 @@ pub enum DepositError {
     /// The account does not exist, or its balance is too low.
     #[error("no such account, or its balance is too low")]
     NoAccount,
-    /// The log has stopped.
+    /// The store has stopped.
     #[error(transparent)]
-    Stopped(#[from] LogError),
+    Stopped(#[from] SandboxStoreError),
 }
 
 impl SandboxBank {
-    /// Opens or creates `bank.accounts` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = BankRecords::default();
-        let archive = Archive::open(&directory.join("bank.accounts"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(store: &SandboxStore, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = BankRecords::default().open(store, Table::Bank)?;
         Ok(Self {
             decides_after_ms,
             clock,
             records: Mutex::new(book),
-            archive,
             rules: FaultRules::default(),
         })
     }
@@ -95,20 +90,20 @@ impl SandboxBank {
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxBankSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxBankSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxBankSummary {
-                applications: book.applications,
+                applications: book.totals.applications,
                 accounts: book.accounts.len(),
-                transfers: book.transfers,
-                deposits: book.deposits,
+                transfers: book.totals.transfers,
+                deposits: book.totals.deposits,
                 balance: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
                 rules: self.rules.pending(),
                 faults_injected: self.rules.injected(),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -136,7 +131,7 @@ impl SandboxBank {
                 sender,
                 at: self.clock.now(),
             };
-            self.persist(&mut book, &entry)
+            book.append(&[entry])
         };
         Ok(durable.wait().await?)
     }
@@ -165,16 +160,9 @@ impl SandboxBank {
                 transfer,
                 at: self.clock.now(),
             };
-            self.persist(&mut book, &entry)
+            book.append(&[entry])
         };
         Ok(durable.wait().await?)
-    }
-
-    fn persist(&self, book: &mut BankRecords, entry: &BankRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(entry).is_err() {
-            return DurablePromise::broken();
-        }
-        self.archive.append(book, entry.encode())
     }
 
     /// Handles one call: applies a fault, records the request under its key, and returns the recorded result once it is
@@ -190,16 +178,16 @@ impl SandboxBank {
         let (entry, durable) = {
             let mut book = self.records.lock();
             match book.find_request(key) {
-                Some(entry) => (entry, self.archive.barrier()),
+                Some(entry) => (entry, book.rows.barrier()),
                 None => {
                     let due = self.clock.now().plus_ms(self.decides_after_ms);
                     let entry = decide(&book, due, trouble == Some(BankFaultKind::Decline));
-                    let durable = self.persist(&mut book, &entry);
+                    let durable = book.append(&[entry]);
                     (entry, durable)
                 }
             }
         };
-        let stopped = |e: LogError| failed(operation, ErrorKind::Unknown, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(operation, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         if trouble == Some(BankFaultKind::LoseResponse) {
             tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
@@ -256,9 +244,9 @@ impl SandboxBank {
         let trouble = self.check_faults(BankCall::Incoming).await?;
         let (found, durable) = {
             let book = self.records.lock();
-            (book.incoming_after(after, limit), self.archive.barrier())
+            (book.incoming_after(after, limit), book.rows.barrier())
         };
-        let stopped = |e: LogError| failed("incoming", ErrorKind::Temporary, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed("incoming", ErrorKind::Temporary, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let incoming = found.into_iter().filter_map(|(number, entry)| match entry {
             BankRecord::Deposited {

@@ -11,7 +11,6 @@ mod reconciliation;
 mod records;
 mod solana;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -25,13 +24,11 @@ use purser_actors::port::{
 
 use self::faults::{BridgeFault, BridgeFaultRule, BridgeFaults, BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::bridge_wallet;
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::settlement::sandbox::remote::ChainRpc;
 use crate::wallet::TestWallet;
-
-const KIND: [u8; 8] = *b"SBXBRI02";
 
 /// A simulated bridge.
 pub struct SandboxBridge {
@@ -40,7 +37,6 @@ pub struct SandboxBridge {
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
     records: Mutex<BridgeRecords>,
-    archive: Archive,
     faults: BridgeFaults,
     /// Whether the bridge's token account exists on Solana.
     is_open: AtomicBool,
@@ -58,26 +54,24 @@ pub struct SandboxBridgeSummary {
 }
 
 impl SandboxBridge {
-    /// Opens or creates `bridge.messages` in the directory, which must exist. An attestation takes `attest_after_ms`.
+    /// Opens its tables of the store. An attestation takes `attest_after_ms`.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
+    /// When its rows cannot be read.
     pub fn open(
-        directory: &Path,
+        store: &SandboxStore,
         chains: Arc<dyn ChainRpc>,
         clock: Arc<dyn Clock>,
         attest_after_ms: u64,
-    ) -> Result<Self, LogError> {
-        let mut book = BridgeRecords::default();
-        let archive = Archive::open(&directory.join("bridge.messages"), KIND, &mut book)?;
+    ) -> Result<Self, SandboxStoreError> {
+        let book = BridgeRecords::default().open(store, Table::Bridge)?;
         Ok(Self {
             chains,
             // The sentences of the sandbox's keys are constants that yield valid keys.
-            wallet: bridge_wallet().map_err(|_| LogError::Stopped)?,
+            wallet: bridge_wallet().map_err(|_| SandboxStoreError::Stopped)?,
             clock,
             attest_after_ms,
             records: Mutex::new(book),
-            archive,
             faults: BridgeFaults::default(),
             is_open: AtomicBool::new(false),
         })
@@ -93,13 +87,13 @@ impl SandboxBridge {
 
     pub fn state(&self) -> SandboxBridgeSummary {
         SandboxBridgeSummary {
-            burns: self.records.lock().burns,
+            burns: self.records.lock().totals.burns,
             rules: self.faults.rules(),
             faults_injected: self.faults.injected(),
         }
     }
 
-    /// Decides on the next record of a burn by its known records and persists it. The result may be reported once it is
+    /// Decides on the next record of a burn by its known records and stores it. The result may be reported once it is
     /// durable.
     async fn record<R>(
         &self,
@@ -108,8 +102,8 @@ impl SandboxBridge {
     ) -> Result<R, PortError> {
         let (result, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
+            book.totals.now = book.totals.now.max(self.clock.now());
+            let now = book.totals.now;
             let known = book.of(transaction);
             let (what, result) = decide(&known, now);
             let noted = what.map(|what| BridgeRecord {
@@ -118,8 +112,8 @@ impl SandboxBridge {
                 kind: what,
             });
             let durable = match noted {
-                None => self.archive.barrier(),
-                Some(noted) => self.persist(&mut book, &noted),
+                None => book.rows.barrier(),
+                Some(noted) => book.append(&[noted]),
             };
             (result, durable)
         };
@@ -128,15 +122,6 @@ impl SandboxBridge {
             .await
             .map_err(|e| failed(ErrorKind::Unknown, e.to_string()))?;
         Ok(result)
-    }
-
-    fn persist(&self, book: &mut BridgeRecords, noted: &BridgeRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(noted).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(noted, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
     }
 
     /// The fault that a call meets: from the sandbox controls, or from its amount. A fault of an amount applies once

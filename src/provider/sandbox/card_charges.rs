@@ -8,8 +8,8 @@ use purser_actors::port::{
 use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardChange, CardLedger, CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
-use crate::sandbox::archive::ArchiveState as _;
-use crate::sandbox::record_log::DurablePromise;
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::DurablePromise;
 
 /// A merchant's charge.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ impl SandboxIssuer {
     pub(super) async fn card_status(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
         let (standing, durable) = {
             let lives = self.ledgers.lock();
-            (lives.of(order).snapshot(), self.ledger_archive.barrier())
+            (lives.of(order).snapshot(), lives.rows.barrier())
         };
         await_durable("standing", durable).await?;
         Ok(standing)
@@ -100,7 +100,7 @@ impl SandboxIssuer {
                     snapshot: standing,
                 })
             };
-            (changes.filter_map(word).collect(), self.ledger_archive.barrier())
+            (changes.filter_map(word).collect(), lives.rows.barrier())
         };
         await_durable("card events", durable).await?;
         Ok(words)
@@ -136,15 +136,7 @@ impl SandboxIssuer {
                 change: what,
             };
             let events: Vec<CardRecord> = happened.into_iter().map(event).collect();
-            let durable =
-                match self.ledger_archive.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
-                    true => DurablePromise::broken(),
-                    false => {
-                        // Encoding plain data into memory cannot fail.
-                        let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
-                        self.ledger_archive.append(&mut *lives, record)
-                    }
-                };
+            let durable = lives.append(&events);
             (lives.of(order).snapshot(), durable)
         };
         await_durable("card", durable).await?;

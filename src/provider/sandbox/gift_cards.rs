@@ -8,7 +8,6 @@ mod reconciliation;
 mod records;
 mod redemption;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,10 +23,8 @@ use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::gift_cards::{
     GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote,
 };
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
-
-const KIND: [u8; 8] = *b"SBXGFT01";
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// How the sandbox's catalog behaves.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +53,6 @@ pub struct SandboxGiftCards {
     clock: Arc<dyn Clock>,
     catalog: Catalog,
     records: Mutex<GiftCardRecords>,
-    archive: Archive,
     faults: FaultRules<GiftCardFault>,
 }
 
@@ -84,24 +80,26 @@ pub enum OpenError {
     Products(String),
     /// The log of orders cannot be opened.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(#[from] SandboxStoreError),
 }
 
 impl SandboxGiftCards {
-    /// Opens or creates `gift_cards.orders` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, settings: SandboxGiftCardSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        settings: SandboxGiftCardSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
         let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
-        let mut book = GiftCardRecords::default();
-        let archive = Archive::open(&directory.join("gift_cards.orders"), KIND, &mut book)?;
+        let book = GiftCardRecords::default().open(store, Table::GiftCards)?;
         Ok(Self {
             settings,
             clock,
             catalog,
             records: Mutex::new(book),
-            archive,
             faults: FaultRules::default(),
         })
     }
@@ -118,8 +116,8 @@ impl SandboxGiftCards {
     /// Sets a product's stock, durably. False if there is no such product.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, LogError> {
+    /// When the store has stopped.
+    pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, SandboxStoreError> {
         let product = product_id.to_owned();
         self.change(product_id, GiftCardRecord::Stock { product, stock }).await
     }
@@ -127,8 +125,8 @@ impl SandboxGiftCards {
     /// Sets a product's fee rate, durably. False if there is no such product.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, LogError> {
+    /// When the store has stopped.
+    pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, SandboxStoreError> {
         let record = GiftCardRecord::Price {
             product: product_id.to_owned(),
             fee_rate: fee_rate.to_string(),
@@ -136,40 +134,31 @@ impl SandboxGiftCards {
         self.change(product_id, record).await
     }
 
-    async fn change(&self, product_id: &str, record: GiftCardRecord) -> Result<bool, LogError> {
+    async fn change(&self, product_id: &str, record: GiftCardRecord) -> Result<bool, SandboxStoreError> {
         if self.catalog.get(product_id).is_none() {
             return Ok(false);
         }
-        let durable = self.persist(&mut self.records.lock(), &record);
+        let durable = self.records.lock().append(&[record]);
         durable.wait().await.map(|()| true)
-    }
-
-    /// Adds a record to the records and the log.
-    fn persist(&self, book: &mut GiftCardRecords, record: &GiftCardRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(record).is_err() {
-            return DurablePromise::broken();
-        }
-        self.archive.append(book, record.encode())
     }
 
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxGiftCardSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxGiftCardSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
-            let (gift_cards, declined) = book.totals();
             let all = self.catalog.all();
             let state = SandboxGiftCardSummary {
                 products: all.len(),
                 sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
-                gift_cards,
-                declined,
+                gift_cards: book.totals.made,
+                declined: book.totals.declined,
                 rules: self.faults.pending(),
                 faults_injected: self.faults.injected(),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }

@@ -6,7 +6,6 @@ mod form;
 mod records;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,12 +20,11 @@ pub use self::form::{InvalidField, MAGIC_NAMES, MagicFamilyName, VerdictDelivery
 use self::records::{CheckRecord, CheckRecords, CheckSummary, reference, token};
 use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::callback::CallbackKey;
-use crate::sandbox::archive::Archive;
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
 /// Page with the form; the check's token is appended to it.
 pub const PAGES: &str = "/sandbox/identity-check?token=";
-const KIND: [u8; 8] = *b"SBXIDC01";
 /// A check expires after this time without an answer.
 const OPEN_FOR_MS: u64 = 24 * 3_600_000;
 /// Delay after which the engine is asked to retry while the person has not answered, and the maximum while the verdict
@@ -96,7 +94,6 @@ pub struct SandboxIdentityCheck {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
     records: Mutex<CheckRecords>,
-    archive: Archive,
     rules: FaultRules<CheckFault>,
     /// The service's callback URL and the key that signs callbacks; unknown until the service listens.
     callbacks: OnceLock<(String, CallbackKey)>,
@@ -105,18 +102,16 @@ pub struct SandboxIdentityCheck {
 }
 
 impl SandboxIdentityCheck {
-    /// Opens or creates `identity.checks` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = CheckRecords::default();
-        let archive = Archive::open(&directory.join("identity.checks"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(store: &SandboxStore, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = CheckRecords::default().open(store, Table::IdentityChecks)?;
         Ok(Self {
             decides_after_ms,
             clock,
             records: Mutex::new(book),
-            archive,
             rules: FaultRules::default(),
             callbacks: OnceLock::new(),
             pages_origin: OnceLock::new(),
@@ -144,19 +139,19 @@ impl SandboxIdentityCheck {
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxCheckSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxCheckSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxCheckSummary {
-                started: book.started,
-                passed: book.passed,
-                failed: book.failed,
-                last_reference: book.last.map(reference),
+                started: book.rows.numbered(),
+                passed: book.totals.passed,
+                failed: book.totals.failed,
+                last_reference: book.totals.last.map(reference),
                 rules: self.rules.pending(),
                 faults_injected: self.rules.injected(),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -164,11 +159,11 @@ impl SandboxIdentityCheck {
     /// State of a person's page; `None` for an unknown token.
     pub fn page(&self, token: &str) -> Option<CheckPage> {
         let mut book = self.records.lock();
-        book.now = book.now.max(self.clock.now());
+        book.totals.now = book.totals.now.max(self.clock.now());
         let check = book.by_token(token)?;
         Some(if check.answered.is_some() {
             CheckPage::Answered
-        } else if has_expired(&check, book.now) {
+        } else if has_expired(&check, book.totals.now) {
             CheckPage::Expired
         } else {
             CheckPage::Open
@@ -210,7 +205,7 @@ impl SandboxIdentityCheck {
     ) -> Result<(CheckPage, bool), InvalidField> {
         let (recorded, durable) = {
             let mut book = self.records.lock();
-            let now = book.now.max(self.clock.now());
+            let now = book.totals.now.max(self.clock.now());
             let check = found(&book)?;
             if check.answered.is_some() {
                 return Ok((CheckPage::Answered, false));
@@ -225,7 +220,7 @@ impl SandboxIdentityCheck {
                 decided_at: now.plus_ms(judged.after_ms),
                 verdict: judged.verdict.clone(),
             };
-            ((check, judged), self.persist(&mut book, &entry))
+            ((check, judged), book.append(&[entry]))
         };
         if durable.wait().await.is_err() {
             return Err(InvalidField("The sandbox has stopped. Try again later."));
@@ -242,16 +237,6 @@ impl SandboxIdentityCheck {
         Ok((CheckPage::Answered, true))
     }
 
-    fn persist(&self, book: &mut CheckRecords, entry: &CheckRecord) -> DurablePromise {
-        use crate::sandbox::archive::ArchiveState as _;
-        if self.archive.has_failed() || book.apply(entry).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(entry, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
-    }
-
     async fn start_check(&self, order: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
         let fault = self.rules.take(|_| true);
         self.before(fault, "identity start").await?;
@@ -264,7 +249,7 @@ impl SandboxIdentityCheck {
         }
         let durable = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
+            book.totals.now = book.totals.now.max(self.clock.now());
             match book.by_key(order.key) {
                 Some(known) if known.wallet != order.wallet => {
                     return Err(failed(
@@ -273,18 +258,18 @@ impl SandboxIdentityCheck {
                         "this key is another wallet's",
                     ));
                 }
-                Some(_) => self.archive.barrier(),
+                Some(_) => book.rows.barrier(),
                 None => {
                     let begun = CheckRecord::Started {
                         key: order.key,
                         wallet: order.wallet,
-                        at: book.now,
+                        at: book.totals.now,
                     };
-                    self.persist(&mut book, &begun)
+                    book.append(&[begun])
                 }
             }
         };
-        let stopped = |e: LogError| failed(ErrorKind::Unknown, "identity start", &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(ErrorKind::Unknown, "identity start", &e.to_string());
         durable.wait().await.map_err(stopped)?;
         if fault == Some(CheckFault::Timeout) {
             tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
@@ -310,10 +295,10 @@ impl SandboxIdentityCheck {
         }
         let (check, now, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            (book.by_reference(wanted), book.now, self.archive.barrier())
+            book.totals.now = book.totals.now.max(self.clock.now());
+            (book.by_reference(wanted), book.totals.now, book.rows.barrier())
         };
-        let stopped = |e: LogError| failed(ErrorKind::Temporary, "identity status", &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(ErrorKind::Temporary, "identity status", &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let check = check.ok_or_else(|| failed(ErrorKind::Temporary, "identity status", "no such check"))?;
         Ok(match &check.answered {

@@ -3,20 +3,19 @@
 //! The address is derived from the wallet, so it is the same after any loss. The address has no key; the issuer counts
 //! what it receives.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssuerAccountResult, IssuerAccounts, PortError, Timestamp};
+use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
 use super::fault_rules::{FaultRule, FaultRules};
-use crate::sandbox::archive::{Archive, ArchiveRecord, ArchiveState, RecordBuffer, name};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 
-const KIND: [u8; 8] = *b"SBXACC01";
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
@@ -49,7 +48,7 @@ impl AccountFault {
     }
 }
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 enum AccountRecord {
     /// An account was opened.
@@ -60,65 +59,38 @@ fn by_wallet(wallet: &Wallet) -> u64 {
     name(&[b"wallet", &wallet.key()])
 }
 
-impl ArchiveRecord for AccountRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (entry, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(vec![entry])
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for AccountRecord {
+    const SCHEMA: u16 = 713;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for AccountRecord {
+    fn names(&self) -> Vec<u64> {
         let Self::Opened { wallet, .. } = self;
         vec![by_wallet(wallet)]
     }
 
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         true
     }
 }
 
 #[derive(Default)]
 struct AccountRecords {
-    buffer: RecordBuffer<AccountRecord>,
-    opened: u64,
+    rows: RecordRows<AccountRecord>,
 }
 
 impl AccountRecords {
     fn has(&self, wallet: &Wallet) -> bool {
-        let near = self.buffer.find(by_wallet(wallet));
+        let near = self.rows.find(by_wallet(wallet));
         near.iter().any(|AccountRecord::Opened { wallet: of, .. }| of == wallet)
     }
 }
 
-impl ArchiveState for AccountRecords {
-    type Item = AccountRecord;
+impl RecordBook for AccountRecords {
+    type Record = AccountRecord;
 
-    fn apply(&mut self, entry: &AccountRecord) -> Result<(), String> {
-        self.opened += 1;
-        self.buffer.add(entry.clone());
-        Ok(())
-    }
-
-    fn buffer(&mut self) -> &mut RecordBuffer<AccountRecord> {
-        &mut self.buffer
-    }
-
-    fn save(&self) -> Vec<u8> {
-        self.opened.to_be_bytes().to_vec()
-    }
-
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let saved: [u8; 8] = saved.try_into().map_err(|_| "not a number".to_owned())?;
-        self.opened = u64::from_be_bytes(saved);
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn rows(&mut self) -> &mut RecordRows<AccountRecord> {
+        &mut self.rows
     }
 }
 
@@ -136,22 +108,19 @@ pub struct SandboxIssuerAccountSummary {
 pub struct SandboxIssuerAccounts {
     clock: Arc<dyn Clock>,
     records: Mutex<AccountRecords>,
-    archive: Archive,
     rules: FaultRules<AccountFault>,
 }
 
 impl SandboxIssuerAccounts {
-    /// Opens or creates `issuer.accounts` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = AccountRecords::default();
-        let archive = Archive::open(&directory.join("issuer.accounts"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(store: &SandboxStore, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = AccountRecords::default().open(store, Table::IssuerAccounts)?;
         Ok(Self {
             clock,
             records: Mutex::new(book),
-            archive,
             rules: FaultRules::default(),
         })
     }
@@ -167,16 +136,16 @@ impl SandboxIssuerAccounts {
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxIssuerAccountSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxIssuerAccountSummary, SandboxStoreError> {
         let (state, durable) = {
             let book = self.records.lock();
             let state = SandboxIssuerAccountSummary {
-                opened: book.opened,
+                opened: book.rows.numbered(),
                 rules: self.rules.pending(),
                 faults_injected: self.rules.injected(),
             };
-            (state, self.archive.barrier())
+            (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -193,7 +162,7 @@ impl SandboxIssuerAccounts {
             }
             Some(AccountFault::Timeout) | None => {}
         }
-        self.persist(wallet)
+        self.add_account(wallet)
             .wait()
             .await
             .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
@@ -205,22 +174,17 @@ impl SandboxIssuerAccounts {
         Ok(IssuerAccountResult::Open { deposit_address })
     }
 
-    /// Adds a new account to the records and the log.
-    fn persist(&self, wallet: &Wallet) -> DurablePromise {
+    /// Stores the account if it is new.
+    fn add_account(&self, wallet: &Wallet) -> DurablePromise {
         let mut book = self.records.lock();
         if book.has(wallet) {
-            return self.archive.barrier();
+            return book.rows.barrier();
         }
         let entry = AccountRecord::Opened {
             wallet: *wallet,
             at: self.clock.now(),
         };
-        if self.archive.has_failed() || book.apply(&entry).is_err() {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(&entry, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(&mut *book, record)
+        book.append(&[entry])
     }
 }
 
@@ -252,11 +216,14 @@ fn failed(kind: ErrorKind, message: &str) -> PortError {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::path::Path;
+
     use super::*;
+    use crate::sandbox::store::tests::store_in;
     use crate::system::SystemClock;
 
     fn open(dir: &Path) -> SandboxIssuerAccounts {
-        SandboxIssuerAccounts::open(dir, Arc::new(SystemClock)).unwrap()
+        SandboxIssuerAccounts::open(&store_in(dir), Arc::new(SystemClock)).unwrap()
     }
 
     // Checks: a wallet has one account and one address, after any number of requests, lost responses and a restart.

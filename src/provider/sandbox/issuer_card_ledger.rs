@@ -6,12 +6,13 @@ use purser_actors::money::Cents;
 use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus, month_end,
 };
+use purser_storage::codec::Stored;
 
 use super::card_numbers;
 use super::issuer_records::CardOrderRecord;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) struct CardRecord {
     /// The issuer's reference of the card.
@@ -51,18 +52,12 @@ fn by_key(key: JobId) -> u64 {
     name(&[b"wish", &key.0.to_be_bytes()]) // frozen: index key
 }
 
-impl ArchiveRecord for CardRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (events, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(events)
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for CardRecord {
+    const SCHEMA: u16 = 705;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for CardRecord {
+    fn names(&self) -> Vec<u64> {
         let key = match &self.change {
             CardChange::StateChanged { key: Some(key), .. } => Some(by_key(*key)),
             _ => None,
@@ -71,7 +66,7 @@ impl ArchiveRecord for CardRecord {
     }
 
     /// All records are reported.
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         true
     }
 }
@@ -191,7 +186,7 @@ impl CardLedger {
 /// Ledgers of all cards.
 #[derive(Default)]
 pub(super) struct CardLedgers {
-    pub(super) buffer: RecordBuffer<CardRecord>,
+    pub(super) rows: RecordRows<CardRecord>,
 }
 
 impl CardLedgers {
@@ -206,7 +201,7 @@ impl CardLedgers {
             changes: 0,
             charges: Vec::new(),
         };
-        for event in self.buffer.find(by_ref(&name)) {
+        for event in self.rows.find(by_ref(&name)) {
             if event.issuer_ref != name {
                 continue;
             }
@@ -245,7 +240,7 @@ impl CardLedgers {
     /// service's id.
     pub(super) fn changes_after(&self, after: u64, limit: usize) -> Vec<(u64, CardId, String)> {
         let mut changed = Vec::new();
-        self.buffer.scan(after, |number, event| {
+        self.rows.scan(after, |number, event| {
             changed.push((number + 1, event.card, event.issuer_ref.clone()));
             changed.len() < limit
         });
@@ -253,27 +248,10 @@ impl CardLedgers {
     }
 }
 
-impl ArchiveState for CardLedgers {
-    type Item = CardRecord;
+impl RecordBook for CardLedgers {
+    type Record = CardRecord;
 
-    fn apply(&mut self, event: &CardRecord) -> Result<(), String> {
-        self.buffer.add(event.clone());
-        Ok(())
-    }
-
-    fn buffer(&mut self) -> &mut RecordBuffer<CardRecord> {
-        &mut self.buffer
-    }
-
-    fn save(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn load(&mut self, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn rows(&mut self) -> &mut RecordRows<CardRecord> {
+        &mut self.rows
     }
 }

@@ -12,9 +12,8 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::issuer_card_ledger::{CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
 use super::{SandboxIssuer, failed};
-use crate::sandbox::archive::RecordBuffer;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState};
-use crate::sandbox::record_log::DurablePromise;
+use crate::sandbox::records::{RecordRows, SandboxRecord};
+use crate::sandbox::store::DurablePromise;
 
 /// Position of a sandbox list cursor.
 pub(super) fn position(after: Option<&ListCursor>) -> Result<u64, PortError> {
@@ -24,8 +23,8 @@ pub(super) fn position(after: Option<&ListCursor>) -> Result<u64, PortError> {
 
 /// A page of records after a position: `list` maps each counted record, until it reports that there are no more for
 /// now.
-pub(super) fn page<T: ArchiveRecord>(
-    shelf: &RecordBuffer<T>,
+pub(super) fn page<T: SandboxRecord>(
+    shelf: &RecordRows<T>,
     after: u64,
     limit: usize,
     mut list: impl FnMut(&T) -> ListedRecord,
@@ -121,10 +120,7 @@ impl ProviderList for PrepaidRemainderList {
                         .and_then(|order| Self::remainder_entry(&lives, &order))
                         .map_or(ListedRecord::Nothing, ListedRecord::As),
                 };
-                (
-                    page(&lives.buffer, after, limit, shown),
-                    self.0.ledger_archive.barrier(),
-                )
+                (page(&lives.rows, after, limit, shown), lives.rows.barrier())
             };
             await_durable(page, durable).await
         })
@@ -136,7 +132,7 @@ impl ProviderList for PrepaidRemainderList {
                 let (book, lives) = (self.0.records.lock(), self.0.ledgers.lock());
                 let order = name.order().and_then(|key| book.order(key));
                 let found = order.and_then(|order| Self::remainder_entry(&lives, &order));
-                (found, self.0.ledger_archive.barrier())
+                (found, lives.rows.barrier())
             };
             await_durable(found, durable).await
         })
@@ -153,10 +149,10 @@ impl ProviderList for SandboxIssuer {
             let after = position(after)?;
             let (page, durable) = {
                 let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
-                let now = book.now;
+                book.totals.now = book.totals.now.max(self.clock.now());
+                let now = book.totals.now;
                 let shown = |order: &CardOrderRecord| listed(order, now);
-                (page(book.buffer(), after, limit, shown), self.archive.barrier())
+                (page(&book.rows, after, limit, shown), book.rows.barrier())
             };
             await_durable(page, durable).await
         })
@@ -166,10 +162,10 @@ impl ProviderList for SandboxIssuer {
         Box::pin(async move {
             let (found, durable) = {
                 let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
+                book.totals.now = book.totals.now.max(self.clock.now());
                 let order = name.order().and_then(|key| book.order(key));
-                let found = order.map(|order| entry(&order, book.now));
-                (found, self.archive.barrier())
+                let found = order.map(|order| entry(&order, book.totals.now));
+                (found, book.rows.barrier())
             };
             await_durable(found, durable).await
         })

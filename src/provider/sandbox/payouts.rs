@@ -9,7 +9,6 @@ mod orders;
 mod reconciliation;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,13 +22,11 @@ use self::faults::PayoutFault;
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
 use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::payouts::{PayoutApi, PlainPayout};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
 pub use self::records::PayoutEventKind;
-
-const KIND: [u8; 8] = *b"SBXPAY02";
 
 /// How the sandbox's rails behave.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +56,6 @@ pub struct SandboxPayouts {
     settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
     records: Mutex<PayoutRecords>,
-    archive: Archive,
     faults: FaultRules<PayoutFault>,
 }
 
@@ -76,18 +72,20 @@ pub struct SandboxPayoutSummary {
 }
 
 impl SandboxPayouts {
-    /// Opens or creates `payouts.orders` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open(directory: &Path, settings: SandboxPayoutSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = PayoutRecords::default();
-        let archive = Archive::open(&directory.join("payouts.orders"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open(
+        store: &SandboxStore,
+        settings: SandboxPayoutSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SandboxStoreError> {
+        let book = PayoutRecords::default().open(store, Table::Payouts)?;
         Ok(Self {
             settings,
             clock,
             records: Mutex::new(book),
-            archive,
             faults: FaultRules::default(),
         })
     }
@@ -103,16 +101,15 @@ impl SandboxPayouts {
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
-    /// When the log has stopped.
-    pub async fn state(&self) -> Result<SandboxPayoutSummary, LogError> {
+    /// When the store has stopped.
+    pub async fn state(&self) -> Result<SandboxPayoutSummary, SandboxStoreError> {
         let (state, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
-            let (orders, words, recalled) = book.totals();
             let state = SandboxPayoutSummary {
-                orders,
-                events: words,
-                recalled,
+                orders: book.totals.orders,
+                events: book.rows.numbered(),
+                recalled: book.totals.recalled,
                 rules: self.faults.pending(),
                 faults_injected: self.faults.injected(),
             };
@@ -125,13 +122,13 @@ impl SandboxPayouts {
     /// here.
     ///
     /// # Errors
-    /// When the log has stopped.
+    /// When the store has stopped.
     pub async fn emit_event(
         &self,
         payout: PayoutId,
         says: PayoutEventKind,
         sequence: Option<u64>,
-    ) -> Result<bool, LogError> {
+    ) -> Result<bool, SandboxStoreError> {
         let durable = {
             let mut book = self.records.lock();
             drop(self.emit_due_events(&mut book));
@@ -139,37 +136,26 @@ impl SandboxPayouts {
                 return Ok(false);
             };
             let sequence = sequence.unwrap_or(book.latest(order.key).map_or(1, |word| word.sequence + 1));
-            let at = book.now;
-            self.persist(
-                &mut book,
-                &PayoutRecord::Event(PayoutEventRecord {
-                    at,
-                    key: order.key,
-                    payout,
-                    sequence,
-                    kind: says,
-                }),
-            )
+            let at = book.totals.now;
+            book.append(&[PayoutRecord::Event(PayoutEventRecord {
+                at,
+                key: order.key,
+                payout,
+                sequence,
+                kind: says,
+            })])
         };
         durable.wait().await.map(|()| true)
     }
 
     /// Emits every event that is due, in the order of their times.
     fn emit_due_events(&self, book: &mut PayoutRecords) -> DurablePromise {
-        book.now = book.now.max(self.clock.now());
-        let mut durable = self.archive.barrier();
+        book.totals.now = book.totals.now.max(self.clock.now());
+        let mut durable = book.rows.barrier();
         while let Some(word) = book.due() {
-            durable = self.persist(book, &PayoutRecord::Event(word));
+            durable = book.append(&[PayoutRecord::Event(word)]);
         }
         durable
-    }
-
-    /// Adds a record to the records and the log.
-    fn persist(&self, book: &mut PayoutRecords, record: &PayoutRecord) -> DurablePromise {
-        if self.archive.has_failed() || book.apply(record).is_err() {
-            return DurablePromise::broken();
-        }
-        self.archive.append(book, record.encode())
     }
 
     /// The effect of a fault before the rails have read the request.
@@ -199,7 +185,7 @@ impl SandboxPayouts {
             let durable = self.emit_due_events(&mut book);
             (book.events_after(after, limit), durable)
         };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Temporary, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(CALL, ErrorKind::Temporary, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         Ok(page)
     }

@@ -9,7 +9,6 @@ mod holds;
 pub mod reconciliation;
 mod records;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -26,11 +25,10 @@ use super::fault_rules::{FaultRule, FaultRules};
 use super::{CardCharge, card_numbers};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::provider::{CardBalanceReader, PlainCard};
-use crate::sandbox::archive::{Archive, ArchiveState as _};
-use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::sandbox::records::RecordBook as _;
+use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
-const KIND: [u8; 8] = *b"SBXPRG03";
 /// Summary of the provider.
 #[derive(Clone, Debug)]
 pub struct SandboxReloadableCardSummary {
@@ -46,23 +44,20 @@ pub struct SandboxReloadableCards<B> {
     balances: Arc<B>,
     clock: Arc<dyn Clock>,
     records: Mutex<ReloadableCardRecords>,
-    archive: Archive,
     rules: FaultRules<ReloadableCardFault>,
 }
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
-    /// Opens or creates `issuer.reloadable_cards` in the directory, which must exist.
+    /// Opens its tables of the store.
     ///
     /// # Errors
-    /// When the disk fails, another process has the file, or it is corrupt before its tail.
-    pub fn open_in(directory: &Path, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = ReloadableCardRecords::default();
-        let archive = Archive::open(&directory.join("issuer.reloadable_cards"), KIND, &mut book)?;
+    /// When its rows cannot be read.
+    pub fn open_in(store: &SandboxStore, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, SandboxStoreError> {
+        let book = ReloadableCardRecords::default().open(store, Table::ReloadableCards)?;
         Ok(Self {
             balances,
             clock,
             records: Mutex::new(book),
-            archive,
             rules: FaultRules::default(),
         })
     }
@@ -77,7 +72,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 
     pub fn state(&self) -> SandboxReloadableCardSummary {
         SandboxReloadableCardSummary {
-            cards: self.records.lock().cards,
+            cards: self.records.lock().cards.0,
             rules: self.rules.pending(),
             faults_injected: self.rules.injected(),
         }
@@ -104,7 +99,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 state_change(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
-            (transaction, self.persist(&mut book, &entries))
+            (transaction, book.append(&[entries]))
         };
         written("charge", durable).await?;
         Ok(transaction)
@@ -128,18 +123,9 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 )
             };
             let entries = ended.ok_or_else(no)?;
-            self.persist(&mut book, &entries)
+            book.append(&[entries])
         };
         written(CALL, durable).await
-    }
-
-    fn persist(&self, book: &mut ReloadableCardRecords, entries: &[ReloadableCardRecord]) -> DurablePromise {
-        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
-            return DurablePromise::broken();
-        }
-        // Encoding plain data into memory cannot fail.
-        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
-        self.archive.append(book, record)
     }
 
     /// Credited deposits of an account, in whole cents.
@@ -157,15 +143,13 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 Some(ReloadableCardRecord::Opened(known))
                     if known.card == order.card && known.amount == order.amount =>
                 {
-                    (PlainOpenResult::Open(plain(known)), self.archive.barrier())
+                    (PlainOpenResult::Open(plain(known)), book.rows.barrier())
                 }
-                Some(ReloadableCardRecord::Declined { reason, .. }) => {
-                    (declined(reason.clone()), self.archive.barrier())
-                }
+                Some(ReloadableCardRecord::Declined { reason, .. }) => (declined(reason.clone()), book.rows.barrier()),
                 Some(_) => return Err(another_content(CALL)),
                 None => {
                     let (answer, entry) = self.decide_order(&book, order, fault, counted);
-                    (answer, self.persist(&mut book, &[entry]))
+                    (answer, book.append(&[entry]))
                 }
             }
         };
@@ -235,13 +219,13 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             match to.filter(|_| book.records_of(order.key).is_empty()) {
                 Some((state, back)) => {
                     let moved = state_change(&file, Some(order.key), (state, back), self.clock.now());
-                    let durable = self.persist(&mut book, &[moved]);
+                    let durable = book.append(&[moved]);
                     let now = book
                         .card(order.card)
                         .map_or_else(|| file.snapshot(), |now| now.snapshot());
                     (now, durable)
                 }
-                None => (file.snapshot(), self.archive.barrier()),
+                None => (file.snapshot(), book.rows.barrier()),
             }
         };
         written(CALL, durable).await?;
@@ -252,7 +236,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
         let (words, durable) = {
             let book = self.records.lock();
-            (book.events_after(after, limit), self.archive.barrier())
+            (book.events_after(after, limit), book.rows.barrier())
         };
         written("card events", durable).await?;
         Ok(words)
@@ -360,7 +344,7 @@ impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
             let counted = self.balances.balance(account).await?.atomic();
             let (drawn, durable) = {
                 let book = self.records.lock();
-                (book.spent_balance(account), self.archive.barrier())
+                (book.spent_balance(account), book.rows.barrier())
             };
             written("card balance", durable).await?;
             Ok(Usdc::from_atomic(

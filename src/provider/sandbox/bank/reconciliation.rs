@@ -88,8 +88,8 @@ impl SandboxBank {
         let (after, now) = (position(after)?, self.clock.now());
         let (page, durable) = {
             let book = self.records.lock();
-            let page = page(&book.buffer, after, limit, |entry| shown(entry, now));
-            (page, self.archive.barrier())
+            let page = page(&book.rows, after, limit, |entry| shown(entry, now));
+            (page, book.rows.barrier())
         };
         await_durable(page, durable).await
     }
@@ -101,7 +101,7 @@ impl SandboxBank {
     ) -> Result<Option<ListFuture>, PortError> {
         let (found, durable) = {
             let book = self.records.lock();
-            (find(&book), self.archive.barrier())
+            (find(&book), book.rows.barrier())
         };
         let found = await_durable(found, durable).await?;
         Ok(match found.map(|entry| shown(&entry, self.clock.now())) {

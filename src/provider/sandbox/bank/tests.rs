@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::provider::banking::PlainDocument;
+use crate::sandbox::store::tests::store_in;
 use crate::secret::Secret;
 use purser_actors::port::Timestamp;
 
@@ -30,14 +31,14 @@ impl Harness {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicU64::new(1_000)));
-        let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
+        let bank = SandboxBank::open(&store_in(directory.path()), 50, clock.clone()).unwrap();
         Self { directory, clock, bank }
     }
 
     fn reopened(self) -> Self {
         let Self { directory, clock, bank } = self;
         drop(bank);
-        let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
+        let bank = SandboxBank::open(&store_in(directory.path()), 50, clock.clone()).unwrap();
         Self { directory, clock, bank }
     }
 

@@ -50,7 +50,7 @@ impl ProviderList for SandboxBridge {
                 let shown = |noted: &BridgeRecord| {
                     bridge_entry(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As)
                 };
-                (page(&book.buffer, after, limit, shown), self.archive.barrier())
+                (page(&book.rows, after, limit, shown), book.rows.barrier())
             };
             await_durable(page, durable).await
         })
@@ -60,7 +60,7 @@ impl ProviderList for SandboxBridge {
         Box::pin(async move {
             let (found, durable) = {
                 let book = self.records.lock();
-                (bridge_entry(&book, name.as_str()), self.archive.barrier())
+                (bridge_entry(&book, name.as_str()), book.rows.barrier())
             };
             await_durable(found, durable).await
         })

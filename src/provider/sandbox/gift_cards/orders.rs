@@ -8,7 +8,7 @@ use super::faults::{GiftCardFault, MagicOutcome, magic_of};
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use super::{SandboxGiftCards, failed, redemption};
 use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
-use crate::sandbox::record_log::LogError;
+use crate::sandbox::store::SandboxStoreError;
 
 /// Maximum delay after which the caller is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
@@ -31,18 +31,18 @@ impl SandboxGiftCards {
         let looked = self.quote(&order.product_id, &order.country, order.amount);
         let (taken, now, twice, durable) = {
             let mut book = self.records.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
+            book.totals.now = book.totals.now.max(self.clock.now());
+            let now = book.totals.now;
             let taken = self.decide(&mut book, order, &looked, fault, now);
             let twice =
                 magic == Some(MagicOutcome::DuplicateResponse) && book.repeats(order.key, &existing_order(&taken), now);
             let durable = match &taken {
-                OrderResult::Created(new) => self.persist(&mut book, &GiftCardRecord::Ordered(new.clone())),
-                _ => self.archive.barrier(),
+                OrderResult::Created(new) => book.append(&[GiftCardRecord::Ordered(new.clone())]),
+                _ => book.rows.barrier(),
             };
             (taken, now, twice, durable)
         };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(CALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let (known, fresh) = match taken {
             OrderResult::InjectedFault => {

@@ -9,7 +9,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::super::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 use super::SandboxGiftCards;
 use super::records::{GiftCardOrderRecord, GiftCardRecord};
-use crate::sandbox::archive::ArchiveState as _;
+use crate::sandbox::records::RecordBook as _;
 
 impl SandboxGiftCards {
     /// Listed once it is ready or declined.
@@ -54,13 +54,13 @@ impl ProviderList for SandboxGiftCards {
             let after = position(after)?;
             let (page, durable) = {
                 let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
-                let now = book.now;
+                book.totals.now = book.totals.now.max(self.clock.now());
+                let now = book.totals.now;
                 let shown = |record: &GiftCardRecord| match record {
                     GiftCardRecord::Ordered(order) => self.listed(order, now),
                     GiftCardRecord::Stock { .. } | GiftCardRecord::Price { .. } => ListedRecord::Nothing,
                 };
-                (page(book.buffer(), after, limit, shown), self.archive.barrier())
+                (page(&book.rows, after, limit, shown), book.rows.barrier())
             };
             await_durable(page, durable).await
         })
@@ -70,10 +70,10 @@ impl ProviderList for SandboxGiftCards {
         Box::pin(async move {
             let (found, durable) = {
                 let mut book = self.records.lock();
-                book.now = book.now.max(self.clock.now());
+                book.totals.now = book.totals.now.max(self.clock.now());
                 let order = name.order().and_then(|key| book.order(key));
-                let found = order.map(|order| self.list_entry(&order, book.now));
-                (found, self.archive.barrier())
+                let found = order.map(|order| self.list_entry(&order, book.totals.now));
+                (found, book.rows.barrier())
             };
             Ok(match await_durable(found, durable).await? {
                 Some(ListedRecord::As(entry)) => Some(entry),

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::{Config, ConfigSources};
 use crate::provider::gift_cards::{Denominations, Redeemability, RedemptionDetails};
+use crate::sandbox::store::tests::store_in;
 
 struct TestClock(AtomicU64);
 
@@ -30,7 +31,7 @@ fn open(dir: &TempDir, clock: &Arc<TestClock>) -> SandboxGiftCards {
         timeout_after_ms: 1,
         ..SandboxGiftCardSettings::default()
     };
-    SandboxGiftCards::open(dir.path(), settings, clock.clone()).unwrap()
+    SandboxGiftCards::open(&store_in(dir.path()), settings, clock.clone()).unwrap()
 }
 
 fn harness() -> Harness {

@@ -1,14 +1,17 @@
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use purser_actors::id::{JobId, Wallet};
 
 use super::*;
+use crate::sandbox::store::tests::store_in;
 use crate::system::SystemClock;
 
 const WALLET: Wallet = Wallet::Evm([1; 20]);
 
 fn open(dir: &Path) -> Arc<SandboxIdentityCheck> {
-    Arc::new(SandboxIdentityCheck::open(dir, 0, Arc::new(SystemClock)).unwrap())
+    Arc::new(SandboxIdentityCheck::open(&store_in(dir), 0, Arc::new(SystemClock)).unwrap())
 }
 
 fn order(key: u128) -> IdentityCheckRequest {

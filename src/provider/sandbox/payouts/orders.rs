@@ -11,7 +11,7 @@ use super::faults::{MagicOutcome, PayoutFault, magic_of};
 use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
 use super::{SandboxPayouts, failed};
 use crate::provider::payouts::{PlainPayee, PlainPayout};
-use crate::sandbox::record_log::LogError;
+use crate::sandbox::store::SandboxStoreError;
 
 const SEND: &str = "pay out";
 const RECALL: &str = "recall";
@@ -40,7 +40,7 @@ impl SandboxPayouts {
             }
             (taken, durable)
         };
-        let stopped = |e: LogError| failed(SEND, ErrorKind::Unknown, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(SEND, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let (report, fresh) = match taken {
             OrderResult::InjectedFault => {
@@ -91,18 +91,18 @@ impl SandboxPayouts {
             amount: order.amount,
             currency: order.currency,
             digest,
-            at: book.now,
+            at: book.totals.now,
             not_recallable: magic == Some(MagicOutcome::LostAfterDecline),
             paid_after_decline: matches!(
                 magic,
                 Some(MagicOutcome::LostAfterDecline | MagicOutcome::PaidAfterDecline)
             ),
-            scheduled_events: self.plan(order, magic, book.now),
+            scheduled_events: self.plan(order, magic, book.totals.now),
         };
         let first = taken.scheduled_events.first().map(PayoutEventRecord::status_update);
-        drop(self.persist(book, &PayoutRecord::Ordered(taken)));
+        drop(book.append(&[PayoutRecord::Ordered(taken)]));
         OrderResult::Created(
-            first.unwrap_or(event_record(order, 1, book.now, PayoutEventKind::InProcess).status_update()),
+            first.unwrap_or(event_record(order, 1, book.totals.now, PayoutEventKind::InProcess).status_update()),
         )
     }
 
@@ -140,9 +140,9 @@ impl SandboxPayouts {
 
     /// Repeats all events of an order.
     fn repeat(&self, book: &mut PayoutRecords, key: JobId) {
-        let at = book.now;
+        let at = book.totals.now;
         for word in book.events_of(key) {
-            drop(self.persist(book, &PayoutRecord::Event(PayoutEventRecord { at, ..word })));
+            drop(book.append(&[PayoutRecord::Event(PayoutEventRecord { at, ..word })]));
         }
     }
 
@@ -157,7 +157,7 @@ impl SandboxPayouts {
             let said = book.order(key).and_then(|_| book.events_of(key).pop());
             (said.map(|word| word.status_update()), durable)
         };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(CALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         Ok(known)
     }
@@ -181,22 +181,19 @@ impl SandboxPayouts {
                 }
                 _ => {
                     let sequence = book.latest(key).map_or(1, |word| word.sequence + 1);
-                    drop(self.persist(&mut book, &PayoutRecord::Recalled(key)));
+                    drop(book.append(&[PayoutRecord::Recalled(key)]));
                     let word = PayoutEventRecord {
-                        at: book.now,
+                        at: book.totals.now,
                         key,
                         payout,
                         sequence,
                         kind: PayoutEventKind::Returned,
                     };
-                    (
-                        RecallResult::Recalled,
-                        self.persist(&mut book, &PayoutRecord::Event(word)),
-                    )
+                    (RecallResult::Recalled, book.append(&[PayoutRecord::Event(word)]))
                 }
             }
         };
-        let stopped = |e: LogError| failed(RECALL, ErrorKind::Unknown, &e.to_string());
+        let stopped = |e: SandboxStoreError| failed(RECALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         if fault == Some(PayoutFault::Timeout) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;

@@ -49,7 +49,7 @@ impl ProviderList for SandboxPayouts {
                     PayoutRecord::Event(word) => entry(&book, word.key).map_or(ListedRecord::Nothing, ListedRecord::As),
                     PayoutRecord::Ordered(_) | PayoutRecord::Recalled(_) => ListedRecord::Nothing,
                 };
-                (page(book.events(), after, limit, shown), durable)
+                (page(&book.rows, after, limit, shown), durable)
             };
             await_durable(page, durable).await
         })

@@ -24,10 +24,10 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         None => HoldResult::Held,
                         Some(paid) => HoldResult::AlreadySettled { paid },
                     };
-                    (held, self.archive.barrier())
+                    (held, book.rows.barrier())
                 }
                 Some(ReloadableCardRecord::Declined { reason, .. }) => {
-                    (no_such_hold(reason.clone()), self.archive.barrier())
+                    (no_such_hold(reason.clone()), book.rows.barrier())
                 }
                 Some(_) => return Err(another_content(CALL)),
                 None => {
@@ -55,7 +55,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         };
                         (HoldResult::Held, reserved)
                     };
-                    (answer, self.persist(&mut book, &[entry]))
+                    (answer, book.append(&[entry]))
                 }
             }
         };
@@ -74,7 +74,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 (Some(_), None) => HoldStatus::Held,
                 (Some(_), Some(paid)) => HoldStatus::Settled { paid },
             };
-            (status, self.archive.barrier())
+            (status, book.rows.barrier())
         };
         written(CALL, durable).await?;
         faults::after(CALL, fault).await?;
@@ -87,7 +87,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         let durable = {
             let mut book = self.records.lock();
             match hold_state(&book, key) {
-                (Some(_), Some(before)) if before == paid => self.archive.barrier(),
+                (Some(_), Some(before)) if before == paid => book.rows.barrier(),
                 (Some((account, amount)), None) => {
                     let ended = ReloadableCardRecord::HoldSettled {
                         key,
@@ -96,7 +96,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         captured: paid,
                         at: self.clock.now(),
                     };
-                    self.persist(&mut book, &[ended])
+                    book.append(&[ended])
                 }
                 (Some(_), Some(_)) => return Err(failed(ErrorKind::Permanent, CALL, "it has ended the other way")),
                 (None, _) => {

@@ -87,8 +87,8 @@ impl SandboxReloadableCards<SandboxCardBalances> {
         let after = position(after)?;
         let (page, durable) = {
             let book = self.records.lock();
-            let page = page(&book.buffer, after, limit, |entry| list(&book, entry));
-            (page, self.archive.barrier())
+            let page = page(&book.rows, after, limit, |entry| list(&book, entry));
+            (page, book.rows.barrier())
         };
         await_durable(page, durable).await
     }
@@ -99,7 +99,7 @@ impl SandboxReloadableCards<SandboxCardBalances> {
     ) -> Result<Option<ListFuture>, PortError> {
         let (found, durable) = {
             let book = self.records.lock();
-            (find(&book), self.archive.barrier())
+            (find(&book), book.rows.barrier())
         };
         await_durable(found, durable).await
     }

@@ -5,12 +5,14 @@ use purser_actors::money::Cents;
 use purser_actors::port::{
     CardActivity, CardEvent, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
 };
+use purser_storage::codec::Stored;
 
 use super::super::CardCharge;
 use super::card_numbers;
-use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
+use crate::sandbox::state::{StateField, StoredValue};
 
-/// Contents of the file.
+/// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum ReloadableCardRecord {
     /// A card was opened and loaded.
@@ -76,18 +78,12 @@ pub(super) struct OpenedCard {
     pub(super) attempt: u32,
 }
 
-impl ArchiveRecord for ReloadableCardRecord {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (entries, used) =
-            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(entries)
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
+impl Stored for ReloadableCardRecord {
+    const SCHEMA: u16 = 717;
+}
 
-    fn index_keys(&self) -> Vec<u64> {
+impl SandboxRecord for ReloadableCardRecord {
+    fn names(&self) -> Vec<u64> {
         match self {
             Self::Opened(opened) => vec![
                 by_key(opened.key),
@@ -110,7 +106,7 @@ impl ArchiveRecord for ReloadableCardRecord {
     }
 
     /// All records are reported or on a list.
-    fn is_counted(&self) -> bool {
+    fn is_numbered(&self) -> bool {
         true
     }
 }
@@ -219,16 +215,24 @@ impl CardLedger {
     }
 }
 
+/// Number of opened cards.
+#[derive(Debug, Default, bincode::Encode, bincode::Decode)]
+pub(super) struct CardCount(pub(super) u64);
+
+impl Stored for CardCount {
+    const SCHEMA: u16 = 718;
+}
+
 #[derive(Default)]
 pub(super) struct ReloadableCardRecords {
-    pub(super) buffer: RecordBuffer<ReloadableCardRecord>,
-    pub(super) cards: u64,
+    pub(super) rows: RecordRows<ReloadableCardRecord>,
+    pub(super) cards: StoredValue<CardCount>,
 }
 
 impl ReloadableCardRecords {
     /// All records under this key, oldest first.
     pub(super) fn records_of(&self, wanted: JobId) -> Vec<ReloadableCardRecord> {
-        let mut found = self.buffer.find(by_key(wanted));
+        let mut found = self.rows.find(by_key(wanted));
         found.retain(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => opened.key == wanted,
             ReloadableCardRecord::Declined { key, .. }
@@ -242,7 +246,7 @@ impl ReloadableCardRecords {
 
     pub(super) fn card(&self, wanted: CardId) -> Option<CardLedger> {
         let mut file: Option<CardLedger> = None;
-        for entry in self.buffer.find(by_card(wanted)) {
+        for entry in self.rows.find(by_card(wanted)) {
             match (entry, &mut file) {
                 (ReloadableCardRecord::Opened(opened), None) if opened.card == wanted => {
                     file = Some(CardLedger {
@@ -306,7 +310,7 @@ impl ReloadableCardRecords {
 
     /// A card by the issuer's reference.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardLedger> {
-        let near = self.buffer.find(by_ref(issuer_ref)).into_iter();
+        let near = self.rows.find(by_ref(issuer_ref)).into_iter();
         let mut own = near.filter_map(|entry| match entry {
             ReloadableCardRecord::Opened(opened) if card_numbers::issuer_ref(opened.key) == issuer_ref => {
                 Some(opened.card)
@@ -318,7 +322,7 @@ impl ReloadableCardRecords {
 
     /// Whether a card has the number with this account part.
     pub(super) fn is_number_used(&self, account_part: u64) -> bool {
-        let near = self.buffer.find(by_number(account_part)).into_iter();
+        let near = self.rows.find(by_number(account_part)).into_iter();
         near.into_iter().any(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => {
                 card_numbers::account_part(opened.key, opened.attempt) == account_part
@@ -329,7 +333,7 @@ impl ReloadableCardRecords {
 
     /// Cents of an account that are on cards, on hold or spent.
     pub(super) fn spent_balance(&self, wanted: &[u8; 20]) -> u64 {
-        let moved = self.buffer.find(by_account(wanted)).into_iter();
+        let moved = self.rows.find(by_account(wanted)).into_iter();
         moved.fold(0, |drawn: u64, entry| match entry {
             ReloadableCardRecord::Opened(opened) if opened.account == *wanted => {
                 drawn.saturating_add(opened.amount.get())
@@ -360,7 +364,7 @@ impl ReloadableCardRecords {
     /// Card events after this position, at most `limit`.
     pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<CardEvent> {
         let mut changed = Vec::new();
-        self.buffer.scan(after, |number, entry| {
+        self.rows.scan(after, |number, entry| {
             if let ReloadableCardRecord::StateChanged { card, .. }
             | ReloadableCardRecord::Charged { card, .. }
             | ReloadableCardRecord::ChargeUpdated { card, .. } = entry
@@ -385,30 +389,19 @@ fn less(from: Cents, by: Cents) -> Cents {
     Cents::new(from.get().saturating_sub(by.get()))
 }
 
-impl ArchiveState for ReloadableCardRecords {
-    type Item = ReloadableCardRecord;
+impl RecordBook for ReloadableCardRecords {
+    type Record = ReloadableCardRecord;
 
     fn apply(&mut self, entry: &ReloadableCardRecord) -> Result<(), String> {
-        self.cards += u64::from(matches!(entry, ReloadableCardRecord::Opened(_)));
-        self.buffer.add(entry.clone());
+        self.cards.0 += u64::from(matches!(entry, ReloadableCardRecord::Opened(_)));
         Ok(())
     }
 
-    fn buffer(&mut self) -> &mut RecordBuffer<ReloadableCardRecord> {
-        &mut self.buffer
+    fn rows(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
+        &mut self.rows
     }
 
-    fn save(&self) -> Vec<u8> {
-        self.cards.to_be_bytes().to_vec()
-    }
-
-    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let saved: [u8; 8] = saved.try_into().map_err(|_| "not a number".to_owned())?;
-        self.cards = u64::from_be_bytes(saved);
-        Ok(())
-    }
-
-    fn weight(&self) -> usize {
-        0
+    fn fields(&mut self) -> Vec<&mut dyn StateField> {
+        vec![&mut self.cards]
     }
 }

@@ -1,10 +1,13 @@
 //! The provider checks a balance once for each key, even under concurrency, and keeps the decision after a restart.
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use purser_actors::id::WithdrawalId;
 use purser_actors::port::HoldResult;
 
 use super::*;
+use crate::sandbox::store::tests::store_in;
 use crate::system::SystemClock;
 
 const ACCOUNT: [u8; 20] = [7; 20];
@@ -20,7 +23,7 @@ impl CardBalanceReader for Deposited {
 }
 
 fn open(dir: &Path, cents: u64) -> SandboxReloadableCards<Deposited> {
-    SandboxReloadableCards::open_in(dir, Arc::new(Deposited(cents)), Arc::new(SystemClock)).unwrap()
+    SandboxReloadableCards::open_in(&store_in(dir), Arc::new(Deposited(cents)), Arc::new(SystemClock)).unwrap()
 }
 
 fn order(n: u128, cents: u64, reusable: bool) -> OpenCardRequest {
