@@ -279,7 +279,10 @@ impl<T: SandboxRecord> RecordRows<T> {
         match &self.table {
             Some((journal, _)) if self.progress.durable.load(Ordering::Acquire) < self.batches => {
                 let (done, durable) = oneshot::channel();
-                let callback = Box::new(move |result: Result<_, _>| drop(done.send(result.is_ok())));
+                let callback = Box::new(move |result: Result<_, _>| {
+                    // Without a receiver nobody waits any more.
+                    let _ = done.send(result.is_ok());
+                });
                 journal.commit(Batch::default(), callback);
                 DurablePromise::Waiting(durable)
             }
@@ -342,7 +345,7 @@ impl<T: SandboxRecord> RecordRows<T> {
                 Ok(_) => progress.durable.store(batch, Ordering::Release),
                 Err(_) => progress.failed.store(true, Ordering::Release),
             }
-            drop(done.send(result.is_ok()));
+            let _ = done.send(result.is_ok());
         };
         journal.commit(
             Batch {

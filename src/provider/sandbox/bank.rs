@@ -182,7 +182,7 @@ impl SandboxBank {
                 None => {
                     let due = self.clock.now().plus_ms(self.decides_after_ms);
                     let entry = decide(&book, due, trouble == Some(BankFaultKind::Decline));
-                    let durable = book.append(&[entry]);
+                    let durable = book.append(std::slice::from_ref(&entry));
                     (entry, durable)
                 }
             }

@@ -101,7 +101,7 @@ impl SandboxCardBalances {
             let durable = {
                 let mut book = self.records.lock();
                 let entries = arrived.chain([BalanceRecord::Cursor(last)]).collect::<Vec<_>>();
-                book.append(&[entries])
+                book.append(&entries)
             };
             durable.wait().await.map_err(stopped)?;
         }

@@ -230,7 +230,7 @@ impl CardLedgers {
 
     /// Whether the action under this key was applied.
     pub(super) fn is_done(&self, key: JobId) -> bool {
-        self.buffer
+        self.rows
             .find(by_key(key))
             .iter()
             .any(|event| matches!(&event.change, CardChange::StateChanged { key: Some(known), .. } if *known == key))

@@ -99,7 +99,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 state_change(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
-            (transaction, book.append(&[entries]))
+            (transaction, book.append(&entries))
         };
         written("charge", durable).await?;
         Ok(transaction)
@@ -123,7 +123,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 )
             };
             let entries = ended.ok_or_else(no)?;
-            book.append(&[entries])
+            book.append(&entries)
         };
         written(CALL, durable).await
     }

@@ -185,7 +185,7 @@ async fn other_versions_are_refused() {
         writes: vec![put(b"\0version".as_slice().into(), b"9".to_vec())],
         ..Batch::default()
     };
-    journal.commit(newer, Box::new(move |_| drop(done.send(()))));
+    journal.commit(newer, Box::new(move |_| done.send(()).unwrap_or_default()));
     durable.await.unwrap();
     drop(journal);
     let refused = SandboxStore::open(dir.path(), SMALL_SEGMENTS)

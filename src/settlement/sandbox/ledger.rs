@@ -113,7 +113,6 @@ pub(crate) struct SettledTransfer {
     pub(crate) reorged: bool,
 }
 
-#[derive(Debug)]
 pub(crate) struct ChainLedger {
     grant: Usdc,
     treasury: Wallet,

@@ -8,6 +8,7 @@ use super::faults::{GiftCardFault, MagicOutcome, magic_of};
 use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use super::{SandboxGiftCards, failed, redemption};
 use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
+use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::SandboxStoreError;
 
 /// Maximum delay after which the caller is asked to retry.

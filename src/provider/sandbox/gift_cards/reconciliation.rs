@@ -9,7 +9,6 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::super::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 use super::SandboxGiftCards;
 use super::records::{GiftCardOrderRecord, GiftCardRecord};
-use crate::sandbox::records::RecordBook as _;
 
 impl SandboxGiftCards {
     /// Listed once it is ready or declined.

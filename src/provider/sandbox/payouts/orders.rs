@@ -11,6 +11,7 @@ use super::faults::{MagicOutcome, PayoutFault, magic_of};
 use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
 use super::{SandboxPayouts, failed};
 use crate::provider::payouts::{PlainPayee, PlainPayout};
+use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::SandboxStoreError;
 
 const SEND: &str = "pay out";

@@ -8,6 +8,7 @@ use super::faults::{self, ReloadableCardFault, failed};
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use super::{SandboxReloadableCards, another_content, written};
 use crate::provider::CardBalanceReader;
+use crate::sandbox::records::RecordBook as _;
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     pub(super) async fn create_hold(&self, order: &HoldRequest) -> Result<HoldResult, PortError> {
