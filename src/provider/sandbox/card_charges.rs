@@ -8,8 +8,8 @@ use purser_actors::port::{
 use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardChange, CardLedger, CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
+use crate::sandbox::faults::failed;
 use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::DurablePromise;
 
 /// A merchant's charge.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl SandboxIssuer {
         let lived = |file: &CardLedger| Some(vec![file.charge(sale.merchant, sale.amount, sale.settles, now)]);
         let standing = self.change_card(known, issuer_ref, lived).await?;
         let newest = standing.and_then(|standing| standing.activity.transactions.into_iter().next());
-        newest.ok_or_else(|| failed("charge", ErrorKind::Unknown, "it was not recorded"))
+        newest.ok_or_else(|| failed(ErrorKind::Unknown, "charge", "it was not recorded"))
     }
 
     /// Settles or refunds a pending charge. `Permanent` if the charge cannot change that way.
@@ -52,8 +52,8 @@ impl SandboxIssuer {
         match self.change_card(known, issuer_ref, lived).await? {
             Some(_) => Ok(()),
             None => Err(failed(
-                "end charge",
                 ErrorKind::Permanent,
+                "end charge",
                 "this card has no charge that can change that way",
             )),
         }
@@ -62,7 +62,7 @@ impl SandboxIssuer {
     pub(super) async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         let known = self.find("change card state", &order.issuer_ref).await?;
         if known.card != order.card {
-            return Err(failed("change card state", ErrorKind::Permanent, "no such card"));
+            return Err(failed(ErrorKind::Permanent, "change card state", "no such card"));
         }
         let known_status = known.clone();
         let now = self.clock.now();
@@ -83,7 +83,7 @@ impl SandboxIssuer {
             let lives = self.ledgers.lock();
             (lives.of(order).snapshot(), lives.rows.barrier())
         };
-        await_durable("standing", durable).await?;
+        durable.or(ErrorKind::Unknown, "standing").await?;
         Ok(standing)
     }
 
@@ -102,7 +102,7 @@ impl SandboxIssuer {
             };
             (changes.filter_map(word).collect(), lives.rows.barrier())
         };
-        await_durable("card events", durable).await?;
+        durable.or(ErrorKind::Unknown, "card events").await?;
         Ok(words)
     }
 
@@ -139,20 +139,7 @@ impl SandboxIssuer {
             let durable = lives.append(&events);
             (lives.of(order).snapshot(), durable)
         };
-        await_durable("card", durable).await?;
+        durable.or(ErrorKind::Unknown, "card").await?;
         Ok(Some(standing))
     }
-}
-
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.into(),
-    }
-}
-
-async fn await_durable(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
-    let kept = durable.wait().await;
-    kept.map_err(|error| failed(operation, ErrorKind::Unknown, &error.to_string()))
 }

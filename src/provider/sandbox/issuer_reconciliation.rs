@@ -11,13 +11,14 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::issuer_card_ledger::{CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
-use super::{SandboxIssuer, failed};
+use super::{ISSUE as LIST, SandboxIssuer};
+use crate::sandbox::faults::failed;
 use crate::sandbox::records::{RecordRows, SandboxRecord};
 use crate::sandbox::store::DurablePromise;
 
 /// Position of a sandbox list cursor.
 pub(super) fn position(after: Option<&ListCursor>) -> Result<u64, PortError> {
-    let wrong = || failed(ErrorKind::Permanent, "not a cursor of this list");
+    let wrong = || failed(ErrorKind::Permanent, LIST, "not a cursor of this list");
     after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))
 }
 
@@ -45,9 +46,7 @@ pub(super) fn page<T: SandboxRecord>(
 
 /// Returns the value once it is durable.
 pub(super) async fn await_durable<T>(value: T, durable: DurablePromise) -> Result<T, PortError> {
-    let kept = durable.wait().await;
-    kept.map(|()| value)
-        .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+    durable.or(ErrorKind::Temporary, LIST).await.map(|()| value)
 }
 
 /// Entry of a record in a list.

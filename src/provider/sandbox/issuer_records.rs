@@ -1,7 +1,5 @@
 //! The sandbox issuer's orders and their totals.
 
-use std::collections::HashMap;
-
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
@@ -73,8 +71,6 @@ impl Stored for IssuerTotals {
 pub(super) struct IssuerRecords {
     pub(super) rows: RecordRows<CardOrderRecord>,
     pub(super) totals: StoredValue<IssuerTotals>,
-    /// Number of temporary errors that a magic order has had; removed once it is accepted.
-    pub(super) faults: HashMap<JobId, u32>,
 }
 
 impl IssuerRecords {
