@@ -3,7 +3,7 @@
 
 mod decisions;
 pub mod faults;
-pub mod reconciliation;
+pub(super) mod reconciliation;
 mod records;
 
 use std::sync::Arc;

@@ -89,8 +89,9 @@ impl SandboxIssuer {
 
     pub(super) async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
         let (words, durable) = {
-            let book = self.records.lock();
+            // In this order wherever both are locked.
             let lives = self.ledgers.lock();
+            let book = self.records.lock();
             let changes = lives.changes_after(after, limit).into_iter();
             let word = |(number, card, name): (u64, _, String)| {
                 let standing = lives.of(book.by_ref(&name)?).snapshot();

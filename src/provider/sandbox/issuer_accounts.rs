@@ -64,7 +64,11 @@ impl AccountRecords {
 impl RecordBook for AccountRecords {
     type Record = AccountRecord;
 
-    fn rows(&mut self) -> &mut RecordRows<AccountRecord> {
+    fn rows(&self) -> &RecordRows<AccountRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<AccountRecord> {
         &mut self.rows
     }
 }

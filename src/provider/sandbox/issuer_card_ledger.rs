@@ -251,7 +251,11 @@ impl CardLedgers {
 impl RecordBook for CardLedgers {
     type Record = CardRecord;
 
-    fn rows(&mut self) -> &mut RecordRows<CardRecord> {
+    fn rows(&self) -> &RecordRows<CardRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<CardRecord> {
         &mut self.rows
     }
 }

@@ -108,7 +108,11 @@ impl RecordBook for IssuerRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<CardOrderRecord> {
+    fn rows(&self) -> &RecordRows<CardOrderRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<CardOrderRecord> {
         &mut self.rows
     }
 

@@ -5,7 +5,7 @@
 //! cent.
 
 mod holds;
-pub mod reconciliation;
+pub(super) mod reconciliation;
 mod records;
 
 use std::sync::Arc;

@@ -152,7 +152,11 @@ impl RecordBook for GiftCardRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<GiftCardRecord> {
+    fn rows(&self) -> &RecordRows<GiftCardRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<GiftCardRecord> {
         &mut self.rows
     }
 

@@ -179,7 +179,11 @@ impl RecordBook for PayoutRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<PayoutRecord> {
+    fn rows(&self) -> &RecordRows<PayoutRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<PayoutRecord> {
         &mut self.rows
     }
 

@@ -397,7 +397,11 @@ impl RecordBook for ReloadableCardRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
+    fn rows(&self) -> &RecordRows<ReloadableCardRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
         &mut self.rows
     }
 
