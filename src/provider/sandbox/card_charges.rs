@@ -1,13 +1,14 @@
 //! Purchases with the sandbox's prepaid cards, and card actions.
 
+use purser_actors::id::JobId;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    CardActionRequest, CardEvent, CardSnapshot, CardTransaction, ErrorKind, PortError, TransactionStatus,
+    CardActionRequest, CardEvent, CardSnapshot, CardTransaction, ErrorKind, PortError, Timestamp, TransactionStatus,
 };
 
-use super::SandboxIssuer;
 use super::issuer_card_ledger::{CardChange, CardLedger, CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
+use super::{SandboxIssuer, card_numbers};
 use crate::sandbox::faults::failed;
 use crate::sandbox::records::RecordBook as _;
 
@@ -22,6 +23,41 @@ pub struct CardCharge<'a> {
     pub settles: bool,
 }
 
+impl CardCharge<'_> {
+    /// The `count`th transaction of a card: declined for this reason, or approved.
+    pub(super) fn transaction(
+        self,
+        key: JobId,
+        count: usize,
+        declined: Option<&str>,
+        at: Timestamp,
+    ) -> CardTransaction {
+        CardTransaction {
+            id: format!("{}_txn_{count:06}", card_numbers::issuer_ref(key)),
+            merchant: self.merchant.to_owned(),
+            amount: self.amount,
+            at,
+            status: match (declined, self.settles) {
+                (Some(_), _) => TransactionStatus::Declined,
+                (None, true) => TransactionStatus::Settled,
+                (None, false) => TransactionStatus::Pending,
+            },
+            reason: declined.map(str::to_owned),
+        }
+    }
+}
+
+/// Whether a charge can change that way.
+pub(super) const fn can_become(from: TransactionStatus, to: TransactionStatus) -> bool {
+    matches!(
+        (from, to),
+        (
+            TransactionStatus::Pending,
+            TransactionStatus::Settled | TransactionStatus::Refunded
+        ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
+    )
+}
+
 impl SandboxIssuer {
     /// A merchant charges a card. Approvals and declines are both recorded. `Permanent` for a card that does not exist.
     ///
@@ -30,7 +66,7 @@ impl SandboxIssuer {
     pub async fn charge(&self, issuer_ref: &str, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
         let known = self.find("charge", issuer_ref).await?;
         let now = self.clock.now();
-        let lived = |file: &CardLedger| Some(vec![file.charge(sale.merchant, sale.amount, sale.settles, now)]);
+        let lived = |file: &CardLedger| Some(vec![file.charge(sale, now)]);
         let standing = self.change_card(known, issuer_ref, lived).await?;
         let newest = standing.and_then(|standing| standing.activity.transactions.into_iter().next());
         newest.ok_or_else(|| failed(ErrorKind::Unknown, "charge", "it was not recorded"))
