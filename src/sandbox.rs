@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod control;
+pub mod faults;
 pub mod keys;
 pub(crate) mod records;
 pub(crate) mod state;

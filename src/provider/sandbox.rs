@@ -10,14 +10,14 @@ pub mod bridge;
 pub mod card_balances;
 mod card_charges;
 mod card_numbers;
-pub mod fault_rules;
 pub mod gift_cards;
 pub mod identity_check;
 pub mod issuer_accounts;
 mod issuer_card_ledger;
 pub mod issuer_faults;
-pub mod issuer_reconciliation;
+mod issuer_reconciliation;
 mod issuer_records;
+mod lists;
 pub mod merchants;
 pub mod payouts;
 pub mod rates;
@@ -34,13 +34,20 @@ use purser_actors::port::{
 
 pub use self::card_charges::CardCharge;
 use self::issuer_card_ledger::CardLedgers;
-use self::issuer_faults::{IssuerFault, IssuerFaultRule, IssuerFaults, MagicOutcome, magic_of};
+use self::issuer_faults::{MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, OrderResult, failed};
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox issuer is unreachable",
+    malformed: "the answer is not an issuer's answer",
+};
+/// Operation in errors of most calls.
+const ISSUE: &str = "issue";
 /// Maximum delay after which the engine is asked to retry.
 const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
@@ -71,7 +78,7 @@ pub struct SandboxIssuer {
     clock: Arc<dyn Clock>,
     records: Mutex<IssuerRecords>,
     ledgers: Mutex<CardLedgers>,
-    faults: IssuerFaults,
+    pub faults: Faults,
 }
 
 /// Summary of the issuer.
@@ -82,18 +89,6 @@ pub struct SandboxIssuerSummary {
     pub declined: usize,
     /// Cents loaded on all cards.
     pub loaded: Cents,
-    /// Faults that wait for a call.
-    pub rules: Vec<IssuerFaultRule>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
-}
-
-/// A new order's outcome under the lock.
-enum OrderResult {
-    InjectedFault,
-    Conflict,
-    Existing(CardOrderRecord),
-    Created(CardOrderRecord),
 }
 
 impl SandboxIssuer {
@@ -113,16 +108,8 @@ impl SandboxIssuer {
             clock,
             records: Mutex::new(book),
             ledgers: Mutex::new(lives),
-            faults: IssuerFaults::default(),
+            faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
-    }
-
-    pub fn add_fault(&self, rule: IssuerFaultRule) {
-        self.faults.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.faults.clear();
     }
 
     /// Totals and faults, after they are durable.
@@ -136,8 +123,6 @@ impl SandboxIssuer {
                 cards: book.totals.cards,
                 declined: book.totals.declined,
                 loaded: Cents::new(book.totals.loaded),
-                rules: self.faults.rules(),
-                faults_injected: self.faults.injected(),
             };
             (state, book.rows.barrier())
         };
@@ -145,10 +130,9 @@ impl SandboxIssuer {
     }
 
     async fn place_order(&self, order: &IssueCardRequest) -> Result<PlainIssueResult, PortError> {
-        let fault = self.faults.take(|_| true);
-        self.before(fault.as_ref()).await?;
+        let fault = self.faults.before(ISSUE, |_| true).await?;
         let magic = match fault {
-            Some(IssuerFault::Decline) => Some(MagicOutcome::Declined),
+            Some(Fault::Decline) => Some(MagicOutcome::Declined),
             _ => magic_of(order.amount),
         };
         let (taken, now, durable) = {
@@ -162,29 +146,11 @@ impl SandboxIssuer {
             };
             (taken, now, durable)
         };
-        durable
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
-        let (known, fresh) = match taken {
-            OrderResult::InjectedFault => {
-                return Err(failed(
-                    ErrorKind::Temporary,
-                    "the sandbox issuer is busy (magic amount)",
-                ));
-            }
-            OrderResult::Conflict => {
-                return Err(failed(
-                    ErrorKind::Permanent,
-                    "this key belongs to an order with another content",
-                ));
-            }
-            OrderResult::Existing(known) => (known, false),
-            OrderResult::Created(known) => (known, true),
-        };
-        if fault == Some(IssuerFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
-            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
-            return Err(failed(ErrorKind::Unknown, "no answer in time"));
+        durable.or(ErrorKind::Unknown, ISSUE).await?;
+        let (known, fresh) = taken.order(ISSUE, "the sandbox issuer is busy (magic amount)")?;
+        self.faults.after(ISSUE, fault).await?;
+        if fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess) {
+            return self.faults.time_out(ISSUE).await;
         }
         issue_result(&known, now)
     }
@@ -195,7 +161,7 @@ impl SandboxIssuer {
         order: &IssueCardRequest,
         magic: Option<MagicOutcome>,
         now: Timestamp,
-    ) -> OrderResult {
+    ) -> OrderResult<CardOrderRecord> {
         if let Some(known) = book.order(order.key) {
             let same = known.card == order.card && known.amount == order.amount;
             return if same {
@@ -204,13 +170,8 @@ impl SandboxIssuer {
                 OrderResult::Conflict
             };
         }
-        if magic == Some(MagicOutcome::TwoTemporaryErrors) {
-            let stumbles = book.faults.entry(order.key).or_default();
-            *stumbles += 1;
-            if *stumbles <= 2 {
-                return OrderResult::InjectedFault;
-            }
-            book.faults.remove(&order.key);
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) && self.faults.fails_temporarily(order.key) {
+            return OrderResult::Busy;
         }
         let delay = match magic {
             Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
@@ -231,42 +192,17 @@ impl SandboxIssuer {
         })
     }
 
-    /// The effect of a fault before the issuer has read the request.
-    async fn before(&self, fault: Option<&IssuerFault>) -> Result<(), PortError> {
-        match fault {
-            Some(IssuerFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable")),
-            // A malformed response reveals nothing about the outcome.
-            Some(IssuerFault::MalformedResponse) => {
-                Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer"))
-            }
-            Some(IssuerFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(*ms)).await;
-                Ok(())
-            }
-            Some(IssuerFault::Timeout | IssuerFault::Decline) | None => Ok(()),
-        }
-    }
-
     /// A ready card by the issuer's reference.
     async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<CardOrderRecord, PortError> {
-        let fault = self.faults.take(|fault| fault != IssuerFault::Decline);
-        self.before(fault.as_ref()).await?;
+        self.faults.before(ISSUE, |fault| fault != Fault::Decline).await?;
         let (found, durable) = {
             let mut book = self.records.lock();
             book.totals.now = book.totals.now.max(self.clock.now());
             let known = book.by_ref(issuer_ref);
             (known.filter(|o| o.ready_at <= book.totals.now), book.rows.barrier())
         };
-        durable
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))?;
-        let message = "no such card".into();
-        found.ok_or(PortError {
-            kind: ErrorKind::Permanent,
-            operation,
-            message,
-        })
+        durable.or(ErrorKind::Temporary, ISSUE).await?;
+        found.ok_or_else(|| failed(ErrorKind::Permanent, operation, "no such card"))
     }
 }
 
@@ -334,14 +270,6 @@ fn issue_result(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueRes
         exp_month,
         exp_year,
     }))
-}
-
-fn failed(kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation: "issue",
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]

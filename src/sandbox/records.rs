@@ -57,7 +57,9 @@ pub(crate) trait RecordBook: Sized {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<Self::Record>;
+    fn rows(&self) -> &RecordRows<Self::Record>;
+
+    fn rows_mut(&mut self) -> &mut RecordRows<Self::Record>;
 
     /// Everything that is stored besides the records. The order is stored: new fields come last.
     fn fields(&mut self) -> Vec<&mut dyn StateField> {
@@ -69,9 +71,9 @@ pub(crate) trait RecordBook: Sized {
     /// # Errors
     /// When the store fails or a row does not fit.
     fn open(mut self, store: &SandboxStore, table: Table) -> Result<Self, SandboxStoreError> {
-        let rows = self.rows();
+        let rows = self.rows_mut();
         rows.table = Some((Arc::clone(store.journal()), table));
-        let loaded = self.rows().load_state()?;
+        let loaded = self.rows_mut().load_state()?;
         let mut fields = self.fields();
         for (field, key, value) in loaded {
             let place = fields.get_mut(field).ok_or("a field of a later version".to_owned());
@@ -88,7 +90,7 @@ pub(crate) trait RecordBook: Sized {
     /// As [`RecordBook::apply`].
     fn accept(&mut self, record: &Self::Record) -> Result<(), String> {
         self.apply(record)?;
-        self.rows().add(record.clone());
+        self.rows_mut().add(record.clone());
         Ok(())
     }
 
@@ -109,7 +111,7 @@ pub(crate) trait RecordBook: Sized {
         for (field, state) in self.fields().into_iter().enumerate() {
             state.take_changes(&mut |key, value| changes.push((field, key, value)));
         }
-        self.rows().commit(changes)
+        self.rows_mut().commit(changes)
     }
 }
 

@@ -7,9 +7,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use purser_actors::port::{ErrorKind, PortError};
 use purser_storage::{Batch, Condition, JournalStore, OpenError, StoreError, StoreLimits, StoreOptions, Write};
 use tokio::sync::oneshot;
 
+use super::faults::failed;
 use crate::system::SystemClock;
 
 /// Directory of the journal below that of the sandbox.
@@ -150,6 +152,14 @@ impl DurablePromise {
         } else {
             Err(SandboxStoreError::Stopped)
         }
+    }
+
+    /// The same as a provider's error of this kind.
+    ///
+    /// # Errors
+    /// As [`DurablePromise::wait`].
+    pub(crate) async fn or(self, kind: ErrorKind, operation: &'static str) -> Result<(), PortError> {
+        self.wait().await.map_err(|e| failed(kind, operation, e.to_string()))
     }
 }
 

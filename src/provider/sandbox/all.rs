@@ -15,6 +15,7 @@ use super::gift_cards::{SandboxGiftCardSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
 use super::issuer_accounts::SandboxIssuerAccounts;
 use super::issuer_reconciliation::PrepaidRemainderList;
+use super::lists::{Listed, RecordList};
 use super::merchants::SandboxMerchants;
 use super::payouts::{SandboxPayoutSettings, SandboxPayouts};
 use super::rates::SandboxRates;
@@ -105,32 +106,35 @@ impl SandboxProviders {
     }
 
     fn lists(&self) -> ProviderLists {
-        let cards: Arc<dyn ProviderList> = self.issuer.clone();
+        fn list<L: RecordList>(list: Arc<L>) -> Arc<dyn ProviderList> {
+            Arc::new(Listed(list))
+        }
+        let (issuer, bank, cards) = (&self.issuer, &self.bank, &self.reloadable_cards);
         ProviderLists::from([
-            (ReconciliationSource::Cards, cards),
+            (ReconciliationSource::Cards, list(issuer.clone())),
             (
                 ReconciliationSource::PrepaidRemainders,
-                Arc::new(PrepaidRemainderList(self.issuer.clone())),
+                list(Arc::new(PrepaidRemainderList(issuer.clone()))),
             ),
-            (ReconciliationSource::GiftCards, self.gift_cards.clone()),
-            (ReconciliationSource::Payouts, self.payouts.clone()),
+            (ReconciliationSource::GiftCards, list(self.gift_cards.clone())),
+            (ReconciliationSource::Payouts, list(self.payouts.clone())),
             (
                 ReconciliationSource::BankTransfers,
-                Arc::new(BankTransferList(self.bank.clone())),
+                list(Arc::new(BankTransferList(bank.clone()))),
             ),
             (
                 ReconciliationSource::BankDeposits,
-                Arc::new(BankDepositList(self.bank.clone())),
+                list(Arc::new(BankDepositList(bank.clone()))),
             ),
             (
                 ReconciliationSource::ReloadableCards,
-                Arc::new(ReloadableCardList(self.reloadable_cards.clone())),
+                list(Arc::new(ReloadableCardList(cards.clone()))),
             ),
             (
                 ReconciliationSource::CardBalances,
-                Arc::new(ReloadableCardBalanceList(self.reloadable_cards.clone())),
+                list(Arc::new(ReloadableCardBalanceList(cards.clone()))),
             ),
-            (ReconciliationSource::Bridge, self.bridge.clone()),
+            (ReconciliationSource::Bridge, list(self.bridge.clone())),
         ])
     }
 

@@ -13,7 +13,6 @@ mod solana;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
@@ -22,13 +21,19 @@ use purser_actors::port::{
     MintResult, PortError, SignedBurn, SignedMint, SubmitResult, Timestamp,
 };
 
-use self::faults::{BridgeFault, BridgeFaultRule, BridgeFaults, BridgeLeg, magic_amounts};
+use self::faults::{BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
+use crate::sandbox::faults::{self as fault_layer, Fault, FaultTexts, Faults};
 use crate::sandbox::keys::bridge_wallet;
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::settlement::sandbox::remote::ChainRpc;
 use crate::wallet::TestWallet;
+
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox bridge is unreachable",
+    malformed: "the answer is not a bridge's answer",
+};
 
 /// A simulated bridge.
 pub struct SandboxBridge {
@@ -37,20 +42,9 @@ pub struct SandboxBridge {
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
     records: Mutex<BridgeRecords>,
-    faults: BridgeFaults,
+    pub faults: Faults<BridgeLeg>,
     /// Whether the bridge's token account exists on Solana.
     is_open: AtomicBool,
-}
-
-/// Summary of the bridge.
-#[derive(Clone, Debug)]
-pub struct SandboxBridgeSummary {
-    /// Burns that the attesters have observed.
-    pub burns: u64,
-    /// Faults that wait for a call.
-    pub rules: Vec<BridgeFaultRule>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 impl SandboxBridge {
@@ -72,25 +66,14 @@ impl SandboxBridge {
             clock,
             attest_after_ms,
             records: Mutex::new(book),
-            faults: BridgeFaults::default(),
+            faults: Faults::new(TEXTS, 0),
             is_open: AtomicBool::new(false),
         })
     }
 
-    pub fn add_fault(&self, rule: BridgeFaultRule) {
-        self.faults.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.faults.clear();
-    }
-
-    pub fn state(&self) -> SandboxBridgeSummary {
-        SandboxBridgeSummary {
-            burns: self.records.lock().totals.burns,
-            rules: self.faults.rules(),
-            faults_injected: self.faults.injected(),
-        }
+    /// Burns that the attesters have observed.
+    pub fn burns(&self) -> u64 {
+        self.records.lock().totals.burns
     }
 
     /// Decides on the next record of a burn by its known records and stores it. The result may be reported once it is
@@ -117,18 +100,16 @@ impl SandboxBridge {
             };
             (result, durable)
         };
-        durable
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Unknown, e.to_string()))?;
+        durable.or(ErrorKind::Unknown, "bridge").await?;
         Ok(result)
     }
 
     /// The fault that a call meets: from the sandbox controls, or from its amount. A fault of an amount applies once
     /// unless it is permanent.
-    fn fault(&self, leg: BridgeLeg, known: &[BridgeRecord]) -> Option<BridgeFault> {
-        if let Some(fault) = self.faults.take(leg) {
-            return Some(fault);
+    fn fault(&self, leg: BridgeLeg, known: &[BridgeRecord]) -> Option<Fault> {
+        let waiting = self.faults.take(|of, _| of == Some(leg));
+        if waiting.is_some() {
+            return waiting;
         }
         let signed = signed_of(known)?;
         let arrives = Usdc::from_atomic(signed.burned.saturating_sub(signed.fee));
@@ -136,14 +117,22 @@ impl SandboxBridge {
             .into_iter()
             .find(|(cents, at, ..)| *at == leg && Usdc::from_cents(*cents) == Ok(arrives))?;
         let met = match (leg, fault) {
-            (BridgeLeg::Burn, BridgeFault::LoseResponse) => has(known, &BridgeRecordKind::Sent),
-            (BridgeLeg::Burn, BridgeFault::Expire) => self.records.lock().rounds(signed.key) > 1,
-            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &BridgeRecordKind::AttestationExpired),
-            (BridgeLeg::Attestation, BridgeFault::Slow { .. }) => has(known, &BridgeRecordKind::BurnObserved),
-            (BridgeLeg::Mint, BridgeFault::RetryableDecline) => has(known, &BridgeRecordKind::MintDeclined),
+            (BridgeLeg::Burn, Fault::LoseResponse) => has(known, &BridgeRecordKind::Sent),
+            (BridgeLeg::Burn, Fault::Expire) => self.records.lock().rounds(signed.key) > 1,
+            (BridgeLeg::Attestation, Fault::Expire) => has(known, &BridgeRecordKind::AttestationExpired),
+            (BridgeLeg::Attestation, Fault::Slow { .. }) => has(known, &BridgeRecordKind::BurnObserved),
+            (BridgeLeg::Mint, Fault::RetryableDecline) => has(known, &BridgeRecordKind::MintDeclined),
             _ => false,
         };
         (!met).then_some(fault)
+    }
+
+    /// The effect of a fault before the bridge has read the request. A leg that stalls says so itself.
+    async fn before(&self, fault: Option<Fault>) -> Result<(), PortError> {
+        match fault {
+            Some(Fault::Stall) => Ok(()),
+            fault => self.faults.start("bridge", fault).await,
+        }
     }
 
     /// All records of a burn, after they are durable.
@@ -208,21 +197,6 @@ fn signed_of(known: &[BridgeRecord]) -> Option<SignedBurnRecord> {
     })
 }
 
-/// The effect of a fault before the bridge has read the request.
-async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
-    match fault {
-        Some(BridgeFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox bridge is unreachable")),
-        Some(BridgeFault::RateLimited) => Err(failed(ErrorKind::Temporary, "too many requests")),
-        // A malformed response reveals nothing about the outcome.
-        Some(BridgeFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, "the answer is not a bridge's answer")),
-        Some(BridgeFault::Slow { ms }) => {
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
 fn decline(reason: &str) -> Decline {
     Decline {
         reason: reason.into(),
@@ -231,9 +205,5 @@ fn decline(reason: &str) -> Decline {
 }
 
 fn failed(kind: ErrorKind, message: impl Into<String>) -> PortError {
-    PortError {
-        kind,
-        operation: "bridge",
-        message: message.into(),
-    }
+    fault_layer::failed(kind, "bridge", message)
 }

@@ -9,7 +9,6 @@ mod records;
 mod redemption;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
@@ -17,14 +16,18 @@ use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
 use self::catalog::Catalog;
-use self::faults::GiftCardFault;
 use self::records::{GiftCardRecord, GiftCardRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::gift_cards::{
     GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote,
 };
+use crate::sandbox::faults::{Fault, FaultTexts, Faults};
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
+
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox's catalog is unreachable",
+    malformed: "the answer is not a catalog's answer",
+};
 
 /// How the sandbox's catalog behaves.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +56,7 @@ pub struct SandboxGiftCards {
     clock: Arc<dyn Clock>,
     catalog: Catalog,
     records: Mutex<GiftCardRecords>,
-    faults: FaultRules<GiftCardFault>,
+    pub faults: Faults,
 }
 
 /// Summary of the catalog.
@@ -66,10 +69,6 @@ pub struct SandboxGiftCardSummary {
     /// Gift cards that are ready or in preparation.
     pub gift_cards: usize,
     pub declined: usize,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<GiftCardFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 /// Why the catalog cannot be opened.
@@ -100,17 +99,8 @@ impl SandboxGiftCards {
             clock,
             catalog,
             records: Mutex::new(book),
-            faults: FaultRules::default(),
+            faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
-    }
-
-    pub fn add_fault(&self, fault: GiftCardFault, remaining: Option<u32>) {
-        self.faults.add(FaultRule { fault, remaining });
-    }
-
-    /// Clears all faults; stock and prices stay.
-    pub fn clear_faults(&self) {
-        self.faults.clear();
     }
 
     /// Sets a product's stock, durably. False if there is no such product.
@@ -155,34 +145,10 @@ impl SandboxGiftCards {
                 sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
                 gift_cards: book.totals.made,
                 declined: book.totals.declined,
-                rules: self.faults.pending(),
-                faults_injected: self.faults.injected(),
             };
             (state, book.rows.barrier())
         };
         durable.wait().await.map(|()| state)
-    }
-
-    /// The effect of a fault before the catalog has read the request.
-    async fn before(&self, operation: &'static str, fault: Option<GiftCardFault>) -> Result<(), PortError> {
-        match fault {
-            Some(GiftCardFault::Unreachable) => Err(failed(
-                operation,
-                ErrorKind::Temporary,
-                "the sandbox's catalog is unreachable",
-            )),
-            // A malformed response reveals nothing about the outcome.
-            Some(GiftCardFault::MalformedResponse) => Err(failed(
-                operation,
-                ErrorKind::Unknown,
-                "the answer is not a catalog's answer",
-            )),
-            Some(GiftCardFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
     }
 
     fn page(&self, wanted: &GiftCardQuery) -> Option<GiftCardPage> {
@@ -229,27 +195,17 @@ impl SandboxGiftCards {
     }
 }
 
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_owned(),
-    }
-}
-
 impl GiftCardApi for SandboxGiftCards {
     fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::affects_reads);
-            self.before("search_gift_cards", fault).await?;
+            self.faults.before("search_gift_cards", faults::affects_reads).await?;
             Ok(self.page(wanted))
         })
     }
 
     fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::affects_reads);
-            self.before("gift_product", fault).await?;
+            self.faults.before("gift_product", faults::affects_reads).await?;
             let listed = self.catalog.get(product_id);
             Ok(listed.map(|listed| self.records.lock().now_of(listed)))
         })
@@ -262,9 +218,8 @@ impl GiftCardApi for SandboxGiftCards {
         amount: Cents,
     ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::affects_quotes);
-            self.before("gift_offer", fault).await?;
-            if fault == Some(GiftCardFault::OutOfStock) {
+            let fault = self.faults.before("gift_offer", faults::affects_quotes).await?;
+            if fault == Some(Fault::OutOfStock) {
                 return Ok(GiftCardQuote::OutOfStock);
             }
             Ok(self.quote(product_id, country, amount))

@@ -18,8 +18,8 @@ use purser_actors::port::{
 use self::form::FormResult;
 pub use self::form::{InvalidField, MAGIC_NAMES, MagicFamilyName, VerdictDelivery};
 use self::records::{CheckRecord, CheckRecords, CheckSummary, reference, token};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::callback::CallbackKey;
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, failed};
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 
@@ -34,34 +34,12 @@ const MAX_RETRY_AFTER_MS: u64 = 2_000;
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
-/// Faults of calls by the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckFault {
-    Unreachable,
-    /// The call is delayed and then proceeds normally.
-    Slow {
-        ms: u64,
-    },
-    /// The response is malformed.
-    MalformedResponse,
-    /// The check is started and the response is lost.
-    Timeout,
-    /// No check is started, and none will be.
-    Decline,
-}
-
-impl CheckFault {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "malformed_response",
-            Self::Timeout => "timeout",
-            Self::Decline => "decline",
-        }
-    }
-}
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox is unreachable",
+    malformed: "the answer is no answer",
+};
+const START: &str = "identity start";
+const STATUS: &str = "identity status";
 
 /// Summary of the provider.
 #[derive(Clone, Debug)]
@@ -72,10 +50,6 @@ pub struct SandboxCheckSummary {
     pub failed: u64,
     /// The provider's reference of the newest check.
     pub last_reference: Option<String>,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<CheckFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 /// State of the person's page.
@@ -94,7 +68,7 @@ pub struct SandboxIdentityCheck {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
     records: Mutex<CheckRecords>,
-    rules: FaultRules<CheckFault>,
+    pub faults: Faults,
     /// The service's callback URL and the key that signs callbacks; unknown until the service listens.
     callbacks: OnceLock<(String, CallbackKey)>,
     /// Origin of the form's URLs; unset while the service itself serves the pages.
@@ -112,7 +86,7 @@ impl SandboxIdentityCheck {
             decides_after_ms,
             clock,
             records: Mutex::new(book),
-            rules: FaultRules::default(),
+            faults: Faults::new(TEXTS, TIMEOUT_MS),
             callbacks: OnceLock::new(),
             pages_origin: OnceLock::new(),
         })
@@ -128,14 +102,6 @@ impl SandboxIdentityCheck {
         drop(self.pages_origin.set(origin));
     }
 
-    pub fn add_fault(&self, rule: FaultRule<CheckFault>) {
-        self.rules.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.rules.clear();
-    }
-
     /// Totals and faults, after they are durable.
     ///
     /// # Errors
@@ -148,8 +114,6 @@ impl SandboxIdentityCheck {
                 passed: book.totals.passed,
                 failed: book.totals.failed,
                 last_reference: book.totals.last.map(reference),
-                rules: self.rules.pending(),
-                faults_injected: self.rules.injected(),
             };
             (state, book.rows.barrier())
         };
@@ -238,25 +202,16 @@ impl SandboxIdentityCheck {
     }
 
     async fn start_check(&self, order: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
-        let fault = self.rules.take(|_| true);
-        self.before(fault, "identity start").await?;
-        if fault == Some(CheckFault::Decline) {
-            return Err(failed(
-                ErrorKind::Permanent,
-                "identity start",
-                "the sandbox declines (control)",
-            ));
+        let fault = self.faults.before(START, |_| true).await?;
+        if fault == Some(Fault::Decline) {
+            return Err(failed(ErrorKind::Permanent, START, "the sandbox declines (control)"));
         }
         let durable = {
             let mut book = self.records.lock();
             book.totals.now = book.totals.now.max(self.clock.now());
             match book.by_key(order.key) {
                 Some(known) if known.wallet != order.wallet => {
-                    return Err(failed(
-                        ErrorKind::Permanent,
-                        "identity start",
-                        "this key is another wallet's",
-                    ));
+                    return Err(failed(ErrorKind::Permanent, START, "this key is another wallet's"));
                 }
                 Some(_) => book.rows.barrier(),
                 None => {
@@ -269,12 +224,8 @@ impl SandboxIdentityCheck {
                 }
             }
         };
-        let stopped = |e: SandboxStoreError| failed(ErrorKind::Unknown, "identity start", &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        if fault == Some(CheckFault::Timeout) {
-            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-            return Err(failed(ErrorKind::Unknown, "identity start", "no answer in time"));
-        }
+        durable.or(ErrorKind::Unknown, START).await?;
+        self.faults.after(START, fault).await?;
         Ok(StartedCheck {
             reference: reference(order.key),
             // A URL of the service's own page has no origin, so it stays valid when the service moves.
@@ -287,20 +238,15 @@ impl SandboxIdentityCheck {
     }
 
     async fn check_status(&self, wanted: &str) -> Result<CheckStatus, PortError> {
-        let fault = self.rules.take(|fault| fault != CheckFault::Decline);
-        self.before(fault, "identity status").await?;
-        if fault == Some(CheckFault::Timeout) {
-            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-            return Err(failed(ErrorKind::Unknown, "identity status", "no answer in time"));
-        }
+        let fault = self.faults.before(STATUS, |fault| fault != Fault::Decline).await?;
+        self.faults.after(STATUS, fault).await?;
         let (check, now, durable) = {
             let mut book = self.records.lock();
             book.totals.now = book.totals.now.max(self.clock.now());
             (book.by_reference(wanted), book.totals.now, book.rows.barrier())
         };
-        let stopped = |e: SandboxStoreError| failed(ErrorKind::Temporary, "identity status", &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        let check = check.ok_or_else(|| failed(ErrorKind::Temporary, "identity status", "no such check"))?;
+        durable.or(ErrorKind::Temporary, STATUS).await?;
+        let check = check.ok_or_else(|| failed(ErrorKind::Temporary, STATUS, "no such check"))?;
         Ok(match &check.answered {
             Some((decided_at, verdict)) if *decided_at <= now => CheckStatus::Decided(verdict.clone()),
             Some((decided_at, _)) => CheckStatus::Pending {
@@ -313,21 +259,6 @@ impl SandboxIdentityCheck {
                 retry_after_ms: UNANSWERED_RETRY_MS,
             },
         })
-    }
-
-    /// The effect of a fault before the provider has read the request.
-    async fn before(&self, fault: Option<CheckFault>, operation: &'static str) -> Result<(), PortError> {
-        match fault {
-            Some(CheckFault::Unreachable) => Err(failed(ErrorKind::Temporary, operation, "the sandbox is unreachable")),
-            Some(CheckFault::MalformedResponse) => {
-                Err(failed(ErrorKind::Unknown, operation, "the answer is no answer"))
-            }
-            Some(CheckFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(())
-            }
-            Some(CheckFault::Timeout | CheckFault::Decline) | None => Ok(()),
-        }
     }
 }
 
@@ -343,14 +274,6 @@ impl IdentityCheck for SandboxIdentityCheck {
 
 fn has_expired(check: &CheckSummary, now: Timestamp) -> bool {
     check.answered.is_none() && now >= check.at.plus_ms(OPEN_FOR_MS)
-}
-
-fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]

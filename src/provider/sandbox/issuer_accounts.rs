@@ -4,7 +4,6 @@
 //! what it receives.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
@@ -12,41 +11,17 @@ use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssuerAccountResult, Issu
 use purser_storage::codec::Stored;
 use sha2::{Digest as _, Sha256};
 
-use super::fault_rules::{FaultRule, FaultRules};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults};
 use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
 use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 
 /// Duration of a call that times out.
 const TIMEOUT_MS: u64 = 1_000;
-
-/// Faults of calls by the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountFault {
-    Unreachable,
-    /// The call is delayed and then proceeds normally.
-    Slow {
-        ms: u64,
-    },
-    /// The response is malformed.
-    MalformedResponse,
-    /// The account is opened and the response is lost.
-    Timeout,
-    /// No account is opened, and this order never opens one.
-    Decline,
-}
-
-impl AccountFault {
-    /// Name in the sandbox controls.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Slow { .. } => "slow",
-            Self::MalformedResponse => "malformed_response",
-            Self::Timeout => "timeout",
-            Self::Decline => "decline",
-        }
-    }
-}
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox is unreachable",
+    malformed: "the answer is no answer",
+};
+const OPEN: &str = "open account";
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -89,26 +64,20 @@ impl AccountRecords {
 impl RecordBook for AccountRecords {
     type Record = AccountRecord;
 
-    fn rows(&mut self) -> &mut RecordRows<AccountRecord> {
+    fn rows(&self) -> &RecordRows<AccountRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<AccountRecord> {
         &mut self.rows
     }
-}
-
-/// Summary of the issuer's accounts.
-#[derive(Clone, Debug)]
-pub struct SandboxIssuerAccountSummary {
-    pub opened: u64,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<AccountFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 /// The simulated issuer's accounts.
 pub struct SandboxIssuerAccounts {
     clock: Arc<dyn Clock>,
     records: Mutex<AccountRecords>,
-    rules: FaultRules<AccountFault>,
+    pub faults: Faults,
 }
 
 impl SandboxIssuerAccounts {
@@ -121,55 +90,30 @@ impl SandboxIssuerAccounts {
         Ok(Self {
             clock,
             records: Mutex::new(book),
-            rules: FaultRules::default(),
+            faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
     }
 
-    pub fn add_fault(&self, rule: FaultRule<AccountFault>) {
-        self.rules.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.rules.clear();
-    }
-
-    /// Totals and faults, after they are durable.
+    /// Number of opened accounts, after they are durable.
     ///
     /// # Errors
     /// When the store has stopped.
-    pub async fn state(&self) -> Result<SandboxIssuerAccountSummary, SandboxStoreError> {
-        let (state, durable) = {
+    pub async fn opened(&self) -> Result<u64, SandboxStoreError> {
+        let (opened, durable) = {
             let book = self.records.lock();
-            let state = SandboxIssuerAccountSummary {
-                opened: book.rows.numbered(),
-                rules: self.rules.pending(),
-                faults_injected: self.rules.injected(),
-            };
-            (state, book.rows.barrier())
+            (book.rows.numbered(), book.rows.barrier())
         };
-        durable.wait().await.map(|()| state)
+        durable.wait().await.map(|()| opened)
     }
 
     async fn open_account(&self, wallet: &Wallet) -> Result<IssuerAccountResult, PortError> {
-        let fault = self.rules.take(|_| true);
-        match fault {
-            Some(AccountFault::Unreachable) => return Err(failed(ErrorKind::Temporary, "the sandbox is unreachable")),
-            Some(AccountFault::MalformedResponse) => return Err(failed(ErrorKind::Unknown, "the answer is no answer")),
-            Some(AccountFault::Slow { ms }) => tokio::time::sleep(Duration::from_millis(ms)).await,
-            Some(AccountFault::Decline) => {
-                let reason = "account_declined".into();
-                return Ok(IssuerAccountResult::Declined { reason });
-            }
-            Some(AccountFault::Timeout) | None => {}
+        let fault = self.faults.before(OPEN, |_| true).await?;
+        if fault == Some(Fault::Decline) {
+            let reason = "account_declined".into();
+            return Ok(IssuerAccountResult::Declined { reason });
         }
-        self.add_account(wallet)
-            .wait()
-            .await
-            .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
-        if fault == Some(AccountFault::Timeout) {
-            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-            return Err(failed(ErrorKind::Unknown, "no answer in time"));
-        }
+        self.add_account(wallet).or(ErrorKind::Unknown, OPEN).await?;
+        self.faults.after(OPEN, fault).await?;
         let deposit_address = deposit_address(wallet);
         Ok(IssuerAccountResult::Open { deposit_address })
     }
@@ -205,14 +149,6 @@ pub fn deposit_address(wallet: &Wallet) -> [u8; 20] {
     address
 }
 
-fn failed(kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation: "open account",
-        message: message.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -234,8 +170,7 @@ mod tests {
         let accounts = open(dir.path());
         let deposit_address = deposit_address(&first);
         let is_open = Ok(IssuerAccountResult::Open { deposit_address });
-        let (fault, remaining) = (AccountFault::Timeout, Some(1));
-        accounts.add_fault(FaultRule { fault, remaining });
+        accounts.faults.add(Fault::Timeout, Some(1));
         assert_eq!(
             accounts.open_account(&first).await.unwrap_err().kind,
             ErrorKind::Unknown
@@ -244,11 +179,11 @@ mod tests {
             assert_eq!(accounts.open_account(&first).await, is_open);
         }
         assert_ne!(accounts.open_account(&other).await, is_open);
-        assert_eq!(accounts.state().await.unwrap().opened, 2);
+        assert_eq!(accounts.opened().await.unwrap(), 2);
         drop(accounts);
         let accounts = open(dir.path());
         assert_eq!(accounts.open_account(&first).await, is_open);
-        assert_eq!(accounts.state().await.unwrap().opened, 2);
+        assert_eq!(accounts.opened().await.unwrap(), 2);
     }
 
     // Checks: a failed call opens nothing, and its error reveals whether it may have.
@@ -258,17 +193,15 @@ mod tests {
         let accounts = open(dir.path());
         let wallet = Wallet::Evm([1; 20]);
         for (fault, kind) in [
-            (AccountFault::Unreachable, ErrorKind::Temporary),
-            (AccountFault::MalformedResponse, ErrorKind::Unknown),
+            (Fault::Unreachable, ErrorKind::Temporary),
+            (Fault::MalformedResponse, ErrorKind::Unknown),
         ] {
-            let remaining = Some(1);
-            accounts.add_fault(FaultRule { fault, remaining });
+            accounts.faults.add(fault, Some(1));
             assert_eq!(accounts.open_account(&wallet).await.unwrap_err().kind, kind);
         }
-        let (fault, remaining) = (AccountFault::Decline, Some(1));
-        accounts.add_fault(FaultRule { fault, remaining });
+        accounts.faults.add(Fault::Decline, Some(1));
         let declined = accounts.open_account(&wallet).await.unwrap();
         assert!(matches!(declined, IssuerAccountResult::Declined { .. }), "{declined:?}");
-        assert_eq!(accounts.state().await.unwrap().opened, 0);
+        assert_eq!(accounts.opened().await.unwrap(), 0);
     }
 }

@@ -8,6 +8,7 @@ use purser_actors::port::{
 };
 use purser_storage::codec::Stored;
 
+use super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
 use super::issuer_records::CardOrderRecord;
 use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
@@ -114,28 +115,16 @@ impl CardLedger {
     }
 
     /// Decides on a merchant's charge: approved, or declined with a reason.
-    pub(super) fn charge(&self, merchant: &str, amount: Cents, settles: bool, now: Timestamp) -> CardChange {
+    pub(super) fn charge(&self, sale: CardCharge<'_>, now: Timestamp) -> CardChange {
         let (year, month) = card_numbers::expiry(self.order.at);
         let refused = match self.state {
             CardState::Paused => Some("card_paused"),
             CardState::Closed => Some("card_closed"),
             CardState::Open if now >= month_end(year, month) => Some("card_expired"),
-            CardState::Open if amount > self.available() => Some("insufficient_funds"),
+            CardState::Open if sale.amount > self.available() => Some("insufficient_funds"),
             CardState::Open => None,
         };
-        let name = card_numbers::issuer_ref(self.order.key);
-        CardChange::Charged(CardTransaction {
-            id: format!("{name}_txn_{:06}", self.charges.len() + 1),
-            merchant: merchant.to_owned(),
-            amount,
-            at: now,
-            status: match (refused, settles) {
-                (Some(_), _) => TransactionStatus::Declined,
-                (None, true) => TransactionStatus::Settled,
-                (None, false) => TransactionStatus::Pending,
-            },
-            reason: refused.map(str::to_owned),
-        })
+        CardChange::Charged(sale.transaction(self.order.key, self.charges.len() + 1, refused, now))
     }
 
     /// The record for settling or refunding a charge. A refund to a closed card is released at once. `None` if the
@@ -147,13 +136,7 @@ impl CardLedger {
         at: Timestamp,
     ) -> Option<Vec<CardChange>> {
         let one = self.charges.iter().find(|one| one.id == transaction)?;
-        let follows = matches!(
-            (one.status, status),
-            (
-                TransactionStatus::Pending,
-                TransactionStatus::Settled | TransactionStatus::Refunded
-            ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
-        );
+        let follows = can_become(one.status, status);
         let became = follows.then(|| CardChange::ChargeUpdated(transaction.to_owned(), status))?;
         let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
         let back = is_back.then_some(CardChange::StateChanged {
@@ -251,7 +234,11 @@ impl CardLedgers {
 impl RecordBook for CardLedgers {
     type Record = CardRecord;
 
-    fn rows(&mut self) -> &mut RecordRows<CardRecord> {
+    fn rows(&self) -> &RecordRows<CardRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<CardRecord> {
         &mut self.rows
     }
 }

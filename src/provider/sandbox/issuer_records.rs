@@ -1,7 +1,5 @@
 //! The sandbox issuer's orders and their totals.
 
-use std::collections::HashMap;
-
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
@@ -73,8 +71,6 @@ impl Stored for IssuerTotals {
 pub(super) struct IssuerRecords {
     pub(super) rows: RecordRows<CardOrderRecord>,
     pub(super) totals: StoredValue<IssuerTotals>,
-    /// Number of temporary errors that a magic order has had; removed once it is accepted.
-    pub(super) faults: HashMap<JobId, u32>,
 }
 
 impl IssuerRecords {
@@ -112,7 +108,11 @@ impl RecordBook for IssuerRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<CardOrderRecord> {
+    fn rows(&self) -> &RecordRows<CardOrderRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<CardOrderRecord> {
         &mut self.rows
     }
 

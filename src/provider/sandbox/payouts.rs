@@ -10,7 +10,6 @@ mod reconciliation;
 mod records;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::{JobId, PayoutId};
@@ -18,15 +17,19 @@ use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use purser_actors::product::Country;
 
-use self::faults::PayoutFault;
 use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::payouts::{PayoutApi, PlainPayout};
+use crate::sandbox::faults::{FaultTexts, Faults};
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
 pub use self::records::PayoutEventKind;
+
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the rails are unreachable",
+    malformed: "the answer is not a rail's answer",
+};
 
 /// How the sandbox's rails behave.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +59,7 @@ pub struct SandboxPayouts {
     settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
     records: Mutex<PayoutRecords>,
-    faults: FaultRules<PayoutFault>,
+    pub faults: Faults,
 }
 
 /// Summary of the rails.
@@ -65,10 +68,6 @@ pub struct SandboxPayoutSummary {
     pub orders: usize,
     pub events: u64,
     pub recalled: usize,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<PayoutFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
 }
 
 impl SandboxPayouts {
@@ -86,16 +85,8 @@ impl SandboxPayouts {
             settings,
             clock,
             records: Mutex::new(book),
-            faults: FaultRules::default(),
+            faults: Faults::new(TEXTS, settings.timeout_after_ms),
         })
-    }
-
-    pub fn add_fault(&self, fault: PayoutFault, remaining: Option<u32>) {
-        self.faults.add(FaultRule { fault, remaining });
-    }
-
-    pub fn clear_faults(&self) {
-        self.faults.clear();
     }
 
     /// Totals and faults, after they are durable.
@@ -110,8 +101,6 @@ impl SandboxPayouts {
                 orders: book.totals.orders,
                 events: book.rows.numbered(),
                 recalled: book.totals.recalled,
-                rules: self.faults.pending(),
-                faults_injected: self.faults.injected(),
             };
             (state, durable)
         };
@@ -158,44 +147,16 @@ impl SandboxPayouts {
         durable
     }
 
-    /// The effect of a fault before the rails have read the request.
-    async fn before(&self, operation: &'static str, fault: Option<PayoutFault>) -> Result<(), PortError> {
-        match fault {
-            Some(PayoutFault::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the rails are unreachable")),
-            // A malformed response reveals nothing about the outcome.
-            Some(PayoutFault::MalformedResponse) => Err(failed(
-                operation,
-                ErrorKind::Unknown,
-                "the answer is not a rail's answer",
-            )),
-            Some(PayoutFault::Slow { ms }) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
     async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
         const CALL: &str = "payout events";
-        self.before(CALL, self.faults.take(PayoutFault::affects_event_reads))
-            .await?;
+        self.faults.before(CALL, faults::affects_event_reads).await?;
         let (page, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
             (book.events_after(after, limit), durable)
         };
-        let stopped = |e: SandboxStoreError| failed(CALL, ErrorKind::Temporary, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
+        durable.or(ErrorKind::Temporary, CALL).await?;
         Ok(page)
-    }
-}
-
-fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
-    PortError {
-        kind,
-        operation,
-        message: message.to_owned(),
     }
 }
 

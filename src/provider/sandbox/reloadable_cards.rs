@@ -4,9 +4,8 @@
 //! The spent amount is summed under the lock, where the next order is added. Two orders therefore never use the same
 //! cent.
 
-pub mod faults;
 mod holds;
-pub mod reconciliation;
+pub(super) mod reconciliation;
 mod records;
 
 use std::sync::Arc;
@@ -19,32 +18,28 @@ use purser_actors::port::{
     HoldRequest, HoldResult, HoldStatus, OpenCardRequest, PortError, Timestamp, TransactionStatus,
 };
 
-use self::faults::{ReloadableCardFault, failed};
 use self::records::{CardLedger, OpenedCard, ReloadableCardRecord, ReloadableCardRecords};
-use super::fault_rules::{FaultRule, FaultRules};
 use super::{CardCharge, card_numbers};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::provider::{CardBalanceReader, PlainCard};
+use crate::sandbox::faults::{Fault, FaultTexts, Faults, conflict, failed};
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
-/// Summary of the provider.
-#[derive(Clone, Debug)]
-pub struct SandboxReloadableCardSummary {
-    pub cards: u64,
-    /// Faults that wait for a call.
-    pub rules: Vec<FaultRule<ReloadableCardFault>>,
-    /// Calls that met a fault since the start.
-    pub faults_injected: u64,
-}
+/// Duration of a call that times out.
+const TIMEOUT_MS: u64 = 1_000;
+const TEXTS: FaultTexts = FaultTexts {
+    unreachable: "the sandbox program is unreachable",
+    malformed: "the answer is no answer",
+};
 
 /// A simulated provider of reloadable cards.
 pub struct SandboxReloadableCards<B> {
     balances: Arc<B>,
     clock: Arc<dyn Clock>,
     records: Mutex<ReloadableCardRecords>,
-    rules: FaultRules<ReloadableCardFault>,
+    pub faults: Faults,
 }
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
@@ -58,24 +53,13 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             balances,
             clock,
             records: Mutex::new(book),
-            rules: FaultRules::default(),
+            faults: Faults::new(TEXTS, TIMEOUT_MS),
         })
     }
 
-    pub fn add_fault(&self, rule: FaultRule<ReloadableCardFault>) {
-        self.rules.add(rule);
-    }
-
-    pub fn clear_faults(&self) {
-        self.rules.clear();
-    }
-
-    pub fn state(&self) -> SandboxReloadableCardSummary {
-        SandboxReloadableCardSummary {
-            cards: self.records.lock().cards.0,
-            rules: self.rules.pending(),
-            faults_injected: self.rules.injected(),
-        }
+    /// Number of opened cards.
+    pub fn cards(&self) -> u64 {
+        self.records.lock().cards.0
     }
 
     /// A merchant charges a card. Approvals and declines are both recorded. `Permanent` for a card that does not exist.
@@ -101,7 +85,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
             (transaction, book.append(&entries))
         };
-        written("charge", durable).await?;
+        durable.or(ErrorKind::Unknown, "charge").await?;
         Ok(transaction)
     }
 
@@ -125,7 +109,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             let entries = ended.ok_or_else(no)?;
             book.append(&entries)
         };
-        written(CALL, durable).await
+        durable.or(ErrorKind::Unknown, CALL).await
     }
 
     /// Credited deposits of an account, in whole cents.
@@ -135,7 +119,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 
     async fn opened(&self, order: &OpenCardRequest) -> Result<PlainOpenResult, PortError> {
         const CALL: &str = "open card";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let counted = self.counted(&order.account).await?;
         let (answer, durable) = {
             let mut book = self.records.lock();
@@ -146,15 +130,15 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                     (PlainOpenResult::Open(plain(known)), book.rows.barrier())
                 }
                 Some(ReloadableCardRecord::Declined { reason, .. }) => (declined(reason.clone()), book.rows.barrier()),
-                Some(_) => return Err(another_content(CALL)),
+                Some(_) => return Err(conflict(CALL)),
                 None => {
                     let (answer, entry) = self.decide_order(&book, order, fault, counted);
                     (answer, book.append(&[entry]))
                 }
             }
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await?;
         Ok(answer)
     }
 
@@ -163,7 +147,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         &self,
         book: &ReloadableCardRecords,
         order: &OpenCardRequest,
-        fault: Option<ReloadableCardFault>,
+        fault: Option<Fault>,
         counted: u64,
     ) -> (PlainOpenResult, ReloadableCardRecord) {
         let (key, at) = (order.key, self.clock.now());
@@ -174,7 +158,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             reason,
             at,
         };
-        if fault == Some(ReloadableCardFault::Decline) {
+        if fault == Some(Fault::Decline) {
             let reason = Some("card_program_declined".to_owned());
             return (declined(reason.clone()), refused(reason));
         }
@@ -202,7 +186,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 
     async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         const CALL: &str = "change card state";
-        let fault = faults::before(&self.rules, CALL).await?;
+        let fault = self.faults.before(CALL, |_| true).await?;
         let (standing, durable) = {
             let mut book = self.records.lock();
             let file = book
@@ -228,8 +212,8 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 None => (file.snapshot(), book.rows.barrier()),
             }
         };
-        written(CALL, durable).await?;
-        faults::after(CALL, fault).await?;
+        durable.or(ErrorKind::Unknown, CALL).await?;
+        self.faults.after(CALL, fault).await?;
         Ok(standing)
     }
 
@@ -238,7 +222,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             let book = self.records.lock();
             (book.events_after(after, limit), book.rows.barrier())
         };
-        written("card events", durable).await?;
+        durable.or(ErrorKind::Unknown, "card events").await?;
         Ok(words)
     }
 
@@ -284,19 +268,6 @@ fn declined(reason: Option<String>) -> PlainOpenResult {
     }
 }
 
-fn another_content(operation: &'static str) -> PortError {
-    failed(
-        ErrorKind::Permanent,
-        operation,
-        "this key belongs to an order with another content",
-    )
-}
-
-async fn written(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
-    let kept = durable.wait().await;
-    kept.map_err(|e| failed(ErrorKind::Unknown, operation, &e.to_string()))
-}
-
 impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
     fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<PlainOpenResult, PortError>> {
         Box::pin(self.opened(order))
@@ -324,14 +295,14 @@ impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
 
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
         Box::pin(async move {
-            faults::before(&self.rules, "cvv").await?;
+            self.faults.before("cvv", |_| true).await?;
             Ok(card_numbers::cvv(self.file("cvv", issuer_ref)?.opened.key))
         })
     }
 
     fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
-            faults::before(&self.rules, "available").await?;
+            self.faults.before("available", |_| true).await?;
             Ok(self.file("available", issuer_ref)?.available)
         })
     }
@@ -346,7 +317,7 @@ impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
                 let book = self.records.lock();
                 (book.spent_balance(account), book.rows.barrier())
             };
-            written("card balance", durable).await?;
+            durable.or(ErrorKind::Unknown, "card balance").await?;
             Ok(Usdc::from_atomic(
                 counted.saturating_sub(drawn.saturating_mul(ATOMIC_PER_CENT)),
             ))

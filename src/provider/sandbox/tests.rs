@@ -213,15 +213,12 @@ async fn magic_amounts_do_what_the_table_says() {
 async fn faults_have_their_kind() {
     let harness = Harness::new();
     let table = [
-        (IssuerFault::Unreachable, ErrorKind::Temporary, 0),
-        (IssuerFault::MalformedResponse, ErrorKind::Unknown, 0),
-        (IssuerFault::Timeout, ErrorKind::Unknown, 1),
+        (Fault::Unreachable, ErrorKind::Temporary, 0),
+        (Fault::MalformedResponse, ErrorKind::Unknown, 0),
+        (Fault::Timeout, ErrorKind::Unknown, 1),
     ];
     for (fault, kind, cards) in table {
-        harness.issuer.add_fault(IssuerFaultRule {
-            fault,
-            remaining: Some(1),
-        });
+        harness.issuer.faults.add(fault, Some(1));
         assert_eq!(
             harness.issuer.issue(&order(1, 500)).await.unwrap_err().kind,
             kind,

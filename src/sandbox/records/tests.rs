@@ -61,7 +61,11 @@ impl RecordBook for Numbers {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<Number> {
+    fn rows(&self) -> &RecordRows<Number> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<Number> {
         &mut self.rows
     }
 

@@ -176,7 +176,7 @@ impl SandboxChain {
     }
 
     pub(crate) fn check_reachable(&self, operation: &'static str, payer: &Wallet) -> Result<(), PortError> {
-        match self.faults.take(ChainCall::Read, payer) {
+        match ChainCall::Read.fault(&self.faults, payer) {
             Some(_) => Err(unreachable(operation)),
             None => Ok(()),
         }
@@ -205,7 +205,7 @@ impl SandboxChain {
 
     async fn run(&self, intent: TransferIntent) -> Result<SubmitResult, PortError> {
         let payer = intent.key.payer;
-        let ruled = self.faults.take(ChainCall::Submit, &payer);
+        let ruled = ChainCall::Submit.fault(&self.faults, &payer);
         let magic = ruled.is_none();
         let fault = ruled.or_else(|| self.magic_fault(intent.amount));
         match &fault {

@@ -170,7 +170,7 @@ impl SandboxSettlement {
                 wallets: state.ledger.wallets().count(),
                 transfers: usize::try_from(state.ledger.settled_count()).unwrap_or(usize::MAX),
                 held: chain.is_held(),
-                rules: chain.faults.rules(),
+                rules: chain.faults.waiting(),
                 faults_injected: chain.faults.injected(),
             })
             .await
@@ -236,6 +236,11 @@ impl SandboxSettlement {
     /// Adds a fault to a chain.
     pub fn add_fault(&self, network: Network, rule: FaultRule) {
         self.chain(network).faults.add(rule);
+    }
+
+    /// Whether no further fault may be added.
+    pub fn has_too_many_faults(&self, network: Network) -> bool {
+        self.chain(network).faults.is_full()
     }
 
     /// Clears all faults of a chain and resumes it.

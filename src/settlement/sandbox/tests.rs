@@ -78,7 +78,7 @@ impl Harness {
             self.chains.add_fault(
                 network,
                 FaultRule {
-                    wallet: None,
+                    scope: None,
                     fault: fault.clone(),
                     remaining: Some(1),
                 },

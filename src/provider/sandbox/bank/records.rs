@@ -175,7 +175,11 @@ impl RecordBook for BankRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<BankRecord> {
+    fn rows(&self) -> &RecordRows<BankRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<BankRecord> {
         &mut self.rows
     }
 

@@ -138,7 +138,11 @@ impl RecordBook for BridgeRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<BridgeRecord> {
+    fn rows(&self) -> &RecordRows<BridgeRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<BridgeRecord> {
         &mut self.rows
     }
 

@@ -80,7 +80,11 @@ impl RecordBook for BalanceRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<BalanceRecord> {
+    fn rows(&self) -> &RecordRows<BalanceRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<BalanceRecord> {
         &mut self.rows
     }
 

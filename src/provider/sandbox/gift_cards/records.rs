@@ -1,6 +1,6 @@
 //! Records of the sandbox's catalog: orders, and changed stock and prices.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
@@ -121,8 +121,6 @@ pub(super) struct GiftCardRecords {
     pub(super) rows: RecordRows<GiftCardRecord>,
     pub(super) totals: StoredValue<GiftCardTotals>,
     products: StoredMap<String, ProductState>,
-    /// Number of temporary errors that a magic order has had; removed once it is accepted.
-    faults: HashMap<JobId, u32>,
     /// Magic orders whose first response was repeated.
     repeated: HashSet<JobId>,
 }
@@ -154,7 +152,11 @@ impl RecordBook for GiftCardRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<GiftCardRecord> {
+    fn rows(&self) -> &RecordRows<GiftCardRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<GiftCardRecord> {
         &mut self.rows
     }
 
@@ -190,17 +192,6 @@ impl GiftCardRecords {
             product.fee_rate = fee_rate;
         }
         product
-    }
-
-    /// Whether this attempt of a magic order fails; the third does not.
-    pub(super) fn has_faulted(&mut self, key: JobId) -> bool {
-        let had = self.faults.entry(key).or_default();
-        *had += 1;
-        if *had <= 2 {
-            return true;
-        }
-        self.faults.remove(&key);
-        false
     }
 
     /// Whether a magic order that is ready repeats its first response.

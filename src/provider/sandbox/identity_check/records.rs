@@ -164,7 +164,11 @@ impl RecordBook for CheckRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<CheckRecord> {
+    fn rows(&self) -> &RecordRows<CheckRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<CheckRecord> {
         &mut self.rows
     }
 

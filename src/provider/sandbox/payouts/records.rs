@@ -1,7 +1,5 @@
 //! Records of the sandbox's rails: orders with their scheduled events, and all emitted events in order.
 
-use std::collections::HashMap;
-
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
@@ -151,8 +149,6 @@ pub(super) struct PayoutRecords {
     pub(super) totals: StoredValue<PayoutTotals>,
     /// Events that are not due yet.
     scheduled_events: StoredMap<DueKey, PayoutEventRecord>,
-    /// Number of temporary errors that a magic order has had; removed once it is accepted.
-    faults: HashMap<JobId, u32>,
 }
 
 impl RecordBook for PayoutRecords {
@@ -183,7 +179,11 @@ impl RecordBook for PayoutRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<PayoutRecord> {
+    fn rows(&self) -> &RecordRows<PayoutRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<PayoutRecord> {
         &mut self.rows
     }
 
@@ -252,16 +252,5 @@ impl PayoutRecords {
             page.len() < limit
         });
         page
-    }
-
-    /// Whether this attempt of a magic order fails; the first two do.
-    pub(super) fn stumbles(&mut self, key: JobId) -> bool {
-        let stumbles = self.faults.entry(key).or_default();
-        *stumbles += 1;
-        if *stumbles <= 2 {
-            return true;
-        }
-        self.faults.remove(&key);
-        false
     }
 }

@@ -218,36 +218,34 @@ async fn payout_is_recalled_once_and_only_while_possible() {
 async fn faults_have_their_documented_outcome() {
     let world = harness();
     let said = async |fault, key| {
-        world.payouts.add_fault(fault, Some(1));
+        world.payouts.faults.add(fault, Some(1));
         let order = order(key, 5_000);
         let met = world.send_result(&order).await;
         (met, world.send_result(&order).await)
     };
     let pair = |met: &str, then: &str| (met.to_owned(), then.to_owned());
+    assert_eq!(said(Fault::Unreachable, 1).await, pair("Temporary", "1 in-process"));
+    assert_eq!(said(Fault::MalformedResponse, 2).await, pair("Unknown", "1 in-process"));
+    assert_eq!(said(Fault::Timeout, 3).await, pair("Unknown", "1 in-process"));
+    assert_eq!(said(Fault::Decline, 4).await, pair("1 failed", "1 failed"));
     assert_eq!(
-        said(PayoutFault::Unreachable, 1).await,
-        pair("Temporary", "1 in-process")
-    );
-    assert_eq!(
-        said(PayoutFault::MalformedResponse, 2).await,
-        pair("Unknown", "1 in-process")
-    );
-    assert_eq!(said(PayoutFault::Timeout, 3).await, pair("Unknown", "1 in-process"));
-    assert_eq!(said(PayoutFault::Decline, 4).await, pair("1 failed", "1 failed"));
-    assert_eq!(
-        said(PayoutFault::Slow { ms: 1 }, 5).await,
+        said(Fault::Slow { ms: 1 }, 5).await,
         pair("1 in-process", "1 in-process")
     );
-    assert_eq!(
-        said(PayoutFault::Duplicate, 6).await,
-        pair("1 in-process", "1 in-process")
-    );
+    assert_eq!(said(Fault::Duplicate, 6).await, pair("1 in-process", "1 in-process"));
     assert_eq!(world.events_of(PayoutId(1_006)).await, ["1 in-process", "1 in-process"]);
     let state = world.payouts.state().await.unwrap();
-    assert_eq!((state.orders, state.faults_injected, state.rules.len()), (6, 6, 0));
-    world.payouts.add_fault(PayoutFault::Unreachable, None);
+    assert_eq!(
+        (
+            state.orders,
+            world.payouts.faults.injected(),
+            world.payouts.faults.waiting().len()
+        ),
+        (6, 6, 0)
+    );
+    world.payouts.faults.add(Fault::Unreachable, None);
     assert!(world.payouts.events_after(0, 10).await.is_err());
-    world.payouts.clear_faults();
+    world.payouts.faults.clear();
     assert!(world.payouts.events_after(0, 10).await.is_ok());
 }
 

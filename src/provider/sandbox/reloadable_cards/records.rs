@@ -7,7 +7,7 @@ use purser_actors::port::{
 };
 use purser_storage::codec::Stored;
 
-use super::super::CardCharge;
+use super::super::card_charges::{CardCharge, can_become};
 use super::card_numbers;
 use crate::sandbox::records::{RecordBook, RecordRows, SandboxRecord, name};
 use crate::sandbox::state::{StateField, StoredValue};
@@ -165,18 +165,7 @@ impl CardLedger {
             CardState::Open if sale.amount > self.available => Some("insufficient_funds"),
             CardState::Open => None,
         };
-        CardTransaction {
-            id: self.next_charge(),
-            merchant: sale.merchant.to_owned(),
-            amount: sale.amount,
-            at: now,
-            status: match (refused, sale.settles) {
-                (Some(_), _) => TransactionStatus::Declined,
-                (None, true) => TransactionStatus::Settled,
-                (None, false) => TransactionStatus::Pending,
-            },
-            reason: refused.map(str::to_owned),
-        }
+        sale.transaction(self.opened.key, self.charges.len() + 1, refused, now)
     }
 
     /// The record for settling or refunding a charge; `None` if the charge cannot change that way. A refund to a closed
@@ -188,13 +177,7 @@ impl CardLedger {
         at: Timestamp,
     ) -> Option<Vec<ReloadableCardRecord>> {
         let one = self.charges.iter().find(|one| one.id == charge)?;
-        let follows = matches!(
-            (one.status, status),
-            (
-                TransactionStatus::Pending,
-                TransactionStatus::Settled | TransactionStatus::Refunded
-            ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
-        );
+        let follows = can_become(one.status, status);
         let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
         follows.then(|| {
             vec![ReloadableCardRecord::ChargeUpdated {
@@ -206,12 +189,6 @@ impl CardLedger {
                 at,
             }]
         })
-    }
-
-    /// The issuer's reference of the next charge.
-    fn next_charge(&self) -> String {
-        let name = card_numbers::issuer_ref(self.opened.key);
-        format!("{name}_txn_{:06}", self.charges.len() + 1)
     }
 }
 
@@ -397,7 +374,11 @@ impl RecordBook for ReloadableCardRecords {
         Ok(())
     }
 
-    fn rows(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
+    fn rows(&self) -> &RecordRows<ReloadableCardRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<ReloadableCardRecord> {
         &mut self.rows
     }
 

@@ -215,20 +215,20 @@ async fn faults_take_at_most_once() {
     let dir = tempfile::tempdir().unwrap();
     let program = open(dir.path(), 1_000);
     for (fault, kind) in [
-        (ReloadableCardFault::Unreachable, ErrorKind::Temporary),
-        (ReloadableCardFault::MalformedResponse, ErrorKind::Unknown),
-        (ReloadableCardFault::Timeout, ErrorKind::Unknown),
+        (Fault::Unreachable, ErrorKind::Temporary),
+        (Fault::MalformedResponse, ErrorKind::Unknown),
+        (Fault::Timeout, ErrorKind::Unknown),
     ] {
         let remaining = Some(1);
-        program.add_fault(FaultRule { fault, remaining });
+        program.faults.add(fault, remaining);
         assert_eq!(program.open(&order(1, 600, true)).await.unwrap_err().kind, kind);
     }
     assert!(matches!(
         program.open(&order(1, 600, true)).await.unwrap(),
         PlainOpenResult::Open(_)
     ));
-    let (fault, remaining) = (ReloadableCardFault::Decline, Some(1));
-    program.add_fault(FaultRule { fault, remaining });
+    let (fault, remaining) = (Fault::Decline, Some(1));
+    program.faults.add(fault, remaining);
     for _ in 0..2 {
         let declined = program.open(&order(2, 100, true)).await.unwrap();
         assert!(

@@ -61,7 +61,11 @@ impl RecordBook for ChainLedger {
         self.take(record)
     }
 
-    fn rows(&mut self) -> &mut RecordRows<LedgerRecord> {
+    fn rows(&self) -> &RecordRows<LedgerRecord> {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut RecordRows<LedgerRecord> {
         &mut self.rows
     }
 
