@@ -39,6 +39,7 @@ pub mod stream;
 pub mod suggest;
 pub mod system;
 pub mod vault;
-pub mod verify;
 pub mod wallet;
 pub mod webhooks;
+
+pub use purser_verify as verify;

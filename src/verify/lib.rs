@@ -1,6 +1,6 @@
 //! `purser verify`: checks the ledger and all state from what is stored, with independent code.
 //!
-//! This module never calls an entity's `apply` or `decide`. Balances are summed from postings, and states are folded
+//! This crate never calls an entity's `apply` or `decide`. Balances are summed from postings, and states are folded
 //! from the journal's events by a second implementation of the rules. Both are compared with the snapshots, with each
 //! other and with the chain's own list of transfers. Every mismatch is reported.
 
@@ -41,7 +41,7 @@ use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::late_return::LateReturn;
 use purser_actors::lost_order::AttributedOrder;
 use purser_actors::payment::Payment;
-use purser_actors::port::AttributedTransfer;
+use purser_actors::port::{AttributedTransfer, BoxFuture};
 use purser_actors::session::Session;
 use purser_actors::withdrawal::Withdrawal;
 use purser_storage::codec::{self, Stored};
@@ -185,7 +185,14 @@ pub(crate) struct StoreContents {
 ///
 /// # Errors
 /// When the store cannot be read at all; corruption of single rows is a finding.
-pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyReport, StoreError> {
+pub fn verify<'a>(
+    store: &'a dyn Store,
+    chain: Option<&'a ChainList>,
+) -> BoxFuture<'a, Result<VerifyReport, StoreError>> {
+    Box::pin(check(store, chain))
+}
+
+async fn check(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyReport, StoreError> {
     let mut report = VerifyReport::default();
     let contents = read_entities(store, &mut report).await?;
     let holders = ledger::check(store, &contents, &mut report).await?;
