@@ -13,9 +13,9 @@ use purser_actors::port::{
 };
 
 use crate::identity::rfc3339;
-use crate::identity::secret::{Key32, MacKey, SecretText};
 use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
+use crate::secret::{Key32, MacKey, SecretText};
 use crate::vault::{Vault, VaultError};
 
 /// `webhook-id`: id of the message, the same on every attempt.

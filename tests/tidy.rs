@@ -207,7 +207,7 @@ fn random_ids_are_minted_in_a_shard() {
     for file in files().iter().filter(|f| f.is_product()) {
         for (n, line) in lines_with(file.code(), &["random())"]) {
             let is_id = line.contains("Id(") && !line.contains("::mint(");
-            if is_id && file.name != "src/identity/api_key.rs" {
+            if is_id && file.name != "src/protocol/identity/api_key.rs" {
                 found.push(format!("{}:{n}: {line}", file.name));
             }
         }
@@ -234,7 +234,10 @@ fn only_one_file_reads_system_time_and_randomness() {
         "storage/src/journal/threads.rs",
     ];
     let mut found = Vec::new();
-    for file in files().iter().filter(|f| f.is_product() && f.name != "src/system.rs") {
+    for file in files()
+        .iter()
+        .filter(|f| f.is_product() && f.name != "src/host/system.rs")
+    {
         for (n, line) in lines_with(file.code(), &words) {
             let pause = pauses.contains(&file.name.as_str()) && line.contains("Instant::now");
             // The salts of the journal: the disk is a port too, and a simulated disk draws them from its seed.

@@ -8,11 +8,10 @@
 //!   together.
 //! - [`token`] mints and verifies id tokens; [`refresh`] writes and parses refresh tokens.
 //! - [`login`] creates login codes and the dashboard's cookie.
-//! - [`api_key`] writes API keys and signups; agents wait for a key in [`signup_waiters`].
+//! - [`api_key`] writes API keys and signups.
 //! - [`keys`] and [`key_file`] provide the keys for all of it.
 
 pub mod api_key;
-pub mod authenticator;
 pub mod challenge;
 pub mod credentials;
 pub mod key_file;
@@ -24,9 +23,7 @@ pub mod payout_form_link;
 pub mod proof;
 pub mod refresh;
 pub mod rfc3339;
-pub mod secret;
 pub mod sign_in_error;
-pub mod signup_waiters;
 pub mod token;
 mod wallet_signature;
 
@@ -34,7 +31,7 @@ mod wallet_signature;
 pub(crate) mod test_entropy;
 
 use keys::IdentityKeyRing;
-use secret::{Key32, MacKey};
+use purser_host::secret::{Key32, MacKey};
 
 /// The keys of identity's keyed hashes, each derived from the master secret for one purpose.
 #[derive(Clone, Debug)]

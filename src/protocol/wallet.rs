@@ -1,7 +1,7 @@
 //! The client side: keys on both chains, and what they sign. Used by `purser pay`, by the tests and by the benches.
 //!
 //! These wallets are for the sandbox and for small test amounts: their keys are in a file that only its owner can read.
-//! The server signs with this module for the sandbox's treasury and for agent wallets ([`crate::agent_wallet`]), whose
+//! The server signs with this module for the sandbox's treasury and for agent wallets, whose
 //! keys the vault derives. It has no other payer's key.
 //!
 //! For the same challenge, clock and random bytes, this module sends exactly the bytes of a stock client. The golden

@@ -7,8 +7,8 @@ use purser_actors::port::Timestamp;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::identity::secret::{Key32, MacKey};
 use crate::secret::Secret;
+use crate::secret::{Key32, MacKey};
 
 /// Allowed difference between the sender's clock and ours, in seconds.
 const TOLERANCE_S: u64 = 300;

@@ -8,8 +8,8 @@ use secp256k1::{PublicKey, SecretKey};
 use sha2::{Digest as _, Sha256};
 use sha3::Keccak256;
 
-use crate::identity::secret::Key32;
 use crate::provider::callback::CallbackKey;
+use crate::secret::Key32;
 use crate::wallet::{TestWallet, WalletError};
 
 const SANDBOX_BASE_TREASURY: &[u8] = b"purser SANDBOX treasury on base: public, never for real money";

@@ -27,8 +27,7 @@ pub use self::cvv::CvvVault;
 pub use self::documents::DocumentStore;
 pub use self::keyring::KeyId;
 use self::keyring::{DataKey, Keyring};
-use crate::identity::secret::{Key32, MacKey};
-use crate::secret::Secret;
+use purser_host::secret::{Key32, MacKey, Secret};
 
 const VERSION: u8 = 1;
 /// A record that stays under its key, because a secret is derived from that key.

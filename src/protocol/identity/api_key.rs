@@ -10,7 +10,7 @@ use purser_actors::id::ApiKeyId;
 use purser_actors::port::{Entropy, Timestamp};
 
 use super::origin::Origin;
-use super::secret::{Key32, MacKey, SecretText};
+use purser_host::secret::{Key32, MacKey, SecretText};
 
 const PREFIX: &str = "ak_";
 /// `ak_`, 32 hex digits of the id, a dot, 43 characters of base64url.

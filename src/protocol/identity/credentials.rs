@@ -9,7 +9,7 @@ use purser_actors::port::{Clock, Entropy};
 use purser_actors::session::{AuthMethod, Session};
 
 use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
-use super::secret::SecretText;
+use purser_host::secret::SecretText;
 use super::token::{ID_TOKEN_LIFETIME_S, IdTokens, TokenAuthMethod};
 
 pub struct CredentialIssuer {

@@ -9,7 +9,7 @@ use purser_actors::port::{Entropy, Timestamp};
 use zeroize::Zeroizing;
 
 use super::keys::{IdentityKeyRing, KeyTextError};
-use crate::private_file;
+use purser_host::private_file;
 
 /// Larger than any key file; a bigger one belongs to something else.
 const MAX_BYTES: u64 = 64 * 1024;

@@ -12,7 +12,7 @@ use purser_actors::port::{Entropy, Timestamp};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::secret::{Key32, MacKey};
+use purser_host::secret::{Key32, MacKey};
 use super::token::ID_TOKEN_LIFETIME_S;
 
 /// Most keys in a ring: a rotation per hour for a day would stay far below.

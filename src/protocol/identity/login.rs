@@ -11,7 +11,7 @@ use purser_actors::port::{Entropy, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::origin::Origin;
-use super::secret::{Key32, MacKey, SecretText};
+use purser_host::secret::{Key32, MacKey, SecretText};
 
 /// Lifetime of a login code, in seconds (contract, Limits).
 pub const LOGIN_CODE_LIFETIME_S: u64 = 900;

@@ -6,7 +6,7 @@
 use purser_actors::port::{Entropy, Timestamp};
 
 use super::origin::Origin;
-use super::secret::{Key32, MacKey};
+use purser_host::secret::{Key32, MacKey};
 
 /// Lifetime of a challenge, in milliseconds (contract, Authentication, rule 4).
 pub const CHALLENGE_LIFETIME_MS: u64 = 5 * 60 * 1000;

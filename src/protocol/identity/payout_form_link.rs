@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::id::PayoutId;
 
-use super::secret::{Key32, MacKey, SecretText};
+use purser_host::secret::{Key32, MacKey, SecretText};
 
 #[derive(Clone, Debug)]
 pub struct PayoutFormLinks {

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::id::SessionId;
 use sha2::{Digest, Sha256};
 
-use super::secret::{Key32, MacKey, SecretText};
+use purser_host::secret::{Key32, MacKey, SecretText};
 
 const PREFIX: &str = "rt_";
 /// `rt_`, 32 hex digits of the session, 8 of the generation, a dot, 43 characters of base64url.

@@ -18,7 +18,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::keys::{IdentityKeyRing, TokenKey};
-use super::secret::SecretText;
+use purser_host::secret::SecretText;
 
 /// Lifetime of an id token, in seconds (contract, Limits).
 pub const ID_TOKEN_LIFETIME_S: u64 = 3600;

@@ -25,7 +25,7 @@ use super::evm::{
 use super::proof::OfflineVerification;
 use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
-use crate::identity::secret::MacKey;
+use purser_host::secret::MacKey;
 use challenge::{ChallengeFields, OpaqueRequest, request};
 use credential::{Credential, EchoedChallenge};
 use problem::MppProblem;

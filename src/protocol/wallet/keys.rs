@@ -14,7 +14,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::WalletError;
 use crate::payment::evm::{address_of_point, checksummed};
 use crate::payment::solana::address::{Pubkey, base58};
-use crate::private_file;
+use purser_host::private_file;
 
 /// A wallet on both chains. Its `Debug` output never contains its keys.
 pub struct TestWallet {

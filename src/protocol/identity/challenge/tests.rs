@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::identity::secret::Key32;
+use purser_host::secret::Key32;
 use crate::identity::test_entropy::CountingEntropy;
 
 const NOW: Timestamp = Timestamp(1_768_473_000_250);
@@ -58,7 +58,7 @@ fn the_header_is_a_payment_required_with_the_extension() {
             {"chainId": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "type": "ed25519"}
         ])
     );
-    let recorded: Value = serde_json::from_str(include_str!("../../../tests/vectors/siwx-evm.json")).unwrap();
+    let recorded: Value = serde_json::from_str(include_str!("../../../../tests/vectors/siwx-evm.json")).unwrap();
     let stock = &recorded["cases"]["full"]["input"]["challenge"]["extensions"]["sign-in-with-x"];
     assert_eq!(extension["schema"], stock["schema"]);
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sha3::{Digest, Keccak256};
 
 use super::*;
-use crate::identity::secret::Key32;
+use purser_host::secret::Key32;
 use crate::identity::test_entropy::CountingEntropy;
 
 const NOW: Timestamp = Timestamp(1_768_473_000_250);

@@ -2,7 +2,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::identity::secret::{Key32, MacKey};
+use purser_host::secret::{Key32, MacKey};
 use crate::identity::test_entropy::CountingEntropy;
 
 const ISSUER: &str = "https://api.example.com";

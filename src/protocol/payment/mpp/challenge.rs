@@ -8,7 +8,7 @@ use purser_actors::money::Usdc;
 use serde::Deserialize;
 
 use super::BoundRequest;
-use crate::identity::secret::MacKey;
+use purser_host::secret::MacKey;
 use crate::payment::terms::BasePayee;
 
 /// All fields that an id covers. Absent ones are empty.

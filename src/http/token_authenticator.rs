@@ -14,10 +14,10 @@ use purser_actors::port::{BoxFuture, Clock, Timestamp};
 use purser_actors::session::{AuthMethod, ID_TOKEN_MAX_S};
 use purser_storage::{EventSink, StoreError, StoredEvent};
 
-use super::login::SessionCookies;
-use super::signup_waiters::SignupWaiters;
-use super::token::{IdTokenError as JwtError, IdTokens, TokenAuthMethod};
-use crate::http::auth::{AccountStatus, AuthClaims, Authenticator, TokenError};
+use super::auth::{AccountStatus, AuthClaims, Authenticator, TokenError};
+use super::signup::waiters::SignupWaiters;
+use crate::identity::login::SessionCookies;
+use crate::identity::token::{IdTokenError as JwtError, IdTokens, TokenAuthMethod};
 use crate::revocations::{RevocationLog, entry_of};
 use crate::stream::Hub;
 
