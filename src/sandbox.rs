@@ -6,5 +6,6 @@
 pub(crate) mod archive;
 pub mod clock;
 pub mod control;
-pub mod keys;
 pub mod record_log;
+
+pub use purser_protocol::sandbox_keys as keys;

@@ -29,14 +29,30 @@ use std::process::Command;
 use source_files::{ROOT, files, lines_with, none};
 
 /// The crates of the workspace, each with those of them that it may use. A crate stands below all that use it.
-const CRATES: [(&str, &[&str]); 5] = [
+const CRATES: [(&str, &[&str]); 9] = [
     ("purser-storage", &[]),
     ("purser-chains", &[]),
     ("purser-actors", &["purser-storage"]),
     ("purser-verify", &["purser-actors", "purser-storage"]),
+    ("purser-host", &["purser-actors"]),
+    ("purser-vault", &["purser-actors", "purser-host"]),
+    ("purser-protocol", &["purser-actors", "purser-chains", "purser-host"]),
+    (
+        "purser-config",
+        &["purser-actors", "purser-chains", "purser-host", "purser-protocol"],
+    ),
     (
         "purser",
-        &["purser-actors", "purser-chains", "purser-storage", "purser-verify"],
+        &[
+            "purser-actors",
+            "purser-chains",
+            "purser-config",
+            "purser-host",
+            "purser-protocol",
+            "purser-storage",
+            "purser-vault",
+            "purser-verify",
+        ],
     ),
 ];
 

@@ -17,6 +17,7 @@ mod required_providers;
 mod restore_pause;
 mod sections;
 mod signup;
+pub mod suggest;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -29,7 +30,7 @@ pub use layers::{ConfigSources, DEFAULTS};
 pub use log::{Log, LogFormat};
 pub use products::{CountryList, ProductConfig, ProductsConfig};
 pub use proxies::{ForwardedHeader, IpNetwork, ParseNetworkError};
-pub use rates::Rates;
+pub use rates::{RateTable, Rates};
 pub use reconciliation::Reconciliation;
 pub use sections::{
     Availability, Caps, Engine, Identity, Limits, Operator, OperatorTokenConfig, PayTo, Payment, Payouts,
@@ -208,7 +209,7 @@ impl Config {
 
     /// Test settings as they are read, without the checks of production.
     #[cfg(test)]
-    pub(crate) fn read_unchecked(sources: &ConfigSources) -> Self {
+    pub fn read_unchecked(sources: &ConfigSources) -> Self {
         let merged = layers::merge(sources, &mut Vec::new());
         merged.try_into().unwrap_or_else(|error| panic!("{error}"))
     }

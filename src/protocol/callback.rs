@@ -7,8 +7,7 @@ use purser_actors::port::Timestamp;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::secret::Secret;
-use crate::secret::{Key32, MacKey};
+use purser_host::secret::{Key32, MacKey, Secret};
 
 /// Allowed difference between the sender's clock and ours, in seconds.
 const TOLERANCE_S: u64 = 300;

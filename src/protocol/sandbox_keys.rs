@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use ed25519_dalek::SigningKey;
 use purser_actors::id::{Network, Wallet};
+use purser_host::secret::Key32;
 use secp256k1::{PublicKey, SecretKey};
 use sha2::{Digest as _, Sha256};
 use sha3::Keccak256;
 
-use crate::provider::callback::CallbackKey;
-use crate::secret::Key32;
+use crate::callback::CallbackKey;
 use crate::wallet::{TestWallet, WalletError};
 
 const SANDBOX_BASE_TREASURY: &[u8] = b"purser SANDBOX treasury on base: public, never for real money";
@@ -148,7 +148,7 @@ pub fn identity_callback() -> CallbackKey {
 }
 
 /// A forged key, for tests.
-pub(crate) fn forged_callback() -> CallbackKey {
+pub fn forged_callback() -> CallbackKey {
     CallbackKey::new(&Key32::new([0x66; 32]))
 }
 
@@ -163,7 +163,7 @@ fn base_treasury() -> [u8; 20] {
 }
 
 /// The address of a public key: the last 20 bytes of its Keccak-256.
-pub(crate) fn evm_address(key: &PublicKey) -> [u8; 20] {
+pub fn evm_address(key: &PublicKey) -> [u8; 20] {
     let hash = Keccak256::digest(&key.serialize_uncompressed()[1..]);
     let mut address = [0; 20];
     address.copy_from_slice(&hash[12..]);

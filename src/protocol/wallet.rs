@@ -19,6 +19,10 @@ pub use keys::TestWallet;
 pub use mpp::MppOffer;
 pub use payment::{Offer, PaymentRequired};
 
+/// Maximum validity of what this service signs itself, in seconds, whatever a server allows. The amount of a signed
+/// payment may stay on hold for that time, and a restored service waits for it.
+pub const MAX_SIGNED_VALIDITY_S: u32 = 900;
+
 /// Why the wallet did not sign or could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {

@@ -36,7 +36,6 @@ use purser_actors::port::{
 use self::chain::{ChainState, SandboxChain, TransferIntent, TransferTarget, Validity};
 pub use self::inspect::{SandboxChainSummary, SandboxTransfer};
 use self::ledger::{ReplayKey, decline};
-pub use self::outgoing::MAX_SIGNED_VALIDITY_S;
 use self::wire::Transaction;
 use crate::payment::terms::Token;
 use crate::sandbox::keys::{fee_payers, signer_of, treasury};

@@ -6,12 +6,12 @@ use super::SandboxSettlement;
 use super::svm::{BLOCKHASH_VALIDITY_SLOTS, FINALIZED, SLOT_MS};
 use crate::sandbox::keys::treasury_wallet;
 use crate::settlement::outgoing::{SigningContext, VALIDITY_S, sign_transfer};
+use crate::wallet::MAX_SIGNED_VALIDITY_S;
 
-/// Maximum validity of a signature made here, in seconds. On Solana a block hash is valid for about a minute and can
-/// never become valid again 32 slots later.
-pub const MAX_SIGNED_VALIDITY_S: u64 = {
+// On Solana a block hash is valid for about a minute and can never become valid again 32 slots later.
+const _: () = {
     let on_solana = (BLOCKHASH_VALIDITY_SLOTS + FINALIZED) * SLOT_MS / 1_000 + 1;
-    if on_solana > VALIDITY_S { on_solana } else { VALIDITY_S }
+    assert!(on_solana <= MAX_SIGNED_VALIDITY_S as u64 && VALIDITY_S <= MAX_SIGNED_VALIDITY_S as u64);
 };
 
 impl SandboxSettlement {
