@@ -28,7 +28,6 @@ pub mod revocations;
 pub mod sandbox;
 pub mod search;
 pub mod service;
-pub mod settlement;
 pub mod stream;
 pub mod webhooks;
 
@@ -36,5 +35,6 @@ pub use purser_config as config;
 pub use purser_config::suggest;
 pub use purser_host::{outbound, private_file, secret, system};
 pub use purser_protocol::{identity, payment, wallet};
+pub use purser_settlement as settlement;
 pub use purser_vault as vault;
 pub use purser_verify as verify;

@@ -4,6 +4,7 @@
 //! configuration names one of the published keys.
 
 pub(crate) mod archive;
+pub mod chains;
 pub mod clock;
 pub mod control;
 pub mod record_log;

@@ -29,7 +29,7 @@ use std::process::Command;
 use source_files::{ROOT, files, lines_with, none};
 
 /// The crates of the workspace, each with those of them that it may use. A crate stands below all that use it.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 10] = [
     ("purser-storage", &[]),
     ("purser-chains", &[]),
     ("purser-actors", &["purser-storage"]),
@@ -42,6 +42,17 @@ const CRATES: [(&str, &[&str]); 9] = [
         &["purser-actors", "purser-chains", "purser-host", "purser-protocol"],
     ),
     (
+        "purser-settlement",
+        &[
+            "purser-actors",
+            "purser-chains",
+            "purser-config",
+            "purser-host",
+            "purser-protocol",
+            "purser-storage",
+        ],
+    ),
+    (
         "purser",
         &[
             "purser-actors",
@@ -49,6 +60,7 @@ const CRATES: [(&str, &[&str]); 9] = [
             "purser-config",
             "purser-host",
             "purser-protocol",
+            "purser-settlement",
             "purser-storage",
             "purser-vault",
             "purser-verify",

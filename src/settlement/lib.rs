@@ -1,5 +1,5 @@
-//! Settlement of USDC: the sandbox's chains, Base and Solana (with our own keys or facilitators), and the bridge, each
-//! behind its port.
+//! Settlement of USDC on Base and Solana, with our own keys or facilitators, and the bridge between them, each behind its
+//! port.
 
 pub mod by_network;
 pub mod cctp;
@@ -14,7 +14,6 @@ pub mod pending_debits;
 pub mod precheck_counters;
 pub mod read_limits;
 pub mod real;
-pub mod sandbox;
 pub mod settings;
 pub mod solana;
 pub mod supervised;

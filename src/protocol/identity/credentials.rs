@@ -9,8 +9,8 @@ use purser_actors::port::{Clock, Entropy};
 use purser_actors::session::{AuthMethod, Session};
 
 use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
-use purser_host::secret::SecretText;
 use super::token::{ID_TOKEN_LIFETIME_S, IdTokens, TokenAuthMethod};
+use purser_host::secret::SecretText;
 
 pub struct CredentialIssuer {
     /// Signs and verifies id_tokens.

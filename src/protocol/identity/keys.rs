@@ -12,8 +12,8 @@ use purser_actors::port::{Entropy, Timestamp};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use purser_host::secret::{Key32, MacKey};
 use super::token::ID_TOKEN_LIFETIME_S;
+use purser_host::secret::{Key32, MacKey};
 
 /// Most keys in a ring: a rotation per hour for a day would stay far below.
 const MAX_TOKEN_KEYS: usize = 64;

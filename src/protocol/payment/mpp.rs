@@ -25,10 +25,10 @@ use super::evm::{
 use super::proof::OfflineVerification;
 use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
-use purser_host::secret::MacKey;
 use challenge::{ChallengeFields, OpaqueRequest, request};
 use credential::{Credential, EchoedChallenge};
 use problem::MppProblem;
+use purser_host::secret::MacKey;
 
 pub const METHOD: &str = "evm";
 pub const INTENT: &str = "charge";

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use purser_host::secret::Key32;
 use crate::identity::test_entropy::CountingEntropy;
+use purser_host::secret::Key32;
 
 const NOW: Timestamp = Timestamp(1_768_473_000_250);
 

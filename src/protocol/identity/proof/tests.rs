@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use sha3::{Digest, Keccak256};
 
 use super::*;
-use purser_host::secret::Key32;
 use crate::identity::test_entropy::CountingEntropy;
+use purser_host::secret::Key32;
 
 const NOW: Timestamp = Timestamp(1_768_473_000_250);
 const EVM_SECRET: [u8; 32] = [0x11; 32];

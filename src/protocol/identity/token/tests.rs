@@ -2,8 +2,8 @@
 use serde_json::Value;
 
 use super::*;
-use purser_host::secret::{Key32, MacKey};
 use crate::identity::test_entropy::CountingEntropy;
+use purser_host::secret::{Key32, MacKey};
 
 const ISSUER: &str = "https://api.example.com";
 const NOW: Timestamp = Timestamp(1_768_473_000_500);

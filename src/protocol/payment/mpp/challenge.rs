@@ -8,8 +8,8 @@ use purser_actors::money::Usdc;
 use serde::Deserialize;
 
 use super::BoundRequest;
-use purser_host::secret::MacKey;
 use crate::payment::terms::BasePayee;
+use purser_host::secret::MacKey;
 
 /// All fields that an id covers. Absent ones are empty.
 #[derive(Clone, Copy, Debug)]

@@ -9,12 +9,12 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Settlement as _;
 use serde_json::{Value, json};
 
+use crate::sandbox::chains::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
+use crate::sandbox::chains::tests::solana::{authorization, payer, valid_draft, wire};
+use crate::sandbox::chains::tests::{Harness, ready, settled};
+use crate::sandbox::chains::wire::Transaction;
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 use crate::settlement::chain::BlockhashSource as _;
-use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
-use crate::settlement::sandbox::tests::solana::{authorization, payer, valid_draft, wire};
-use crate::settlement::sandbox::tests::{Harness, ready, settled};
-use crate::settlement::sandbox::wire::Transaction;
 
 async fn raw(harness: &Harness, method: &str, params: Value) -> Value {
     harness
