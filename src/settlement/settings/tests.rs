@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::*;
-use crate::config::ConfigSources;
-use crate::config::chains::Location;
-use crate::wallet::TestWallet;
+use purser_config::ConfigSources;
+use purser_config::chains::Location;
+use purser_protocol::wallet::TestWallet;
 
 const TREASURY: [u8; 32] = [0x11; 32];
 const GAS: [u8; 32] = [0x22; 32];
