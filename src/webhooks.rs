@@ -2,6 +2,7 @@
 //! headers. One of them holds a signature by each active secret over `id.seconds.body`.
 
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,6 @@ use purser_actors::port::{
     WebhookResponse, WebhookSender,
 };
 
-use crate::identity::rfc3339;
 use crate::identity::secret::{Key32, MacKey, SecretText};
 use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
@@ -174,13 +174,8 @@ impl HttpWebhookSender {
 
 /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` to milliseconds since the epoch.
 fn http_date(text: &str) -> Option<u64> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let parts: Vec<&str> = text.split(' ').collect();
-    let [_, day, month, year, time, "GMT"] = parts[..] else {
-        return None;
-    };
-    let month = MONTHS.find(month).filter(|at| month.len() == 3 && at % 3 == 0)? / 3 + 1;
-    rfc3339::parse(&format!("{year}-{month:02}-{day}T{time}Z")).map(|at| at.0)
+    let time = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(time.as_millis()).ok()
 }
 
 fn internal_error(error: VaultError) -> WebhookPostError {
