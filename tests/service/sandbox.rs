@@ -85,6 +85,7 @@ async fn sandbox_routes_pages_and_callbacks_have_their_own_document() {
                 let tag = &operation["tags"][0];
                 assert!(declared.contains(&tag), "{path}: {tag}");
                 assert_eq!(others.iter().any(|other| tag == other), is_other, "{path}");
+                assert!(operation["security"].is_array(), "{path}");
             }
         }
         let text = document.to_string();
