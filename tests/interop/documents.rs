@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::KEY;
 use super::node::{Node, folder};
@@ -167,14 +167,11 @@ async fn linters_find_no_error_in_the_openapi_documents() {
     tools.spectral(&documents.map(|(name, _)| name)).succeeded();
 
     let mut broken = sandbox;
-    let operation = &mut broken["paths"]["/sandbox/magic"]["get"];
-    operation["tags"] = serde_json::json!(["Unknown"]);
-    operation["responses"]["200"]
-        .as_object_mut()
-        .unwrap()
-        .remove("description");
-    operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"] =
-        "#/components/schemas/Unknown".into();
+    let mut operation = broken["paths"]["/sandbox/magic"]["get"].take();
+    operation["tags"] = json!(["Unknown"]);
+    operation["responses"]["200"] =
+        json!({"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Unknown"}}}});
+    broken["paths"] = json!({"/sandbox/magic": {"get": operation}});
     tools.write("broken.json", &broken);
     let (redocly, spectral) = (tools.redocly("broken.json"), tools.spectral(&["broken.json"]));
     assert!(
