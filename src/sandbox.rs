@@ -3,10 +3,12 @@
 //! Nothing here is reachable outside the sandbox: [`keys::reject_outside_sandbox`] prevents the start when a real
 //! configuration names one of the published keys.
 
+pub mod chains;
 pub mod clock;
 pub mod control;
 pub mod faults;
-pub mod keys;
 pub(crate) mod records;
 pub(crate) mod state;
 pub mod store;
+
+pub use purser_protocol::sandbox_keys as keys;

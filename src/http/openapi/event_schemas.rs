@@ -72,7 +72,7 @@ pub(in crate::http) fn schema_name(resource: &str) -> String {
     resource.split('_').map(capitalize).collect::<String>() + "Event"
 }
 
-/// Replaces the envelope `Event` by one schema for each resource of `types`, told apart by `type`.
+/// Replaces the envelope `Event` by one schema for each resource of `types`, distinguished by `type`.
 pub(super) fn add(schemas: &mut Value, types: &[String]) {
     let envelope = schemas["Event"].take();
     let mut mapping = Map::new();
@@ -103,6 +103,9 @@ pub(super) fn add(schemas: &mut Value, types: &[String]) {
             members.remove("required");
         }
         schemas[changes] = earlier;
+    }
+    if let Some(delivered) = schemas.pointer_mut("/WebhookDelivery/properties/type") {
+        delivered["enum"] = json!(types);
     }
     schemas["Event"] = json!({"description": "An event of the account.", "oneOf": choices,
         "discriminator": {"propertyName": "type", "mapping": mapping}});

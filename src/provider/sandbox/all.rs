@@ -24,8 +24,8 @@ use super::reloadable_cards::reconciliation::{ReloadableCardBalanceList, Reloada
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
 use crate::provider::{ProviderLists, Providers};
+use crate::sandbox::chains::remote::ChainRpc;
 use crate::sandbox::store::SandboxStore;
-use crate::settlement::sandbox::remote::ChainRpc;
 
 /// The sandbox's providers with their controls.
 #[derive(Clone)]

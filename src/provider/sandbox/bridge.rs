@@ -23,11 +23,11 @@ use purser_actors::port::{
 
 use self::faults::{BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
+use crate::sandbox::chains::remote::ChainRpc;
 use crate::sandbox::faults::{self as fault_layer, Fault, FaultTexts, Faults};
 use crate::sandbox::keys::bridge_wallet;
 use crate::sandbox::records::RecordBook as _;
 use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
-use crate::settlement::sandbox::remote::ChainRpc;
 use crate::wallet::TestWallet;
 
 const TEXTS: FaultTexts = FaultTexts {

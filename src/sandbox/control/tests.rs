@@ -6,8 +6,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::provider::sandbox::IssuerSettings;
+use crate::sandbox::chains::DEFAULT_GRANT;
 use crate::sandbox::store::tests::store_in;
-use crate::settlement::sandbox::DEFAULT_GRANT;
 
 struct Fixed;
 
