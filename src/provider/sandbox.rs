@@ -1,7 +1,7 @@
-//! The sandbox's card issuer: idempotent by key, with its own file that is synced before each response, realistic
+//! The sandbox's card issuer: idempotent by key, with records that are synced before each response, realistic
 //! delays and documented magic amounts.
 //!
-//! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no bank
+//! Card numbers and CVVs are not stored: they are derived from the order's key, with a test prefix that no bank
 //! has. The key follows from the card's id, so the id is enough to derive them. These cards have no value.
 
 pub mod all;
@@ -24,7 +24,6 @@ pub mod rates;
 pub mod reloadable_cards;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;

@@ -1,8 +1,9 @@
 //! The sandbox's two chains behind the settlement port.
 //!
-//! Each has its own table of the sandbox's store, synced before it responds. The chains share no state with the engine. The checks of real chains are repeated here on the bytes that
-//! were sent. On Base: EIP-3009 signature, window, nonce and balance. On Solana: both signatures, a recent block hash,
-//! the transfer in the instruction data, and the balance. Each new wallet starts with test USDC.
+//! Each has its own table of the sandbox's store, synced before it responds. The chains share no state with the engine.
+//! The checks of real chains are repeated here on the bytes that were sent. On Base: EIP-3009 signature, window, nonce
+//! and balance. On Solana: both signatures, a recent block hash, the transfer in the instruction data, and the balance.
+//! Each new wallet starts with test USDC.
 
 mod chain;
 mod contract_wallet;

@@ -36,7 +36,7 @@ pub enum ControlError {
     /// A field of the request is invalid: status 400.
     #[error("{param}: {message}")]
     Invalid { param: &'static str, message: String },
-    /// A sandbox file has stopped: status 503.
+    /// The sandbox's store has stopped: status 503.
     #[error(transparent)]
     Stopped(#[from] SandboxStoreError),
 }

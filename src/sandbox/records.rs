@@ -282,7 +282,7 @@ impl<T: SandboxRecord> RecordRows<T> {
             Some((journal, _)) if self.progress.durable.load(Ordering::Acquire) < self.batches => {
                 let (done, durable) = oneshot::channel();
                 let callback = Box::new(move |result: Result<_, _>| {
-                    // Without a receiver nobody waits any more.
+                    // No receiver: the caller does not wait any more.
                     let _ = done.send(result.is_ok());
                 });
                 journal.commit(Batch::default(), callback);

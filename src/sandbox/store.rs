@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_actors::port::{ErrorKind, PortError};
 use purser_storage::{Batch, Condition, JournalStore, OpenError, StoreError, StoreLimits, StoreOptions, Write};
@@ -22,6 +23,9 @@ pub const SMALL_SEGMENTS: u64 = 1 << 20;
 const VERSION: u32 = 1;
 /// Key of the version. No [`Table`] begins with this byte.
 const VERSION_KEY: &[u8] = b"\0version";
+/// Attempts to lock the journal while another process has it, and the pause between them.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// Files that sandboxes had before 0.1.0.
 const OUTDATED_FILES: [&str; 2] = ["base.chain", "issuer.cards"];
 
@@ -82,14 +86,13 @@ impl SandboxStore {
         let shown = dir.display().to_string();
         let limits = StoreLimits {
             segment_bytes: segment_bytes.max(SMALL_SEGMENTS),
-            // Nobody reads its segments; rows are what counts.
+            // Its segments have no readers: the rows are in the exports.
             retention_bytes: 64 << 20,
             sled_cache_bytes: 16 << 20,
             ..StoreLimits::sandbox()
         };
         let clock = Arc::new(|| SystemClock.micros());
-        let journal = JournalStore::open(StoreOptions { dir, limits, clock })?;
-        let store = Self(journal);
+        let store = Self(open_journal(&StoreOptions { dir, limits, clock })?);
         let version = VERSION.to_string().into_bytes();
         match store.0.read_row(VERSION_KEY)? {
             Some(row) if *row.value == *version => {}
@@ -125,6 +128,17 @@ impl SandboxStore {
     pub(crate) const fn journal(&self) -> &Arc<JournalStore> {
         &self.0
     }
+}
+
+/// A process that has just ended has the journal until the kernel has cleaned up.
+fn open_journal(options: &StoreOptions) -> Result<Arc<JournalStore>, OpenError> {
+    for _ in 1..LOCK_ATTEMPTS {
+        match JournalStore::open(options.clone()) {
+            Err(OpenError::Locked(_)) => std::thread::sleep(LOCK_RETRY_INTERVAL),
+            opened => return opened,
+        }
+    }
+    JournalStore::open(options.clone())
 }
 
 /// Resolves when a batch and every batch before it is durable.

@@ -1,4 +1,4 @@
-//! The sandbox's bank: idempotent by key, with its own file that is synced before each response, delayed decisions,
+//! The sandbox's bank: idempotent by key, with records that are synced before each response, delayed decisions,
 //! deposits made by the sandbox controls, and faults.
 
 mod decisions;

@@ -1,5 +1,5 @@
 //! The sandbox's bridge. Burns and mints are transfers on the sandbox's own chains, to and from the bridge's address,
-//! so bridge transfers are visible there. Observations of the attesters are in the bridge's own file, synced before
+//! so bridge transfers are visible there. Observations of the attesters are stored, synced before
 //! each response.
 //!
 //! Messages have the real layout and are signed. A mint checks the signature, and the nonce makes it happen once.

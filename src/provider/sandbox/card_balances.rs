@@ -1,5 +1,5 @@
 //! Card balances at the sandbox's card issuer. USDC sent to a deposit address on the sandbox's Base counts in that
-//! address's balance. The issuer scans the chain on each query and records deposits in its own file, synced before each
+//! address's balance. The issuer scans the chain on each query and records deposits, synced before each
 //! response.
 
 pub mod deposit_watcher;

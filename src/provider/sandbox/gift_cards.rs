@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
+use purser_actors::port::{BoxFuture, Clock, PortError};
 use rust_decimal::Decimal;
 
 use self::catalog::Catalog;

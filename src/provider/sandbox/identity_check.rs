@@ -1,4 +1,4 @@
-//! The sandbox's identity check: a form for the person, its own file that is synced before each response, a verdict
+//! The sandbox's identity check: a form for the person, records that are synced before each response, a verdict
 //! after a realistic delay, and a signed callback that may be lost, duplicated or forged.
 
 mod callbacks;

@@ -1,7 +1,7 @@
-//! The sandbox's payout rails: orders that are idempotent by key, in their own file that is synced before each
+//! The sandbox's payout rails: orders that are idempotent by key and synced before each
 //! response, events that occur on schedule whether or not they are queried, and amounts that force an outcome.
 //!
-//! No card or account number is in the file, nor a digest of one.
+//! No card or account number is stored, nor a digest of one.
 
 mod bins;
 pub mod faults;

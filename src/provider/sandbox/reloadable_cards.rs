@@ -24,7 +24,7 @@ use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::provider::{CardBalanceReader, PlainCard};
 use crate::sandbox::faults::{Fault, FaultTexts, Faults, conflict, failed};
 use crate::sandbox::records::RecordBook as _;
-use crate::sandbox::store::{DurablePromise, SandboxStore, SandboxStoreError, Table};
+use crate::sandbox::store::{SandboxStore, SandboxStoreError, Table};
 use crate::secret::Secret;
 
 /// Duration of a call that times out.

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::provider::payouts::PlainPayee;
+use crate::sandbox::faults::Fault;
 use crate::sandbox::store::tests::{store_in, stored_text};
 use crate::vault::CardNumberRecord;
 
