@@ -31,7 +31,7 @@ pub struct JobPolicy {
     /// restore it waits until everything that left since the backup is accounted for. `None` for jobs that move none:
     /// they decide, poll, notify or credit, or deliver what was paid. A mint only continues a burn whose money has
     /// already left.
-    pub outgoing: Option<fn(&[u8]) -> Option<OutgoingPurpose>>,
+    pub outgoing: Option<PurposeOf>,
     /// Queue in which it waits for its attempts.
     pub queue: Queue,
     /// What an operator may record once the job is dead-lettered. `None`: only we or a chain decide the outcome.
@@ -81,6 +81,9 @@ pub enum Credits {
     /// also have the owner credited directly.
     ByDirection,
 }
+
+/// Purpose of outgoing money, from the key of a job's subject. `None` if the key is malformed.
+pub type PurposeOf = fn(&[u8]) -> Option<OutgoingPurpose>;
 
 /// Queue in which a job waits for its attempts.
 #[derive(Clone, Copy, Debug)]
