@@ -31,12 +31,12 @@ use super::json;
 use super::query::Query;
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
 use crate::sandbox::control::{
     BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
     NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
 };
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 
 pub struct SandboxState {
     /// Chains and issuer.
@@ -58,6 +58,7 @@ type SharedState = State<Arc<SandboxState>>;
     get_balance,
     get_transfers,
     get_magic,
+    super::openapi::get_sandbox_openapi,
     post_chain,
     post_issuer,
     post_faucet,

@@ -24,12 +24,13 @@ use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::idempotency::UsedKeys;
 use crate::http::rate_limit::RateLimiter;
+use crate::http::signup::waiters::SignupWaiters;
+use crate::http::token_authenticator::TokenAuthenticator;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
     payments, pricing, sign_in, signup, version, withdrawals,
 };
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
-use crate::identity::authenticator::TokenAuthenticator;
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::keys::IdentityKeyRing;
@@ -39,7 +40,6 @@ use crate::identity::origin::Origin;
 use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::RefreshTokenCodec;
-use crate::identity::signup_waiters::SignupWaiters;
 use crate::identity::token::IdTokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
@@ -124,7 +124,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(pricing::router(config, rates(&state, checkout.prices.clone()), sold(&state)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
-        .merge(openapi::router(&document))
+        .merge(openapi::router(&openapi::for_clients(&document)))
         .merge(discovery::router(documents))
         .merge(sign_in)
         .merge(account_access::routes(&state, &entrance)?)
@@ -134,7 +134,9 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(webhooks::routes(&state))
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
-        routes = routes.merge(sandbox::router(&state, own));
+        routes = routes
+            .merge(sandbox::router(&state, own))
+            .merge(openapi::sandbox_router(&openapi::for_sandbox(&document)));
     }
     // For every route that takes an idempotency key.
     let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));
