@@ -14,10 +14,10 @@ use super::records::{BankRecord, BankRecords};
 use crate::provider::sandbox::lists::{ListedRecord, RecordList};
 
 /// Transfers that the service ordered.
-pub(in crate::provider::sandbox) struct BankTransferList(pub(in crate::provider::sandbox) Arc<SandboxBank>);
+pub(crate) struct BankTransferList(pub(crate) Arc<SandboxBank>);
 
 /// Deposits and returned transfers.
-pub(in crate::provider::sandbox) struct BankDepositList(pub(in crate::provider::sandbox) Arc<SandboxBank>);
+pub(crate) struct BankDepositList(pub(crate) Arc<SandboxBank>);
 
 fn dollars(cents: u64) -> EntryAmount {
     EntryAmount::Cents(Cents::new(cents), Currency::USD)

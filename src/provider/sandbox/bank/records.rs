@@ -10,7 +10,7 @@ use crate::sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// The bank's verdict on an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum ReviewVerdict {
+pub(crate) enum ReviewVerdict {
     Approved,
     Rejected,
     InformationRequested,
@@ -18,7 +18,7 @@ pub(super) enum ReviewVerdict {
 
 /// A stored record. Requests are stored as digests; no personal data is stored.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum BankRecord {
+pub(crate) enum BankRecord {
     /// An application was received; its verdict is due at this time.
     Reviewed {
         key: JobId,
@@ -109,7 +109,7 @@ impl SandboxRecord for BankRecord {
 
 /// Balance and purpose of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct AccountState {
+pub(crate) struct AccountState {
     pub(super) cents: u64,
     pub(super) ramp: AccountType,
 }
@@ -119,7 +119,7 @@ impl Stored for AccountState {
 }
 
 #[derive(Debug, Default, bincode::Encode, bincode::Decode)]
-pub(super) struct BankTotals {
+pub(crate) struct BankTotals {
     pub(super) applications: u64,
     pub(super) transfers: u64,
     pub(super) deposits: u64,
@@ -130,7 +130,7 @@ impl Stored for BankTotals {
 }
 
 #[derive(Default)]
-pub(super) struct BankRecords {
+pub(crate) struct BankRecords {
     pub(super) rows: RecordRows<BankRecord>,
     pub(super) totals: StoredValue<BankTotals>,
     pub(super) accounts: StoredMap<u128, AccountState>,

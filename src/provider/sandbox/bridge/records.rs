@@ -9,14 +9,14 @@ use crate::sandbox::state::{StateField, StoredValue};
 
 /// A stored record. Each record is about one burn, which its transaction names.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct BridgeRecord {
+pub(crate) struct BridgeRecord {
     pub(super) transaction: String,
     pub(super) at: Timestamp,
     pub(super) kind: BridgeRecordKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum BridgeRecordKind {
+pub(crate) enum BridgeRecordKind {
     /// Signed: the content of the message account once it is burned.
     Signed(SignedBurnRecord),
     /// Submitted to Solana: it may burn at any time.
@@ -39,7 +39,7 @@ pub(super) enum BridgeRecordKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct SignedBurnRecord {
+pub(crate) struct SignedBurnRecord {
     /// Key of the bridge transfer, which may be signed more than once.
     pub(super) key: u128,
     pub(super) to: [u8; 20],
@@ -88,7 +88,7 @@ fn by_key(key: u128) -> u64 {
 }
 
 #[derive(Debug, Default, bincode::Encode, bincode::Decode)]
-pub(super) struct BridgeTotals {
+pub(crate) struct BridgeTotals {
     pub(super) burns: u64,
     /// The bridge's time never runs backwards.
     pub(super) now: Timestamp,
@@ -99,7 +99,7 @@ impl Stored for BridgeTotals {
 }
 
 #[derive(Default)]
-pub(super) struct BridgeRecords {
+pub(crate) struct BridgeRecords {
     pub(super) rows: RecordRows<BridgeRecord>,
     pub(super) totals: StoredValue<BridgeTotals>,
 }

@@ -15,7 +15,7 @@ use crate::sandbox::state::{StateField, StoredMap, StoredValue};
 
 /// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct GiftCardOrderRecord {
+pub(crate) struct GiftCardOrderRecord {
     pub(super) key: JobId,
     pub(super) product: String,
     country: String,
@@ -60,7 +60,7 @@ impl GiftCardOrderRecord {
 
 /// A stored record.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
-pub(super) enum GiftCardRecord {
+pub(crate) enum GiftCardRecord {
     Ordered(GiftCardOrderRecord),
     Stock { product: String, stock: u32 },
     Price { product: String, fee_rate: String },
@@ -89,7 +89,7 @@ fn by_key(key: JobId) -> u64 {
 }
 
 #[derive(Debug, Default, bincode::Encode, bincode::Decode)]
-pub(super) struct GiftCardTotals {
+pub(crate) struct GiftCardTotals {
     /// Gift cards that are ready or in preparation.
     pub(super) made: usize,
     pub(super) declined: usize,
@@ -117,7 +117,7 @@ impl Stored for ProductState {
 }
 
 #[derive(Default)]
-pub(super) struct GiftCardRecords {
+pub(crate) struct GiftCardRecords {
     pub(super) rows: RecordRows<GiftCardRecord>,
     pub(super) totals: StoredValue<GiftCardTotals>,
     products: StoredMap<String, ProductState>,

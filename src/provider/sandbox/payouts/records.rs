@@ -49,7 +49,7 @@ impl PayoutEventKind {
 
 /// An event of one payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct PayoutEventRecord {
+pub(crate) struct PayoutEventRecord {
     /// Time at which it was or will be emitted.
     pub(super) at: Timestamp,
     pub(super) key: JobId,
@@ -69,7 +69,7 @@ impl PayoutEventRecord {
 
 /// An accepted order.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct PayoutOrderRecord {
+pub(crate) struct PayoutOrderRecord {
     pub(super) key: JobId,
     pub(super) payout: PayoutId,
     pub(super) line: ProductLine,
@@ -88,7 +88,7 @@ pub(super) struct PayoutOrderRecord {
 
 /// A stored record.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
-pub(super) enum PayoutRecord {
+pub(crate) enum PayoutRecord {
     Ordered(PayoutOrderRecord),
     Event(PayoutEventRecord),
     /// The payout was recalled: its scheduled events are dropped.
@@ -125,7 +125,7 @@ fn by_payout(payout: PayoutId) -> u64 {
 type DueKey = (Timestamp, u64);
 
 #[derive(Debug, Default, bincode::Encode, bincode::Decode)]
-pub(super) struct PayoutTotals {
+pub(crate) struct PayoutTotals {
     pub(super) orders: usize,
     pub(super) recalled: usize,
     /// Number of events ever scheduled, which orders events of the same time.
@@ -143,7 +143,7 @@ impl Stored for PayoutEventRecord {
 }
 
 #[derive(Default)]
-pub(super) struct PayoutRecords {
+pub(crate) struct PayoutRecords {
     /// All emitted events are numbered.
     pub(super) rows: RecordRows<PayoutRecord>,
     pub(super) totals: StoredValue<PayoutTotals>,

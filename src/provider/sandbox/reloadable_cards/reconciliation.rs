@@ -15,14 +15,10 @@ use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::lists::{ListedRecord, RecordList};
 
 /// Orders of cards, and holds.
-pub(in crate::provider::sandbox) struct ReloadableCardList(
-    pub(in crate::provider::sandbox) Arc<SandboxReloadableCards<SandboxCardBalances>>,
-);
+pub(crate) struct ReloadableCardList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
 /// Remaining balance of each card, under the key of its order.
-pub(in crate::provider::sandbox) struct ReloadableCardBalanceList(
-    pub(in crate::provider::sandbox) Arc<SandboxReloadableCards<SandboxCardBalances>>,
-);
+pub(crate) struct ReloadableCardBalanceList(pub(crate) Arc<SandboxReloadableCards<SandboxCardBalances>>);
 
 fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ProviderEntry {
     ProviderEntry {

@@ -14,7 +14,7 @@ use crate::sandbox::state::{StateField, StoredValue};
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) enum ReloadableCardRecord {
+pub(crate) enum ReloadableCardRecord {
     /// A card was opened and loaded.
     Opened(OpenedCard),
     /// The order under this key was declined: the balance was too low, or for another reason.
@@ -67,7 +67,7 @@ pub(super) enum ReloadableCardRecord {
 
 /// A card as it was opened.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct OpenedCard {
+pub(crate) struct OpenedCard {
     pub(super) key: JobId,
     pub(super) card: CardId,
     pub(super) account: [u8; 20],
@@ -133,7 +133,7 @@ fn by_account(account: &[u8; 20]) -> u64 {
 
 /// Current ledger of a card.
 #[derive(Clone, Debug)]
-pub(super) struct CardLedger {
+pub(crate) struct CardLedger {
     pub(super) opened: OpenedCard,
     pub(super) state: CardState,
     pub(super) available: Cents,
@@ -194,14 +194,14 @@ impl CardLedger {
 
 /// Number of opened cards.
 #[derive(Debug, Default, bincode::Encode, bincode::Decode)]
-pub(super) struct CardCount(pub(super) u64);
+pub(crate) struct CardCount(pub(super) u64);
 
 impl Stored for CardCount {
     const SCHEMA: u16 = 718;
 }
 
 #[derive(Default)]
-pub(super) struct ReloadableCardRecords {
+pub(crate) struct ReloadableCardRecords {
     pub(super) rows: RecordRows<ReloadableCardRecord>,
     pub(super) cards: StoredValue<CardCount>,
 }
