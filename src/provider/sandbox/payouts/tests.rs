@@ -164,7 +164,7 @@ async fn magic_amounts_have_their_documented_outcome() {
         let order = order(u128::from(cents), cents);
         assert_eq!(world.send_result(&order).await, first, "{cents}");
         world.wait(1_500);
-        drop(world.payouts.state().await.unwrap());
+        world.payouts.state().await.unwrap();
         let world = world.restarted();
         world.wait(60_000);
         assert_eq!(world.events_of(order.payout).await.join(", "), words, "{cents}");
