@@ -207,11 +207,12 @@ impl Config {
         }
     }
 
-    /// Test settings as they are read, without the checks of production.
-    #[cfg(test)]
-    pub fn read_unchecked(sources: &ConfigSources) -> Self {
-        let merged = layers::merge(sources, &mut Vec::new());
-        merged.try_into().unwrap_or_else(|error| panic!("{error}"))
+    /// The settings as they are read, without the checks of [`Config::load`]: for tests of what is built from them.
+    ///
+    /// # Errors
+    /// For the first value that cannot be read.
+    pub fn read_unchecked(sources: &ConfigSources) -> Result<Self, toml::de::Error> {
+        layers::merge(sources, &mut Vec::new()).try_into()
     }
 
     pub fn is_sandbox(&self) -> bool {

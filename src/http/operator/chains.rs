@@ -10,7 +10,7 @@ use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
-use crate::settlement::evm::{RollBackError, RollBackResult};
+use crate::settlement::evm::RollBackError;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

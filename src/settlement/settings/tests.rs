@@ -52,7 +52,7 @@ fn config(more: &str) -> Config {
         ..ConfigSources::default()
     };
     // Settings that only other parts of production need are not validated here.
-    Config::read_unchecked(&sources)
+    Config::read_unchecked(&sources).unwrap()
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -291,7 +291,8 @@ fn on_testnets_the_bridge_is_circles_sandbox() {
             "[chains.base]\nnetwork = \"sepolia\"\n[chains.solana]\nnetwork = \"devnet\"".into(),
         )),
         ..ConfigSources::default()
-    });
+    })
+    .unwrap();
     let mut reader = Reader {
         variable: &|_| None,
         errors: Vec::new(),

@@ -11,7 +11,7 @@ use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
 use super::{ExpectedRows, MoneyOutcome, RowExpectation, SoldProduct, Usable, remainder};
-use crate::verify::{StoreContents, VerifyReport};
+use crate::{StoreContents, VerifyReport};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
