@@ -10,6 +10,8 @@ mod contract;
 mod documents;
 #[path = "tidy/generated.rs"]
 mod generated;
+#[path = "tidy/jobs.rs"]
+mod jobs;
 #[path = "tidy/precedence.rs"]
 mod precedence;
 #[path = "tidy/response_coverage.rs"]
