@@ -7,6 +7,7 @@
 
 mod agent_wallet;
 pub mod chains;
+mod data_dir;
 mod layers;
 mod log;
 mod products;
@@ -26,6 +27,7 @@ mod versions;
 mod webhooks;
 
 pub use agent_wallet::{AgentWalletConfig, Outbound};
+pub use data_dir::{DataDir, DataDirError};
 pub use layers::{ConfigSources, DEFAULTS};
 pub use log::{Log, LogFormat};
 pub use products::{CountryList, ProductConfig, ProductsConfig};

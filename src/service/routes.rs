@@ -16,9 +16,10 @@ use utoipa::OpenApi;
 
 use super::checkout_setup::{self, Payees};
 use super::dependencies::Dependencies;
-use super::{DataDir, ServiceError, product_routes};
+use super::{ServiceError, product_routes};
 use crate::checkout::Checkout;
 use crate::config::Config;
+use crate::config::DataDir;
 use crate::http::discovery::{self, DiscoveryDocuments};
 use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;

@@ -15,13 +15,13 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::auth::{hash_of, new_token};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::{SharedState, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::identity::operator_token::{hash_of, new_token};
 use crate::private_file;
 use crate::revocations::Entry;
 use crate::secret::Secret;

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-use super::http_client::reachable;
 use super::store_commands::{check_documents, documents, failed};
-use super::{CliError, terminal};
-use crate::config::Config;
+use crate::cli::http_client::reachable;
+use crate::cli::{CliError, terminal};
+use crate::config::{Config, DataDir};
 use crate::service::copies::documents_in;
 use crate::service::store_version::{self, STORE_VERSION};
-use crate::service::{DataDir, chains, dependencies};
+use crate::service::{chains, dependencies};
 use crate::system::SystemClock;
 use crate::vault::document_backup;
 use crate::verify::{ChainList, ChainTransfer, VerifyReport};

@@ -11,7 +11,8 @@ use purser_storage::Store;
 use serde_json::{Value, json};
 
 use super::store_commands::{self, failed, open_or_connect};
-use super::{CliError, TokenArgs, serve, terminal};
+use super::{TokenArgs, serve};
+use crate::cli::{CliError, terminal};
 use crate::service::dependencies;
 
 /// Attempts to read a list that fails, for example of a chain that was just opened, and the pause between them.

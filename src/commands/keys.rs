@@ -9,9 +9,9 @@ use purser_chains::solana::keypair::Keypair;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::{CliError, terminal};
-use crate::http::operator::{hash_of, is_token, new_token};
+use crate::cli::{CliError, terminal};
 use crate::identity::key_file;
+use crate::identity::operator_token::{hash_of, is_token, new_token};
 use crate::private_file;
 use crate::settlement::settings::parse_evm_key;
 use crate::system::{SystemClock, SystemEntropy};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{CliError, terminal};
+use crate::cli::{CliError, terminal};
 use crate::config::{Config, ConfigSources, InvalidSetting, LogFormat, SettlementKind};
 use crate::service::{Service, chains};
 use crate::settlement::settings;
@@ -65,6 +65,12 @@ impl Args {
         }
         Ok(config)
     }
+}
+
+/// The settings of a command that only names the file and the data directory.
+pub(super) fn settings_of(config: Option<PathBuf>, data: Option<PathBuf>) -> Result<Config, CliError> {
+    let listen = None;
+    Args { config, listen, data }.settings()
 }
 
 /// Runs the command until a signal stops it.

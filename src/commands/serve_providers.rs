@@ -13,7 +13,7 @@ use reqwest::Url;
 use tokio::net::TcpListener;
 
 use super::serve::{self, StopSignals};
-use super::{CliError, terminal};
+use crate::cli::{CliError, terminal};
 use crate::config::{Config, LogFormat};
 use crate::http::sandbox::{bank, identity, reloadable_cards};
 use crate::outbound;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{CliError, serve, terminal};
+use super::serve;
+use crate::cli::{CliError, terminal};
 use crate::config::Config;
 use crate::identity::key_file;
 use crate::service::chains;
