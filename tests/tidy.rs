@@ -31,7 +31,7 @@ use std::process::Command;
 use source_files::{ROOT, files, lines_with, none};
 
 /// The crates of the workspace, each with those of them that it may use. A crate stands below all that use it.
-const CRATES: [(&str, &[&str]); 10] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("purser-storage", &[]),
     ("purser-chains", &[]),
     ("purser-actors", &["purser-storage"]),
@@ -42,6 +42,10 @@ const CRATES: [(&str, &[&str]); 10] = [
     (
         "purser-config",
         &["purser-actors", "purser-chains", "purser-host", "purser-protocol"],
+    ),
+    (
+        "purser-cli",
+        &["purser-actors", "purser-config", "purser-host", "purser-protocol"],
     ),
     (
         "purser-settlement",
@@ -59,6 +63,7 @@ const CRATES: [(&str, &[&str]); 10] = [
         &[
             "purser-actors",
             "purser-chains",
+            "purser-cli",
             "purser-config",
             "purser-host",
             "purser-protocol",

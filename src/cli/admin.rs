@@ -207,7 +207,15 @@ async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
         return tokens::generate_token(name, role);
     }
     if let AdminCommand::Sandbox { service, act } = &args.act {
-        return describe_error(&sandbox::run(&settings(args.config.clone(), args.data.clone())?, &args.tls, service.as_deref(), act).await?);
+        return describe_error(
+            &sandbox::run(
+                &settings(args.config.clone(), args.data.clone())?,
+                &args.tls,
+                service.as_deref(),
+                act,
+            )
+            .await?,
+        );
     }
     let admin = AdminClient::of(&args, settings)?;
     let answer = match args.act {

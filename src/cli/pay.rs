@@ -19,9 +19,9 @@ use self::output::{current_status, masked};
 use super::http_client::{HttpClient, HttpResponse, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
 use super::{CliError, NetworkArg, Running, TlsArgs, WalletArgs, terminal};
+use purser_host::system::{SystemClock, SystemEntropy};
 use purser_protocol::payment::header::PAYMENT_SIGNATURE;
 use purser_protocol::payment::identifier::is_identifier;
-use purser_host::system::{SystemClock, SystemEntropy};
 use purser_protocol::wallet::TestWallet;
 use purser_protocol::wallet::payment::SigningContext;
 
