@@ -10,9 +10,9 @@ use purser_actors::port::{
 };
 pub use purser_protocol::webhook_signature::{ID, SIGNATURE, SigningSecret, TIMESTAMP, headers};
 
-use crate::identity::rfc3339;
 use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
+use crate::rfc3339;
 use crate::vault::{Vault, VaultError};
 
 /// Bytes read of a response.

@@ -347,7 +347,9 @@ async fn admin_commands_work_without_settings() {
     assert_eq!(acts, 6);
     let generated = run(&["tokens", "generate", "ops", "--role", "operator"], "").unwrap();
     assert!(generated.as_str().unwrap().starts_with("pop_"), "{generated}");
-    let hash = hex::encode(purser::identity::operator_token::hash_of(generated.as_str().unwrap().trim()));
+    let hash = hex::encode(purser::identity::operator_token::hash_of(
+        generated.as_str().unwrap().trim(),
+    ));
     drop(site);
     service.stop();
 
