@@ -35,7 +35,7 @@ pub use purser_cli as cli;
 pub use purser_config as config;
 pub use purser_config::suggest;
 pub use purser_host::{outbound, private_file, secret, system};
-pub use purser_protocol::{identity, payment, wallet};
+pub use purser_protocol::{identity, payment, rfc3339, wallet};
 pub use purser_settlement as settlement;
 pub use purser_vault as vault;
 pub use purser_verify as verify;

@@ -10,6 +10,8 @@ mod contract;
 mod documents;
 #[path = "tidy/generated.rs"]
 mod generated;
+#[path = "tidy/import_circles.rs"]
+mod import_circles;
 #[path = "tidy/jobs.rs"]
 mod jobs;
 #[path = "tidy/precedence.rs"]

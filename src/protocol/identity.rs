@@ -24,7 +24,6 @@ pub mod origin;
 pub mod payout_form_link;
 pub mod proof;
 pub mod refresh;
-pub mod rfc3339;
 pub mod sign_in_error;
 pub mod token;
 mod wallet_signature;
