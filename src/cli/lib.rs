@@ -23,7 +23,7 @@ pub use self::http_client::ServerArgs;
 pub use self::tls::TlsArgs;
 
 /// A command that runs. Its body is compiled here, not where it is awaited.
-pub type Running = Pin<Box<dyn Future<Output = Result<(), CliError>>>>;
+pub type Running = Pin<Box<dyn Future<Output = Result<(), CliError>> + Send>>;
 
 /// Why a command failed. The text is for the person at the terminal.
 #[derive(Debug, thiserror::Error)]
