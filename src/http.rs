@@ -6,6 +6,7 @@
 pub mod account;
 pub mod agent_wallet;
 pub mod api_keys;
+pub mod app;
 pub mod auth;
 pub mod banking;
 pub mod callable;
@@ -47,6 +48,8 @@ pub mod recipients;
 pub mod redeem;
 pub mod reloadable_cards;
 pub mod request_metrics;
+pub mod route;
+pub mod routes;
 pub mod sandbox;
 pub mod sandbox_identity_page;
 pub mod schemas;

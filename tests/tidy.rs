@@ -14,6 +14,8 @@ mod generated;
 mod precedence;
 #[path = "tidy/response_coverage.rs"]
 mod response_coverage;
+#[path = "tidy/routes.rs"]
+mod routes;
 #[path = "tidy/schema_numbers.rs"]
 mod schema_numbers;
 #[path = "tidy/source_files.rs"]

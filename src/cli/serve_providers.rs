@@ -141,17 +141,17 @@ fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainH
 /// Sandbox controls outside the protocol, without a secret: the page of an identity check, deposits into an on-ramp,
 /// and faults.
 fn control_routes(sandbox: &SandboxProviders) -> Router {
-    let pages = identity::pages(identity::IdentityPages {
+    let pages = identity::PAGES.router(identity::IdentityPages {
         identity: sandbox.identity_check.clone(),
         body_timeout: BODY_TIMEOUT,
     });
-    let bank = bank::router(Arc::new(bank::BankControl {
+    let bank = bank::ROUTES.router(Arc::new(bank::BankControl {
         bank: sandbox.bank.clone(),
         entropy: Arc::new(SystemEntropy),
         max_body_bytes: MAX_BODY_BYTES,
         body_timeout: BODY_TIMEOUT,
     }));
-    let program = reloadable_cards::router(Arc::new(reloadable_cards::ReloadableCardControl {
+    let program = reloadable_cards::ROUTES.router(Arc::new(reloadable_cards::ReloadableCardControl {
         reloadable_cards: sandbox.reloadable_cards.clone(),
         max_body_bytes: MAX_BODY_BYTES,
         body_timeout: BODY_TIMEOUT,

@@ -14,21 +14,20 @@ pub mod remote_guard;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use purser_actors::port::{Authorization, PreparedTransaction, Settlement as _, SubmitResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
+use super::route::routes;
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
 use crate::sandbox::control::{
@@ -51,36 +50,22 @@ pub struct SandboxState {
 
 type SharedState = State<Arc<SandboxState>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(
-    get_state,
-    post_settlement,
-    get_balance,
-    get_transfers,
-    get_magic,
-    post_chain,
-    post_issuer,
-    post_faucet,
-    post_freeze,
-    post_base,
-    post_solana
-))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<SandboxState>) -> Router {
-    Router::new()
-        .route("/sandbox", get(get_state))
-        .route("/sandbox/balances", get(get_balance))
-        .route("/sandbox/transfers", get(get_transfers))
-        .route("/sandbox/magic", get(get_magic))
-        .route("/sandbox/chain", post(post_chain))
-        .route("/sandbox/issuer", post(post_issuer))
-        .route("/sandbox/faucet", post(post_faucet))
-        .route("/sandbox/freeze", post(post_freeze))
-        .route("/sandbox/base", post(post_base))
-        .route("/sandbox/solana", post(post_solana))
-        .route("/sandbox/chain-rpc", post(post_settlement))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<SandboxState>, openapi;
+    GET "/sandbox" => get_state { Sandbox }
+    GET "/sandbox/balances" => get_balance { Sandbox }
+    GET "/sandbox/transfers" => get_transfers { Sandbox }
+    GET "/sandbox/magic" => get_magic { Sandbox }
+    POST "/sandbox/chain" => post_chain { Sandbox, control() }
+    POST "/sandbox/issuer" => post_issuer { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/faucet" => post_faucet {
+        Sandbox, unkeyed("controls the simulated chains and providers"), refuses [
+            BodyMalformed, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+        ]
+    }
+    POST "/sandbox/freeze" => post_freeze { Sandbox, control() }
+    POST "/sandbox/base" => post_base { Sandbox, control() }
+    POST "/sandbox/solana" => post_solana { Sandbox, control() }
+    POST "/sandbox/chain-rpc" => post_settlement { Sandbox, control() }
 }
 
 impl From<ControlError> for ApiError {

@@ -3,20 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
 use purser_actors::port::Entropy;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::{json, schemas};
+use crate::http::route::routes;
 use crate::provider::sandbox::bank::faults::{BankCall, BankFault, BankFaultKind};
 use crate::provider::sandbox::bank::{DepositError, SandboxBank};
 use crate::provider::sandbox::fault_rules::FaultRule;
@@ -35,15 +34,9 @@ pub struct BankControl {
 
 type SharedState = State<Arc<BankControl>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(post_bank, post_bank_deposits))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<BankControl>) -> Router {
-    Router::new()
-        .route("/sandbox/bank", post(post_bank))
-        .route("/sandbox/bank-deposits", post(post_bank_deposits))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<BankControl>, openapi;
+    POST "/sandbox/bank" => post_bank { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/bank-deposits" => post_bank_deposits { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the bank.

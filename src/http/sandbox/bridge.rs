@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
+use crate::http::route::routes;
 use crate::provider::sandbox::bridge::SandboxBridge;
 use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeFaultRule, BridgeLeg};
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
@@ -32,15 +31,9 @@ pub struct BridgeControl {
 
 type SharedState = State<Arc<BridgeControl>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(post_bridge, post_card_balances))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<BridgeControl>) -> Router {
-    Router::new()
-        .route("/sandbox/bridge", post(post_bridge))
-        .route("/sandbox/card-balances", post(post_card_balances))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<BridgeControl>, openapi;
+    POST "/sandbox/bridge" => post_bridge { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/card-balances" => post_card_balances { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the bridge.

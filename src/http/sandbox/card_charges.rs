@@ -3,21 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::engine::Engine;
 use purser_actors::id::CardId;
 use purser_actors::money::Cents;
 use purser_actors::port::{ErrorKind, TransactionStatus};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
+use crate::http::route::routes;
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::{CardCharge, SandboxIssuer};
@@ -34,15 +33,9 @@ pub struct CardChargeState {
     pub body_timeout: Duration,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(post_charge, post_charge_outcome))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<CardChargeState>) -> Router {
-    Router::new()
-        .route("/sandbox/charge", post(post_charge))
-        .route("/sandbox/charge-outcome", post(post_charge_outcome))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<CardChargeState>, openapi;
+    POST "/sandbox/charge" => post_charge { Sandbox, control() }
+    POST "/sandbox/charge-outcome" => post_charge_outcome { Sandbox, control() }
 }
 
 /// Charge to make.

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::{get, post};
-use utoipa::OpenApi;
 
 use crate::http::error::ApiError;
 use crate::http::json;
+use crate::http::route::routes;
 use crate::sandbox::control::catalogs::{
     CatalogControl, GiftCardControlRequest, MerchantFaultRequest, RateRequest, SandboxCatalogView,
 };
@@ -26,17 +24,11 @@ pub struct CatalogControlState {
 
 type SharedState = State<Arc<CatalogControlState>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(get_catalogs, post_merchants, post_gift_cards, post_rates))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<CatalogControlState>) -> Router {
-    Router::new()
-        .route("/sandbox/catalogs", get(get_catalogs))
-        .route("/sandbox/merchants", post(post_merchants))
-        .route("/sandbox/gift-cards", post(post_gift_cards))
-        .route("/sandbox/rates", post(post_rates))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<CatalogControlState>, openapi;
+    GET "/sandbox/catalogs" => get_catalogs { Sandbox }
+    POST "/sandbox/merchants" => post_merchants { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/gift-cards" => post_gift_cards { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/rates" => post_rates { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 impl CatalogControlState {

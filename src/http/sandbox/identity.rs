@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
 use super::super::query::Query;
 use super::super::sandbox_identity_page;
+use crate::http::route::routes;
 use crate::provider::sandbox::fault_rules::FaultRule;
 use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
 use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccounts};
@@ -40,21 +39,10 @@ pub struct IdentityControl {
 
 type SharedState = State<Arc<IdentityControl>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(get_check, post_check, post_identity, post_accounts, post_link))]
-pub struct ApiDoc;
-
-pub fn router(people: Arc<IdentityControl>) -> Router {
-    let pages = pages(IdentityPages {
-        identity: people.identity.clone(),
-        body_timeout: people.body_timeout,
-    });
-    Router::new()
-        .route("/sandbox/identity", post(post_identity))
-        .route("/sandbox/accounts", post(post_accounts))
-        .route("/sandbox/link", post(post_link))
-        .with_state(people)
-        .merge(pages)
+routes! { pub static ROUTES: Arc<IdentityControl>, openapi;
+    POST "/sandbox/identity" => post_identity { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/accounts" => post_accounts { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/link" => post_link { Sandbox, control() }
 }
 
 #[derive(Clone)]
@@ -64,11 +52,10 @@ pub struct IdentityPages {
     pub body_timeout: Duration,
 }
 
-/// The pages for people alone, without controls.
-pub fn pages(pages: IdentityPages) -> Router {
-    Router::new()
-        .route("/sandbox/identity-check", get(get_check).post(post_check))
-        .with_state(pages)
+// The pages for people alone, without controls.
+routes! { pub static PAGES: IdentityPages, openapi;
+    GET "/sandbox/identity-check" => get_check { Sandbox }
+    POST "/sandbox/identity-check" => post_check { Sandbox, control() }
 }
 
 /// Show the sandbox identity check

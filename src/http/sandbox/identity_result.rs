@@ -3,20 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use purser_actors::identity_verification::Status;
 use purser_actors::port::Verdict;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 
 /// Limit in characters.
@@ -34,14 +33,8 @@ pub struct IdentityResultControl {
     pub body_timeout: Duration,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(post_identity_result))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<IdentityResultControl>) -> Router {
-    Router::new()
-        .route("/sandbox/identity-result", post(post_identity_result))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<IdentityResultControl>, openapi;
+    POST "/sandbox/identity-result" => post_identity_result { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Check and its result.

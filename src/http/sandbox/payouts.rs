@@ -3,15 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::{get, post};
-use utoipa::OpenApi;
 
 use crate::http::error::ApiError;
 use crate::http::json;
+use crate::http::route::routes;
 use crate::sandbox::control::payouts::{
     BankRecipientRequest, BankRecipientResponse, PayoutControl, PayoutControlRequest, SandboxPayoutView,
 };
@@ -26,15 +24,10 @@ pub struct PayoutControlState {
 
 type SharedState = State<Arc<PayoutControlState>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(get_payouts, post_payouts, post_bank_recipients))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<PayoutControlState>) -> Router {
-    Router::new()
-        .route("/sandbox/payouts", get(get_payouts).post(post_payouts))
-        .route("/sandbox/bank-recipients", post(post_bank_recipients))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<PayoutControlState>, openapi;
+    GET "/sandbox/payouts" => get_payouts { Sandbox }
+    POST "/sandbox/payouts" => post_payouts { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/bank-recipients" => post_bank_recipients { Sandbox, control() }
 }
 
 impl PayoutControlState {

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::fault_rules::FaultRule;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
@@ -28,14 +27,8 @@ pub struct ReloadableCardControl {
     pub body_timeout: Duration,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(post_card_program))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<ReloadableCardControl>) -> Router {
-    Router::new()
-        .route("/sandbox/card-program", post(post_card_program))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ReloadableCardControl>, openapi;
+    POST "/sandbox/card-program" => post_card_program { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the issuer of reloadable cards.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use utoipa::OpenApi;
 
 use super::AppState;
 use crate::http::sandbox;
@@ -19,26 +18,10 @@ pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
     sandbox::remote_guard::reject_if_remote(routes, &state.config.providers)
 }
 
-/// The OpenAPI documents of all sandbox modules.
-pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
-    vec![
-        sandbox::ApiDoc::openapi(),
-        sandbox::catalogs::ApiDoc::openapi(),
-        sandbox::identity::ApiDoc::openapi(),
-        sandbox::payouts::ApiDoc::openapi(),
-        sandbox::bank::ApiDoc::openapi(),
-        sandbox::bridge::ApiDoc::openapi(),
-        sandbox::card_charges::ApiDoc::openapi(),
-        sandbox::reloadable_cards::ApiDoc::openapi(),
-        sandbox::clock::ApiDoc::openapi(),
-        sandbox::identity_result::ApiDoc::openapi(),
-    ]
-}
-
 /// Controls of the clock and of identity verification results.
 fn clock_control(state: &AppState, own: &SandboxHandles) -> Router {
     let server = &state.config.server;
-    let verdicts = sandbox::identity_result::router(Arc::new(sandbox::identity_result::IdentityResultControl {
+    let verdicts = sandbox::identity_result::ROUTES.router(Arc::new(sandbox::identity_result::IdentityResultControl {
         identity: own.providers.identity_check.clone(),
         engine: state.engine.clone(),
         max_body_bytes: server.max_body_bytes,
@@ -47,7 +30,7 @@ fn clock_control(state: &AppState, own: &SandboxHandles) -> Router {
     let Some(clock) = state.deps.sandbox_clock.clone() else {
         return verdicts;
     };
-    verdicts.merge(sandbox::clock::router(Arc::new(sandbox::clock::ClockControl {
+    verdicts.merge(sandbox::clock::ROUTES.router(Arc::new(sandbox::clock::ClockControl {
         clock,
         has_remote_providers: state.config.providers.configured(),
         max_body_bytes: server.max_body_bytes,
@@ -63,32 +46,37 @@ fn sandbox_routes(state: &AppState, own: &SandboxHandles) -> Router {
         engine: state.engine.clone(),
         body_timeout: state.config.server.body_timeout(),
     };
-    let bridge_transfers = sandbox::bridge::router(Arc::new(sandbox::bridge::BridgeControl {
+    let pages = sandbox::identity::IdentityPages {
+        identity: people.identity.clone(),
+        body_timeout: people.body_timeout,
+    };
+    let bridge_transfers = sandbox::bridge::ROUTES.router(Arc::new(sandbox::bridge::BridgeControl {
         bridge: own.providers.bridge.clone(),
         balances: own.providers.balances.clone(),
         max_body_bytes: state.config.server.max_body_bytes,
         body_timeout: state.config.server.body_timeout(),
     }));
-    let controls = sandbox::router(Arc::new(sandbox::SandboxState {
+    let controls = sandbox::ROUTES.router(Arc::new(sandbox::SandboxState {
         control: SandboxControl::new(own.chains.clone(), own.providers.issuer.clone()),
         settlement: own.chains.clone(),
         engine: state.engine.clone(),
         max_body_bytes: state.config.server.max_body_bytes,
         body_timeout: state.config.server.body_timeout(),
     }));
-    let charging = sandbox::card_charges::router(Arc::new(sandbox::card_charges::CardChargeState {
+    let charging = sandbox::card_charges::ROUTES.router(Arc::new(sandbox::card_charges::CardChargeState {
         engine: state.engine.clone(),
         issuer: own.providers.issuer.clone(),
         reloadable_cards: own.providers.reloadable_cards.clone(),
         max_body_bytes: state.config.server.max_body_bytes,
         body_timeout: state.config.server.body_timeout(),
     }));
-    let program = sandbox::reloadable_cards::router(Arc::new(sandbox::reloadable_cards::ReloadableCardControl {
-        reloadable_cards: own.providers.reloadable_cards.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }));
-    let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankControl {
+    let program =
+        sandbox::reloadable_cards::ROUTES.router(Arc::new(sandbox::reloadable_cards::ReloadableCardControl {
+            reloadable_cards: own.providers.reloadable_cards.clone(),
+            max_body_bytes: state.config.server.max_body_bytes,
+            body_timeout: state.config.server.body_timeout(),
+        }));
+    let bank = sandbox::bank::ROUTES.router(Arc::new(sandbox::bank::BankControl {
         bank: own.providers.bank.clone(),
         entropy: world.entropy.clone(),
         max_body_bytes: state.config.server.max_body_bytes,
@@ -100,12 +88,13 @@ fn sandbox_routes(state: &AppState, own: &SandboxHandles) -> Router {
         .merge(clock_control(state, own))
         .merge(program)
         .merge(charging)
-        .merge(sandbox::identity::router(Arc::new(people)))
+        .merge(sandbox::identity::PAGES.router(pages))
+        .merge(sandbox::identity::ROUTES.router(Arc::new(people)))
 }
 
 fn payout_control(state: &AppState, own: &SandboxHandles) -> Router {
     let world = &state.deps;
-    sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutControlState {
+    sandbox::payouts::ROUTES.router(Arc::new(sandbox::payouts::PayoutControlState {
         control: PayoutControl {
             rails: own.providers.payouts.clone(),
             engine: state.engine.clone(),
@@ -118,7 +107,7 @@ fn payout_control(state: &AppState, own: &SandboxHandles) -> Router {
 }
 
 fn catalog_control(state: &AppState, own: &SandboxHandles) -> Router {
-    sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogControlState {
+    sandbox::catalogs::ROUTES.router(Arc::new(sandbox::catalogs::CatalogControlState {
         control: CatalogControl {
             merchants: own.providers.merchants.clone(),
             gift_cards: own.providers.gift_cards.clone(),
