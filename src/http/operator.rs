@@ -40,7 +40,7 @@ use purser_storage::Store;
 
 use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
-use super::route::{Listing, Table, routes};
+use super::route::{self, Listing, Table, routes};
 use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
@@ -113,10 +113,7 @@ pub fn listings() -> impl Iterator<Item = Listing> {
 }
 
 pub fn router(admin: Arc<AdminState>) -> Router {
-    TABLES
-        .iter()
-        .fold(Router::new(), |router, table| (table.mount)(router))
-        .with_state(admin)
+    route::router(&TABLES, admin)
 }
 
 async fn get_metrics(State(admin): SharedState) -> Result<Response, ApiError> {

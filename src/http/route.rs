@@ -238,6 +238,12 @@ impl<S: Clone + Send + Sync + 'static> Table<S> {
     }
 }
 
+/// A router with the handlers of tables that share a state.
+pub fn router<S: Clone + Send + Sync + 'static>(tables: &[&Table<S>], state: S) -> Router {
+    let mounted = tables.iter().fold(Router::new(), |router, table| (table.mount)(router));
+    mounted.with_state(state)
+}
+
 /// A table of routes. `openapi` or `undocumented` says whether the handlers have `#[utoipa::path]`.
 ///
 /// ```text

@@ -6,7 +6,7 @@ use axum::Router;
 use utoipa::openapi::OpenApi;
 
 use super::app::App;
-use super::route::{Listing, Route, Table};
+use super::route::{self, Listing, Route, Table};
 use super::{
     account, agent_wallet, api_keys, banking, callbacks, card_actions, card_refresh, card_withdrawals, cards,
     discovery, events, gift_card_orders, gift_cards, health, intl_orders, kyc, login, merchants, openapi, operator,
@@ -59,22 +59,6 @@ pub fn front() -> [Listing; 5] {
     ]
 }
 
-pub fn sandbox() -> [Listing; 11] {
-    [
-        sandbox::ROUTES.listing,
-        sandbox::bank::ROUTES.listing,
-        sandbox::bridge::ROUTES.listing,
-        sandbox::card_charges::ROUTES.listing,
-        sandbox::catalogs::ROUTES.listing,
-        sandbox::clock::ROUTES.listing,
-        sandbox::identity::ROUTES.listing,
-        sandbox::identity::PAGES.listing,
-        sandbox::identity_result::ROUTES.listing,
-        sandbox::payouts::ROUTES.listing,
-        sandbox::reloadable_cards::ROUTES.listing,
-    ]
-}
-
 /// Every route, whichever address and mode serve it.
 pub fn all() -> impl Iterator<Item = &'static Route> {
     public().chain(operator())
@@ -87,7 +71,10 @@ pub fn public() -> impl Iterator<Item = &'static Route> {
 
 /// Listings of the public address, those of the sandbox included.
 pub fn listings() -> impl Iterator<Item = Listing> {
-    app().chain([discovery::ROUTES.listing]).chain(front()).chain(sandbox())
+    app()
+        .chain([discovery::ROUTES.listing])
+        .chain(front())
+        .chain(sandbox::listings())
 }
 
 /// Routes of the operator address.
@@ -103,7 +90,5 @@ pub fn documents(listings: impl IntoIterator<Item = Listing>) -> impl Iterator<I
 
 /// A router with the handlers that share [`App`].
 pub fn router(app: Arc<App>) -> Router {
-    APP.iter()
-        .fold(Router::new(), |router, table| (table.mount)(router))
-        .with_state(app)
+    route::router(&APP, app)
 }

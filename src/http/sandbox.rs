@@ -14,12 +14,14 @@ pub mod remote_guard;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
-use purser_actors::port::{Authorization, PreparedTransaction, Settlement as _, SubmitResult};
+use purser_actors::port::{Authorization, Entropy, PreparedTransaction, Settlement as _, SubmitResult};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -27,9 +29,12 @@ use utoipa::ToSchema;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
-use super::route::routes;
+use super::route::{self, Listing, Table, routes};
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
+use crate::provider::sandbox::all::SandboxProviders;
+use crate::sandbox::control::catalogs::CatalogControl;
+use crate::sandbox::control::payouts::PayoutControl;
 use crate::sandbox::control::{
     BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
     NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
@@ -37,20 +42,60 @@ use crate::sandbox::control::{
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 
-pub struct SandboxState {
-    /// Chains and issuer.
-    pub control: SandboxControl,
-    /// Answers Solana's JSON-RPC.
-    pub settlement: Arc<SandboxSettlement>,
-    pub engine: Engine,
+/// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
+pub struct ProviderControls {
+    pub providers: SandboxProviders,
+    pub entropy: Arc<dyn Entropy>,
     pub max_body_bytes: usize,
     /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-type SharedState = State<Arc<SandboxState>>;
+/// State of the other controls.
+pub struct SandboxApp {
+    pub shared: Arc<ProviderControls>,
+    pub engine: Engine,
+    /// Chains and issuer.
+    pub control: SandboxControl,
+    /// Answers Solana's JSON-RPC.
+    pub settlement: Arc<SandboxSettlement>,
+    pub catalogs: CatalogControl,
+    pub payouts: PayoutControl,
+}
 
-routes! { pub static ROUTES: Arc<SandboxState>, openapi;
+/// Tables with [`ProviderControls`].
+static PROVIDERS: [&Table<Arc<ProviderControls>>; 4] = [
+    &bank::ROUTES,
+    &bridge::ROUTES,
+    &identity::PAGES,
+    &reloadable_cards::ROUTES,
+];
+
+/// Tables with [`SandboxApp`].
+static TABLES: [&Table<Arc<SandboxApp>>; 6] = [
+    &ROUTES,
+    &card_charges::ROUTES,
+    &catalogs::ROUTES,
+    &identity::ROUTES,
+    &identity_result::ROUTES,
+    &payouts::ROUTES,
+];
+
+pub fn listings() -> impl Iterator<Item = Listing> {
+    let providers = PROVIDERS.iter().map(|table| table.listing);
+    let others = TABLES.iter().map(|table| table.listing);
+    others.chain(providers).chain([clock::ROUTES.listing])
+}
+
+/// A router with all controls but those of the clock.
+pub fn router(app: Arc<SandboxApp>) -> Router {
+    let shared = app.shared.clone();
+    route::router(&TABLES, app).merge(route::router(&PROVIDERS, shared))
+}
+
+type SharedState = State<Arc<SandboxApp>>;
+
+routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
     GET "/sandbox" => get_state { Sandbox }
     GET "/sandbox/balances" => get_balance { Sandbox }
     GET "/sandbox/transfers" => get_transfers { Sandbox }
@@ -80,8 +125,8 @@ impl From<ControlError> for ApiError {
     }
 }
 
-impl SandboxState {
-    async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
+impl ProviderControls {
+    async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
         json::read(body, self.max_body_bytes, self.body_timeout).await
     }
 }
@@ -132,7 +177,7 @@ async fn get_magic(State(sandbox): SharedState) -> Response {
 #[utoipa::path(post, path = "/sandbox/chain", operation_id = "injectChainFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
     responses((status = 200, description = "The chains after it.", body = SandboxView)))]
 async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: ChainFaultRequest = sandbox.body(body).await?;
+    let request: ChainFaultRequest = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.control.set_chain_fault(&request).await?))
 }
 
@@ -141,7 +186,7 @@ async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response,
     responses((status = 200, description = "The issuer after it.", body = SandboxView),
         (status = 409, description = "The provider is remote.")))]
 async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IssuerFaultRequest = sandbox.body(body).await?;
+    let request: IssuerFaultRequest = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.control.set_issuer_fault(&request).await?))
 }
 
@@ -149,7 +194,7 @@ async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response
 #[utoipa::path(post, path = "/sandbox/faucet", operation_id = "fundSandboxWallet", tag = "Sandbox", request_body = inline(FaucetRequest),
     responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
 async fn post_faucet(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: FaucetRequest = sandbox.body(body).await?;
+    let request: FaucetRequest = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.control.faucet(&request).await?))
 }
 
@@ -176,7 +221,7 @@ struct SandboxFreezeResponse {
 #[utoipa::path(post, path = "/sandbox/freeze", operation_id = "freezeSandboxAccount", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
     responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse)))]
 async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: SandboxFreezeRequest = sandbox.body(body).await?;
+    let request: SandboxFreezeRequest = sandbox.shared.body(body).await?;
     let wallet: Wallet = request
         .wallet
         .parse()
@@ -219,7 +264,7 @@ struct SubmitBasePaymentResponse {
     responses((status = 200, description = "What the chain did with it.", body = SubmitBasePaymentResponse),
         (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
 async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let taken: SubmitBasePaymentRequest = sandbox.body(body).await?;
+    let taken: SubmitBasePaymentRequest = sandbox.shared.body(body).await?;
     let none = || {
         ApiError::parameter(
             ErrorCode::ParameterInvalid,
@@ -264,7 +309,7 @@ async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, 
 #[utoipa::path(post, path = "/sandbox/solana", operation_id = "callSandboxSolanaRpc", tag = "Sandbox", request_body = serde_json::Value,
     responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value)))]
 async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: Value = sandbox.body(body).await?;
+    let request: Value = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))
 }
 
@@ -274,7 +319,7 @@ async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response
 #[utoipa::path(post, path = "/sandbox/chain-rpc", operation_id = "callSandboxChain", tag = "Sandbox", request_body = inline(ChainRpcRequest),
     responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
 async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let question: ChainRpcRequest = sandbox.body(body).await?;
+    let question: ChainRpcRequest = sandbox.shared.body(body).await?;
     match question.execute(&sandbox.settlement).await {
         Some(reply) => Ok(json::ok(&reply)),
         None => Err(ApiError::parameter(

@@ -25,6 +25,7 @@ use crate::http::idempotency::UsedKeys;
 use crate::http::login_page::LoginPage;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::route::{Listing, PathRules};
+use crate::http::sandbox::listings as sandbox_listings;
 use crate::http::signup::SignupRateLimiter;
 use crate::http::{events, health, openapi, pricing, routes, version};
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
@@ -151,7 +152,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
 
 /// What this mode serves besides the routes of the front.
 fn listings(config: &Config) -> Vec<Listing> {
-    let sandbox = config.is_sandbox().then(routes::sandbox);
+    let sandbox = config.is_sandbox().then(sandbox_listings);
     let public = routes::app().chain([discovery::ROUTES.listing]);
     public.chain(sandbox.into_iter().flatten()).collect()
 }
