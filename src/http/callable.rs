@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! async fn x(State(state): SharedState, BearerClaims(claims): BearerClaims, key: IdempotencyKey, body: Body) -> … {
-//!     let call = state.read_call::<XRequest>(body).await?;          // 400
+//!     let call = state.read_call::<XRequest>(body).await?;                 // 400
 //!     let params = parse(&call.data)?;                                    // 400
-//!     state.admit(&claims, &call).await?;                       // 403: another's userId, frozen
+//!     state.admit(&claims, &call).await?;                                 // 403: another's userId, frozen
 //!     key.run(&state.engine, &claims, "/x", &params, move |slot| async move {
 //!         let recorder = slot.map(|slot| recorder(slot, move |result| … callable::reply(&view)));
 //!         …

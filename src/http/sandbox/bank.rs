@@ -211,12 +211,14 @@ async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<
     let kept = match returns {
         None => {
             controls
+                .providers
                 .bank
                 .deposit(account, amount, (sender, reference.clone()))
                 .await
         }
         Some(transfer) => {
             controls
+                .providers
                 .bank
                 .return_transfer(transfer, account, amount, reference.clone())
                 .await
