@@ -24,7 +24,7 @@ use super::schemas;
 use super::{owner, owner_page};
 use crate::checkout::account_error;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, login_code_hash, login_url, new_login_code};
-use crate::identity::secret::SecretText;
+use crate::secret::SecretText;
 use crate::stream;
 
 /// A form with one code.

@@ -9,8 +9,8 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, Uri};
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::payout;
 use purser_actors::payout::{Payout, Status};
 use purser_actors::product::{Currency, Purchase};
 
@@ -175,7 +175,7 @@ async fn send_bank_payment(
 /// the account's balance.
 #[utoipa::path(get, path = "/send-payment", operation_id = "sendAppPayment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "5"),
-        ("platform" = Option<String>, Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
+        ("platform" = inline(Option<schemas::PaymentApp>), Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`, or what the app knows the recipient by.", example = "@ada"),
         ("recipient_first_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Ada"),
         ("recipient_last_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Lovelace"),
@@ -255,7 +255,7 @@ async fn get_payment_status(
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_hold_reason(&payouts.engine, &Job::SendPayout(*id), payout.view(id)).await?;
+        let view = with_hold_reason(&payouts.engine, payout::Job::SendPayout(*id).into(), payout.view(id)).await?;
         shown.push(view.to_json());
     }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
@@ -274,7 +274,7 @@ impl App {
     }
 
     async fn payout_view(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
-        let view = with_hold_reason(&self.engine, &Job::SendPayout(id), payout.view(&id)).await?;
+        let view = with_hold_reason(&self.engine, payout::Job::SendPayout(id).into(), payout.view(&id)).await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // Anyone who opens the form can be paid, so the link is secret.

@@ -27,20 +27,20 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::error::{ApiError, ErrorCode};
-use super::json;
 use super::query::Query;
 use super::route::{self, Listing, Table, routes};
+use super::{json, openapi};
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
 use crate::provider::sandbox::all::SandboxProviders;
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
 use crate::sandbox::control::catalogs::CatalogControl;
 use crate::sandbox::control::payouts::PayoutControl;
 use crate::sandbox::control::{
     BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
     NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
 };
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 
 /// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
 pub struct ProviderControls {
@@ -84,7 +84,9 @@ static TABLES: [&Table<Arc<SandboxApp>>; 6] = [
 pub fn listings() -> impl Iterator<Item = Listing> {
     let providers = PROVIDERS.iter().map(|table| table.listing);
     let others = TABLES.iter().map(|table| table.listing);
-    others.chain(providers).chain([clock::ROUTES.listing])
+    others
+        .chain(providers)
+        .chain([clock::ROUTES.listing, openapi::SANDBOX.listing])
 }
 
 /// A router with all controls but those of the clock.

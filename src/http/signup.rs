@@ -6,6 +6,7 @@
 
 mod claim;
 mod rate_limit;
+pub mod waiters;
 
 use std::sync::Arc;
 use std::time::Duration;

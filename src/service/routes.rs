@@ -27,9 +27,10 @@ use crate::http::rate_limit::RateLimiter;
 use crate::http::route::{Listing, PathRules};
 use crate::http::sandbox::listings as sandbox_listings;
 use crate::http::signup::SignupRateLimiter;
+use crate::http::signup::waiters::SignupWaiters;
+use crate::http::token_authenticator::TokenAuthenticator;
 use crate::http::{events, health, openapi, pricing, routes, version};
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
-use crate::identity::authenticator::TokenAuthenticator;
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::keys::IdentityKeyRing;
@@ -39,7 +40,6 @@ use crate::identity::origin::Origin;
 use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::RefreshTokenCodec;
-use crate::identity::signup_waiters::SignupWaiters;
 use crate::identity::token::IdTokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
@@ -123,11 +123,13 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(pricing::router(config, rates(&state, checkout.prices.clone()), sold(&state)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
-        .merge(openapi::router(&document))
+        .merge(openapi::router(&openapi::for_clients(&document)))
         .merge(discovery::router(documents))
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
-        routes = routes.merge(sandbox::router(&state, own));
+        routes = routes
+            .merge(sandbox::router(&state, own))
+            .merge(openapi::sandbox_router(&openapi::for_sandbox(&document)));
     }
     let authenticator = entrance.authenticator.clone();
     let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::response::Response;
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
-use purser_actors::port::BoxFuture;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -17,7 +16,8 @@ use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::route::routes;
-use crate::settlement::evm::{RollBackError, RollBackResult};
+use crate::http::schemas::NetworkName;
+use crate::settlement::evm::RollBackError;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     POST "/admin/chains/accept" => post_accept {
@@ -33,20 +33,11 @@ routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     }
 }
 
-/// Operator actions on the chains.
-pub trait ChainControl: Send + Sync {
-    /// Accepts the chain that the endpoints show, if it has replaced final blocks. Otherwise only reports what that
-    /// would do.
-    ///
-    /// # Errors
-    /// See [`RollBackError`]. Nothing has changed then.
-    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>>;
-}
-
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptChainRequest {
     /// `base` or `solana`.
+    #[schema(value_type = NetworkName)]
     network: String,
     evidence: String,
 }

@@ -22,7 +22,7 @@ use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::route::routes;
-use crate::http::schemas::ExactDecimal;
+use crate::http::schemas::{CardTransactionStatus, ExactDecimal, ReportedStatus};
 use crate::http::withdrawals::in_range;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -85,6 +85,7 @@ fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
 pub(super) struct CardReportRequest {
     card_id: String,
     /// `ready`, `paused` or `closed`.
+    #[schema(value_type = ReportedStatus)]
     status: String,
     /// Remaining amount, in US dollars.
     #[schema(value_type = Option<ExactDecimal>)]
@@ -112,6 +113,7 @@ struct ReportedCharge {
     #[schema(value_type = ExactDecimal)]
     usd_amount: Box<RawValue>,
     /// `pending`, `settled`, `declined` or `refunded`.
+    #[schema(value_type = CardTransactionStatus)]
     status: String,
     /// Reason of a declined charge.
     decline_reason: Option<String>,

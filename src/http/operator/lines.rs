@@ -20,6 +20,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::ProductName;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
     GET "/admin/lines" => get_lines {
@@ -92,6 +93,7 @@ fn render(health: &LineStatus, known: Option<&LineState>) -> JsonObject {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloseLineRequest {
+    #[schema(value_type = ProductName)]
     line: String,
     reason: String,
 }
@@ -111,6 +113,7 @@ pub(super) async fn post_close(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenLineRequest {
+    #[schema(value_type = ProductName)]
     line: String,
     reason: String,
 }

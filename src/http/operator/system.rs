@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
+use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::stats::{
     EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
 };
 use purser_actors::kernel::event_record::rfc3339;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::operator::Permission;
 use purser_storage::{Store as _, StoreError};
@@ -23,6 +23,7 @@ use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::http::schemas::JobTypeName;
 use crate::metrics::Metrics;
 
 routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
@@ -109,6 +110,7 @@ pub struct EntityStatus {
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeStatus {
     /// Name of the job type.
+    #[schema(value_type = JobTypeName)]
     job_type: &'static str,
     /// Attempts running now.
     in_flight: u64,
@@ -138,6 +140,7 @@ pub struct LabeledCount {
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeCount {
     /// Name of the job type.
+    #[schema(value_type = JobTypeName)]
     job_type: &'static str,
     /// Number of jobs.
     count: u64,
@@ -240,7 +243,7 @@ async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemSta
         entities: entities
             .map(|(figures, standing)| entity_status(figures, &standing))
             .collect(),
-        jobs: Job::NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
+        jobs: JOB_NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
         scheduled_jobs: scheduled_jobs_status(&timers),
         admission: admission(&figures),
         storage: storage(metrics, segment_bytes),
@@ -307,7 +310,7 @@ fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoItera
 }
 
 fn scheduled_jobs_status(timers: &ScheduledJobs) -> ScheduledJobsStatus {
-    let counts = counted(Job::NAMES, timers.by_job_type).into_iter();
+    let counts = counted(JOB_NAMES, timers.by_job_type).into_iter();
     let by_job_type = counts.map(|LabeledCount { of, count }| JobTypeCount { job_type: of, count });
     ScheduledJobsStatus {
         by_job_type: by_job_type.collect(),

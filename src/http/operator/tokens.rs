@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use super::api_doc::{Operation, OperationDoc, of};
 use super::auth::{hash_of, new_token};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
+use super::schemas::OperatorRole;
 use super::{AdminState, SharedState, schemas, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
@@ -95,6 +96,7 @@ pub(super) async fn get_tokens(
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateTokenRequest {
     name: String,
+    #[schema(value_type = OperatorRole)]
     role: String,
 }
 

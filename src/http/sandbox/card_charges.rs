@@ -16,6 +16,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
 use crate::http::route::routes;
+use crate::http::schemas::{ChargeOutcome, ChargeStatus};
 use crate::provider::sandbox::CardCharge;
 
 routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
@@ -43,6 +44,7 @@ struct ChargeResponse {
     /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled`, `pending`, or `declined`.
+    #[schema(value_type = ChargeStatus)]
     status: &'static str,
     /// Reason of a declined charge: `insufficient_funds`, `card_paused`, `card_closed` or `card_expired`.
     decline_reason: Option<String>,
@@ -57,6 +59,7 @@ struct OutcomeRequest {
     /// Transaction from `POST /sandbox/charge`.
     transaction_id: String,
     /// `settled` for a pending charge, `refunded` for one that is pending or settled.
+    #[schema(value_type = ChargeOutcome)]
     status: String,
 }
 
@@ -66,6 +69,7 @@ struct ChargeOutcomeResponse {
     /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled` or `refunded`.
+    #[schema(value_type = ChargeOutcome)]
     status: &'static str,
 }
 
