@@ -1,11 +1,12 @@
 //! The HTTP layer. Handlers parse requests, call the engine and render responses. They contain no business logic.
 //!
-//! `server` (sockets) → `front` (common to all requests) → routes, one file per area. Every error is an
-//! [`error::ApiError`], and the front writes its body.
+//! `server` (sockets) → `front` (common to all requests) → routes, one file per area. Each file has a table of its routes
+//! (`route`), and `routes` lists the tables. Every error is an [`error::ApiError`], and the front writes its body.
 
 pub mod account;
 pub mod agent_wallet;
 pub mod api_keys;
+pub mod app;
 pub mod auth;
 pub mod banking;
 pub mod callable;
@@ -47,6 +48,8 @@ pub mod recipients;
 pub mod redeem;
 pub mod reloadable_cards;
 pub mod request_metrics;
+pub mod route;
+pub mod routes;
 pub mod sandbox;
 pub mod sandbox_identity_page;
 pub mod schemas;

@@ -18,6 +18,8 @@ mod jobs;
 mod precedence;
 #[path = "tidy/response_coverage.rs"]
 mod response_coverage;
+#[path = "tidy/routes.rs"]
+mod routes;
 #[path = "tidy/schema_numbers.rs"]
 mod schema_numbers;
 #[path = "tidy/source_files.rs"]

@@ -17,6 +17,7 @@ use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig};
 use purser::http::health::{self, Readiness};
 use purser::http::rate_limit::RateLimiter;
+use purser::http::route::PathRules;
 use purser::http::server::{Server, StopHandle};
 use purser::http::{json, openapi, pricing, version};
 use purser::stream::{Hub, StreamContext};
@@ -189,10 +190,10 @@ impl Harness {
             .merge(test_routes(&config, paid_calls.clone(), gate.clone()));
         let inside = FrontConfig {
             routes,
-            head_not_allowed: vec!["/paid"],
-            callables: Vec::new(),
-            body_limit_overrides: Vec::new(),
-            timeout_overrides: Vec::new(),
+            rules: PathRules {
+                head_not_allowed: vec!["/paid"],
+                ..PathRules::default()
+            },
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
             request_metrics: Arc::default(),
