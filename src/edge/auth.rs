@@ -14,7 +14,7 @@ use purser_actors::session::AuthMethod;
 use serde::{Serialize, Serializer};
 
 use super::error::{ApiError, ErrorCode};
-use crate::payment::header::is_mpp;
+use purser_protocol::payment::header::is_mpp;
 
 /// Claims of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub enum BearerAuth {
 }
 
 impl BearerAuth {
-    pub(super) fn authenticate(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
+    pub fn authenticate(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
         // A payment credential has a field of its own beside the token.
         let mut values = headers.get_all(AUTHORIZATION).iter().filter(|value| !is_mpp(value));
         let value = match (values.next(), values.next()) {
@@ -157,17 +157,17 @@ impl BearerAuth {
     }
 }
 
-pub(super) fn bearer_token(value: &str) -> Option<&str> {
+pub fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// What the front determined about a request, stored as one request extension.
 #[derive(Clone)]
-pub(super) struct RequestExtensions {
-    pub(super) bearer: BearerAuth,
-    pub(super) id: RequestId,
-    pub(super) ip: IpAddr,
+pub struct RequestExtensions {
+    pub bearer: BearerAuth,
+    pub id: RequestId,
+    pub ip: IpAddr,
 }
 
 impl RequestExtensions {
@@ -192,26 +192,26 @@ impl RequestId {
         text
     }
 
-    pub(super) fn header(self) -> HeaderValue {
+    pub fn header(self) -> HeaderValue {
         HeaderValue::from_bytes(&self.text()).unwrap_or(HeaderValue::from_static("req_unknown"))
     }
 }
 
 /// Generates request ids: unique across restarts, not secret, and without a system call for each.
-pub(super) struct RequestIds {
+pub struct RequestIds {
     base: u128,
     next: AtomicU64,
 }
 
 impl RequestIds {
-    pub(super) fn new(entropy: &dyn Entropy) -> Self {
+    pub fn new(entropy: &dyn Entropy) -> Self {
         Self {
             base: entropy.random(),
             next: AtomicU64::new(0),
         }
     }
 
-    pub(super) fn next(&self) -> RequestId {
+    pub fn next(&self) -> RequestId {
         let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
         // Multiplication by an odd number is a bijection, so two counters never give the same id.
         RequestId(

@@ -27,9 +27,21 @@ use super::forwarded::TrustedProxies;
 use super::headers::{FixedHeaders, write_preflight};
 use super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
 use super::request_metrics::RequestMetrics;
-use super::route::PathRules;
-use crate::config::Config;
-use crate::system::Stopwatch;
+use purser_config::Config;
+use purser_host::system::Stopwatch;
+
+/// What the front has to know of paths before it calls a handler.
+#[derive(Default)]
+pub struct PathRules {
+    /// GET routes that reject HEAD: paid ones, and those that consume something.
+    pub head_not_allowed: Vec<&'static str>,
+    /// Callable functions, which have their own error format.
+    pub callables: Vec<&'static str>,
+    /// Routes with their own body limit, in bytes.
+    pub body_limits: Vec<(&'static str, usize)>,
+    /// Routes that wait for a provider or the owner, with their own timeout.
+    pub timeouts: Vec<(&'static str, Duration)>,
+}
 
 /// Dependencies of the front.
 pub struct FrontConfig {
@@ -291,7 +303,7 @@ impl Front {
     }
 
     /// The whole response, as bytes, for input that could not be parsed as a request.
-    pub(super) fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
+    pub fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
         let id = self.ids.next();
         // An unparsed request has no route and no processing time.
         self.request_metrics.record(self.request_metrics.route(""), status, 0);

@@ -1,20 +1,10 @@
 //! Request metrics of the front: count, status class and duration. A request costs one lookup and two additions on
 //! cells of its thread.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::collections::HashMap;
 
 use http::StatusCode;
 use purser_storage::stats::{Histogram, HistogramSnapshot, PerThread};
-
-use super::routes;
-
-/// Paths of all routes, including the operator's, each once. Other paths are counted as [`OTHER`].
-pub static ROUTES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut known = HashSet::new();
-    let paths = routes::all().map(|route| route.path);
-    paths.filter(|path| known.insert(*path)).collect()
-});
 
 /// Label of unknown paths.
 pub const OTHER: &str = "other";
@@ -29,27 +19,28 @@ const TIMES_US: &[u64] = &[
 
 /// Requests by route and status class.
 pub struct RequestMetrics {
+    paths: &'static [&'static str],
     routes: HashMap<&'static str, usize>,
     cells: PerThread<Box<[Histogram]>>,
 }
 
-impl Default for RequestMetrics {
-    fn default() -> Self {
-        let cells = (ROUTES.len() + 1) * CLASSES.len();
+impl RequestMetrics {
+    /// Counts requests to these paths, each of which stands once; others are counted as [`OTHER`].
+    pub fn new(paths: &'static [&'static str]) -> Self {
+        let cells = (paths.len() + 1) * CLASSES.len();
         Self {
-            routes: ROUTES.iter().copied().zip(0..).collect(),
+            paths,
+            routes: paths.iter().copied().zip(0..).collect(),
             cells: PerThread::new(|| (0..cells).map(|_| Histogram::new(TIMES_US)).collect()),
         }
     }
-}
 
-impl RequestMetrics {
     /// Index of a path, to keep while the request is answered.
-    pub(super) fn route(&self, path: &str) -> usize {
-        self.routes.get(path).copied().unwrap_or(ROUTES.len())
+    pub fn route(&self, path: &str) -> usize {
+        self.routes.get(path).copied().unwrap_or(self.paths.len())
     }
 
-    pub(super) fn record(&self, route: usize, status: StatusCode, took_us: u64) {
+    pub fn record(&self, route: usize, status: StatusCode, took_us: u64) {
         let class = match status.as_u16() {
             402 => 3,
             100..200 => 0,
@@ -66,7 +57,7 @@ impl RequestMetrics {
     /// Route, status class and durations in microseconds of every combination with at least one request.
     pub fn read(&self) -> Vec<(&'static str, &'static str, HistogramSnapshot)> {
         let mut found = Vec::new();
-        for (r, route) in ROUTES.iter().copied().chain([OTHER]).enumerate() {
+        for (r, route) in self.paths.iter().copied().chain([OTHER]).enumerate() {
             for (c, class) in CLASSES.into_iter().enumerate() {
                 let mut sum = Histogram::new(TIMES_US).snapshot();
                 let cells = self.cells.all().filter_map(|cells| cells.get(r * CLASSES.len() + c));
@@ -87,7 +78,7 @@ mod tests {
     // Checks: a request is counted once, under its route and class, on any thread; an unknown path creates no label.
     #[test]
     fn request_is_counted_once_under_its_route() {
-        let meter = RequestMetrics::default();
+        let meter = RequestMetrics::new(&["/get-card"]);
         let card = meter.route("/get-card");
         std::thread::scope(|threads| {
             for _ in 0..10 {
