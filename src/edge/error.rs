@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use purser_actors::kernel::request_context;
 use serde::{Deserialize, Serialize};
 
-use super::auth::RequestId;
+use super::request_id::RequestId;
 
 pub use body::ErrorFormat;
 pub use code::{ErrorCode, Retry};

@@ -13,5 +13,6 @@ pub mod json;
 mod parse_error;
 pub mod query;
 pub mod rate_limit;
+pub mod request_id;
 pub mod request_metrics;
 pub mod server;

@@ -4,7 +4,7 @@ use purser_actors::kernel::sanitize_text;
 use serde::Serialize;
 
 use super::{ApiError, Text};
-use crate::auth::RequestId;
+use crate::request_id::RequestId;
 
 /// Format of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
