@@ -13,7 +13,6 @@ pub use purser_protocol::webhook_signature::{ID, SIGNATURE, SigningSecret, TIMES
 
 use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
-use crate::rfc3339;
 use crate::vault::{Vault, VaultError};
 
 /// Bytes read of a response.
