@@ -34,6 +34,7 @@ pub mod webhooks;
 pub use purser_cli as cli;
 pub use purser_config as config;
 pub use purser_config::suggest;
+pub use purser_edge as edge;
 pub use purser_host::{outbound, private_file, secret, system};
 pub use purser_protocol::{identity, payment, rfc3339, wallet};
 pub use purser_settlement as settlement;

@@ -7,7 +7,6 @@ pub mod copies;
 pub mod dependencies;
 mod health;
 mod key_check;
-mod product_routes;
 pub mod restore;
 mod routes;
 mod store_chains;

@@ -18,6 +18,8 @@ mod jobs;
 mod precedence;
 #[path = "tidy/response_coverage.rs"]
 mod response_coverage;
+#[path = "tidy/routes.rs"]
+mod routes;
 #[path = "tidy/schema_numbers.rs"]
 mod schema_numbers;
 #[path = "tidy/source_files.rs"]
@@ -33,7 +35,7 @@ use std::process::Command;
 use source_files::{ROOT, files, lines_with, none};
 
 /// The crates of the workspace, each with those of them that it may use. A crate stands below all that use it.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 12] = [
     ("purser-storage", &[]),
     ("purser-chains", &[]),
     ("purser-actors", &["purser-storage"]),
@@ -48,6 +50,16 @@ const CRATES: [(&str, &[&str]); 11] = [
     (
         "purser-cli",
         &["purser-actors", "purser-config", "purser-host", "purser-protocol"],
+    ),
+    (
+        "purser-edge",
+        &[
+            "purser-actors",
+            "purser-config",
+            "purser-host",
+            "purser-protocol",
+            "purser-storage",
+        ],
     ),
     (
         "purser-settlement",
@@ -67,6 +79,7 @@ const CRATES: [(&str, &[&str]); 11] = [
             "purser-chains",
             "purser-cli",
             "purser-config",
+            "purser-edge",
             "purser-host",
             "purser-protocol",
             "purser-settlement",

@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 use super::serve::{self, StopSignals};
 use crate::cli::{CliError, terminal};
 use crate::config::{Config, LogFormat};
-use crate::http::sandbox::{bank, identity, reloadable_cards};
+use crate::http::route;
+use crate::http::sandbox::{ProviderControls, bank, identity, reloadable_cards};
 use crate::outbound;
 use crate::private_file;
 use crate::provider::callback::CallbackKey;
@@ -141,22 +142,13 @@ fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainH
 /// Sandbox controls outside the protocol, without a secret: the page of an identity check, deposits into an on-ramp,
 /// and faults.
 fn control_routes(sandbox: &SandboxProviders) -> Router {
-    let pages = identity::pages(identity::IdentityPages {
-        identity: sandbox.identity_check.clone(),
-        body_timeout: BODY_TIMEOUT,
-    });
-    let bank = bank::router(Arc::new(bank::BankControl {
-        bank: sandbox.bank.clone(),
+    let controls = Arc::new(ProviderControls {
+        providers: sandbox.clone(),
         entropy: Arc::new(SystemEntropy),
         max_body_bytes: MAX_BODY_BYTES,
         body_timeout: BODY_TIMEOUT,
-    }));
-    let program = reloadable_cards::router(Arc::new(reloadable_cards::ReloadableCardControl {
-        reloadable_cards: sandbox.reloadable_cards.clone(),
-        max_body_bytes: MAX_BODY_BYTES,
-        body_timeout: BODY_TIMEOUT,
-    }));
-    pages.merge(bank).merge(program)
+    });
+    route::router(&[&identity::PAGES, &bank::ROUTES, &reloadable_cards::ROUTES], controls)
 }
 
 /// From now on, providers call the service when they have events.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::account;
-use purser_actors::account::CreditCause;
-use purser_actors::account::underlying_payment;
+use purser_actors::account::{CreditCause, underlying_payment};
 use purser_actors::id::PaymentId;
 use purser_actors::payment;
 use purser_actors::payment::Status;

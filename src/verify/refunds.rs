@@ -7,9 +7,8 @@ use purser_actors::account;
 use purser_actors::account::CreditCause;
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment;
-use purser_actors::refund;
 use purser_actors::refund::{Event, Refund, Status};
+use purser_actors::{payment, refund};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use purser::http::request_metrics::ROUTES;
+use purser::http::routes::PATHS as ROUTES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 

@@ -16,7 +16,7 @@ struct Known {
 const KNOWN: [Known; 2] = [
     Known {
         root: "src",
-        modules: &["agent_wallet", "checkout", "http", "metrics", "provider", "sandbox", "stream"],
+        modules: &["provider", "sandbox"],
         why: "the sandbox's controls reach its providers, which store their records with the sandbox's log",
     },
     Known {

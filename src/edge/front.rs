@@ -27,20 +27,26 @@ use super::forwarded::TrustedProxies;
 use super::headers::{FixedHeaders, write_preflight};
 use super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
 use super::request_metrics::RequestMetrics;
-use crate::config::Config;
-use crate::system::Stopwatch;
+use purser_config::Config;
+use purser_host::system::Stopwatch;
 
-/// Dependencies of the front.
-pub struct FrontConfig {
-    pub routes: Router,
+/// What the front has to know of paths before it calls a handler.
+#[derive(Default)]
+pub struct PathRules {
     /// GET routes that reject HEAD: paid ones, and those that consume something.
     pub head_not_allowed: Vec<&'static str>,
     /// Callable functions, which have their own error format.
     pub callables: Vec<&'static str>,
     /// Routes with their own body limit, in bytes.
-    pub body_limit_overrides: Vec<(&'static str, usize)>,
+    pub body_limits: Vec<(&'static str, usize)>,
     /// Routes that wait for a provider or the owner, with their own timeout.
-    pub timeout_overrides: Vec<(&'static str, Duration)>,
+    pub timeouts: Vec<(&'static str, Duration)>,
+}
+
+/// Dependencies of the front.
+pub struct FrontConfig {
+    pub routes: Router,
+    pub rules: PathRules,
     /// Verifies bearer tokens.
     pub authenticator: Arc<dyn Authenticator>,
     /// Shared with the paid routes, which count verified payments.
@@ -61,10 +67,7 @@ const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
 pub struct Front {
     routes: Router,
-    head_not_allowed: Vec<&'static str>,
-    callables: Vec<&'static str>,
-    body_limit_overrides: Vec<(&'static str, usize)>,
-    timeout_overrides: Vec<(&'static str, Duration)>,
+    rules: PathRules,
     authenticator: Arc<dyn Authenticator>,
     limiter: Arc<RateLimiter>,
     request_metrics: Arc<RequestMetrics>,
@@ -87,10 +90,7 @@ impl Front {
         let (docs, sandbox) = (&parts.docs_version, config.is_sandbox());
         Self {
             routes: parts.routes,
-            head_not_allowed: parts.head_not_allowed,
-            callables: parts.callables,
-            body_limit_overrides: parts.body_limit_overrides,
-            timeout_overrides: parts.timeout_overrides,
+            rules: parts.rules,
             authenticator: parts.authenticator,
             limiter: parts.limiter,
             request_metrics: parts.request_metrics,
@@ -176,7 +176,7 @@ impl Front {
     fn error_format(&self, parts: &Parts) -> ErrorFormat {
         if accepts_problem_json(&parts.headers) {
             ErrorFormat::Problem
-        } else if self.callables.contains(&parts.uri.path()) {
+        } else if self.rules.callables.contains(&parts.uri.path()) {
             ErrorFormat::Callable
         } else {
             ErrorFormat::Plain
@@ -219,7 +219,8 @@ impl Front {
             .and_then(|v| v.to_str().ok())
             .and_then(|v| v.parse().ok());
         let large = self
-            .body_limit_overrides
+            .rules
+            .body_limits
             .iter()
             .find(|(path, _)| *path == parts.uri.path());
         let most = large.map_or(self.max_body_bytes, |(_, bytes)| *bytes);
@@ -232,7 +233,7 @@ impl Front {
 
     /// 405 goes before 429: even a caller over its limit learns that the method is not supported.
     async fn early_error(&self, parts: &Parts, budget: &RateLimitStatus, free: bool) -> Option<ApiError> {
-        if parts.method == Method::HEAD && self.head_not_allowed.contains(&parts.uri.path()) {
+        if parts.method == Method::HEAD && self.rules.head_not_allowed.contains(&parts.uri.path()) {
             return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET")));
         }
         if free || budget.allowed {
@@ -259,7 +260,7 @@ impl Front {
     fn allow(&self, path: &str, routed: &HeaderValue) -> Option<HeaderValue> {
         let routed = routed.to_str().ok()?.split(',').map(str::trim);
         let mut methods: Vec<&str> = routed
-            .filter(|method| *method != "HEAD" || !self.head_not_allowed.contains(&path))
+            .filter(|method| *method != "HEAD" || !self.rules.head_not_allowed.contains(&path))
             .collect();
         if self.cors && !methods.contains(&"OPTIONS") {
             methods.push("OPTIONS");
@@ -277,7 +278,8 @@ impl Front {
     async fn route(&self, request: Request<Body>) -> Response {
         use axum::response::IntoResponse;
         let patient = self
-            .timeout_overrides
+            .rules
+            .timeouts
             .iter()
             .find(|(path, _)| *path == request.uri().path());
         let within = patient.map_or(self.request_timeout, |(_, within)| *within);
@@ -301,7 +303,7 @@ impl Front {
     }
 
     /// The whole response, as bytes, for input that could not be parsed as a request.
-    pub(super) fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
+    pub fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
         let id = self.ids.next();
         // An unparsed request has no route and no processing time.
         self.request_metrics.record(self.request_metrics.route(""), status, 0);

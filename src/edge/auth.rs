@@ -1,20 +1,18 @@
 //! Caller identity: the bearer token, verified once per request, and the client address (`forwarded.rs`).
 
-use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::FromRequestParts;
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue};
 use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
-use purser_actors::port::{BoxFuture, Entropy, Timestamp};
+use purser_actors::port::{BoxFuture, Timestamp};
 use purser_actors::session::AuthMethod;
-use serde::{Serialize, Serializer};
 
 use super::error::{ApiError, ErrorCode};
-use crate::payment::header::is_mpp;
+pub use super::request_id::{RequestId, RequestIds};
+use purser_protocol::payment::header::is_mpp;
 
 /// Claims of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +121,7 @@ pub enum BearerAuth {
 }
 
 impl BearerAuth {
-    pub(super) fn authenticate(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
+    pub fn authenticate(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
         // A payment credential has a field of its own beside the token.
         let mut values = headers.get_all(AUTHORIZATION).iter().filter(|value| !is_mpp(value));
         let value = match (values.next(), values.next()) {
@@ -157,79 +155,23 @@ impl BearerAuth {
     }
 }
 
-pub(super) fn bearer_token(value: &str) -> Option<&str> {
+pub fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// What the front determined about a request, stored as one request extension.
 #[derive(Clone)]
-pub(super) struct RequestExtensions {
-    pub(super) bearer: BearerAuth,
-    pub(super) id: RequestId,
-    pub(super) ip: IpAddr,
+pub struct RequestExtensions {
+    pub bearer: BearerAuth,
+    pub id: RequestId,
+    pub ip: IpAddr,
 }
 
 impl RequestExtensions {
     /// Always present behind the front. A router without it answers 500.
     fn of(parts: &Parts) -> Result<&Self, ApiError> {
         parts.extensions.get().ok_or_else(ApiError::internal)
-    }
-}
-
-/// Id of the request, for the engine and for log lines that outlive it. Rendered as text only when needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestId(pub u128);
-
-impl RequestId {
-    fn text(self) -> [u8; 36] {
-        let mut text = *b"req_00000000000000000000000000000000";
-        for (place, byte) in text[4..].chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
-            const DIGITS: &[u8; 16] = b"0123456789abcdef";
-            place[0] = DIGITS[usize::from(byte >> 4)];
-            place[1] = DIGITS[usize::from(byte & 15)];
-        }
-        text
-    }
-
-    pub(super) fn header(self) -> HeaderValue {
-        HeaderValue::from_bytes(&self.text()).unwrap_or(HeaderValue::from_static("req_unknown"))
-    }
-}
-
-/// Generates request ids: unique across restarts, not secret, and without a system call for each.
-pub(super) struct RequestIds {
-    base: u128,
-    next: AtomicU64,
-}
-
-impl RequestIds {
-    pub(super) fn new(entropy: &dyn Entropy) -> Self {
-        Self {
-            base: entropy.random(),
-            next: AtomicU64::new(0),
-        }
-    }
-
-    pub(super) fn next(&self) -> RequestId {
-        let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        // Multiplication by an odd number is a bijection, so two counters never give the same id.
-        RequestId(
-            self.base
-                .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
-        )
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&self.text()).unwrap_or("req_unknown"))
-    }
-}
-
-impl Serialize for RequestId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

@@ -4,11 +4,11 @@ use purser_actors::kernel::sanitize_text;
 use serde::Serialize;
 
 use super::{ApiError, Text};
-use crate::http::auth::RequestId;
+use crate::request_id::RequestId;
 
 /// Format of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum ErrorFormat {
+pub enum ErrorFormat {
     Plain,
     /// `Plain` with the members of RFC 9457, for clients that accept it by name, on every route.
     Problem,
@@ -16,7 +16,7 @@ pub(in crate::http) enum ErrorFormat {
 }
 
 impl ApiError {
-    pub(in crate::http) fn body(&self, request_id: RequestId, form: ErrorFormat) -> Vec<u8> {
+    pub(crate) fn body(&self, request_id: RequestId, form: ErrorFormat) -> Vec<u8> {
         if form == ErrorFormat::Callable {
             let failure = CallableErrorFields {
                 code: self.code.as_str(),

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 
-use crate::config::{ForwardedHeader, IpNetwork};
+use purser_config::{ForwardedHeader, IpNetwork};
 
 /// Addresses of the trusted proxies, and the header they write.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use purser_actors::money::{AmountError, Cents};
 
 use super::error::{ApiError, ErrorCode};
-use crate::config::ProductConfig;
-use crate::suggest::closest_match;
+use purser_config::ProductConfig;
+use purser_config::suggest::closest_match;
 
 /// A query whose names are all known and unique.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,7 +235,7 @@ fn decode(text: &str) -> Result<String, ApiError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::config::{Config, ConfigSources};
+    use purser_config::{Config, ConfigSources};
 
     const KNOWN: [&str; 2] = ["amount", "format"];
 

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::{ApiError, ErrorCode};
-use crate::suggest::closest_match;
+use purser_config::suggest::closest_match;
 
 /// A decimal that serializes as a JSON number with exactly its digits. Serialize it straight to text:
 /// `serde_json::Value` would convert it to a float.

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::front::Front;
 use super::parse_error::RewritingSocket;
-use crate::config::Config;
+use purser_config::Config;
 
 /// Maximum bytes of a request head for hyper. It exceeds the URL and header limits of the front, which answers requests
 /// in between with its own errors.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::port::Timestamp;
 
-use crate::config::Limits;
+use purser_config::Limits;
 
 /// Identity that a request counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -17,15 +17,15 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use purser_actors::kernel::request_context;
 use serde::{Deserialize, Serialize};
 
-use super::auth::RequestId;
+use super::request_id::RequestId;
 
-pub(super) use body::ErrorFormat;
+pub use body::ErrorFormat;
 pub use code::{ErrorCode, Retry};
 
 type Text = Cow<'static, str>;
 
-pub(super) const JSON: &str = "application/json";
-pub(super) const PROBLEM: &str = "application/problem+json";
+pub const JSON: &str = "application/json";
+pub const PROBLEM: &str = "application/problem+json";
 
 /// An error as the caller sees it. Boxed to keep every `Result` of the HTTP layer small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl ApiError {
     }
 
     /// For a bare status from a lower layer.
-    pub(super) fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
+    pub fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
         let (code, error) = match status.as_u16() {
             404 => (ErrorCode::RouteNotFound, "There is no such route."),
             405 => {
@@ -220,7 +220,7 @@ impl ApiError {
 
     /// The error as recorded under an idempotency key. A retry with the same key replays it, so it is terminal. After
     /// fixing the cause, the caller needs a new key.
-    pub(super) fn with_key(self) -> Self {
+    pub fn with_key(self) -> Self {
         if self.code.retry() == Retry::AfterChange {
             self.terminal()
         } else {
@@ -229,7 +229,7 @@ impl ApiError {
     }
 
     /// The error's fields to record under an idempotency key.
-    pub(super) fn to_record(&self) -> String {
+    pub fn to_record(&self) -> String {
         let fields = RecordedError {
             code: self.code.as_str().into(),
             error: self.error.clone(),
@@ -244,7 +244,7 @@ impl ApiError {
     }
 
     /// Restores a recorded error.
-    pub(super) fn of_record(status: StatusCode, record: &str) -> Self {
+    pub fn of_record(status: StatusCode, record: &str) -> Self {
         let Ok(fields) = serde_json::from_str::<RecordedError>(record) else {
             return Self::internal();
         };
@@ -284,7 +284,7 @@ impl ApiError {
     }
 
     /// The response: the body and its headers (`Retry-After`, `Allow`, `WWW-Authenticate`, no caching).
-    pub(super) fn render(&self, request_id: RequestId, form: ErrorFormat) -> Response {
+    pub fn render(&self, request_id: RequestId, form: ErrorFormat) -> Response {
         let body = self.body(request_id, form);
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
@@ -323,11 +323,11 @@ struct RecordedError {
 
 /// An error on its way to the front.
 #[derive(Clone)]
-pub(super) struct PendingError(pub(super) Arc<ApiError>);
+pub struct PendingError(pub Arc<ApiError>);
 
 /// Marks an error whose body its handler wrote (a 402 with its challenge), so that the front does not replace it.
 #[derive(Clone, Copy)]
-pub(super) struct PrebuiltBody;
+pub struct PrebuiltBody;
 
 /// Adds the members of every error to a 402 with its own members: `terminal` and `request_id`. `terminal` is false,
 /// since the request can succeed once it is paid or signed. `body` is a JSON object with at least one member.

@@ -4,7 +4,7 @@
 use http::header::{HeaderName, LINK};
 use http::{HeaderMap, HeaderValue};
 
-use crate::config::DeprecatedRoute;
+use purser_config::DeprecatedRoute;
 
 /// Headers of each deprecated route.
 pub(super) struct DeprecationHeaders(Vec<(String, HeaderMap)>);

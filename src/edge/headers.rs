@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
 
 use super::rate_limit::RateLimitStatus;
-use crate::config::Limits;
+use purser_config::Limits;
 
 /// Version of the contract. A new value means a breaking change.
 pub const API_VERSION: &str = "2026-11-20";
@@ -22,6 +22,7 @@ static REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 static API: HeaderName = HeaderName::from_static("x-service-api-version");
 static DOCS: HeaderName = HeaderName::from_static("x-service-docs-version");
 static MODE: HeaderName = HeaderName::from_static("x-service-mode");
+static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 static LIMIT: [HeaderName; 2] = pair("ratelimit-limit", "x-ratelimit-limit");
 static REMAINING: [HeaderName; 2] = pair("ratelimit-remaining", "x-ratelimit-remaining");
 static RESET: [HeaderName; 2] = pair("ratelimit-reset", "x-ratelimit-reset");
@@ -31,7 +32,7 @@ const fn pair(plain: &'static str, prefixed: &'static str) -> [HeaderName; 2] {
     [HeaderName::from_static(plain), HeaderName::from_static(prefixed)]
 }
 
-pub(super) struct FixedHeaders {
+pub struct FixedHeaders {
     /// All headers, with placeholders for the changing ones: cloning the whole map is cheaper than fourteen insertions.
     template: HeaderMap,
     /// Texts of small numbers, for most limits and every reset.
@@ -40,7 +41,7 @@ pub(super) struct FixedHeaders {
 
 impl FixedHeaders {
     /// `docs_version` is the documents' hash. The limit is the service-wide one.
-    pub(super) fn new(docs_version: &str, limits: &Limits, sandbox: bool, open_to_pages: bool) -> Self {
+    pub fn new(docs_version: &str, limits: &Limits, sandbox: bool, open_to_pages: bool) -> Self {
         let (limit, window_seconds) = (limits.requests_per_window, limits.window_seconds);
         let text = |t: &str| HeaderValue::from_str(t).unwrap_or(HeaderValue::from_static("unknown"));
         let mut template = HeaderMap::with_capacity(24);
@@ -77,7 +78,7 @@ impl FixedHeaders {
     }
 
     /// Adds the headers. Values that a route has set (a lower limit) stay.
-    pub(super) fn write(&self, headers: &mut HeaderMap, request_id: HeaderValue, budget: &RateLimitStatus) {
+    pub fn write(&self, headers: &mut HeaderMap, request_id: HeaderValue, budget: &RateLimitStatus) {
         let own = std::mem::replace(headers, self.template.clone());
         for (names, value) in [(&REMAINING, budget.remaining), (&RESET, budget.reset_seconds)] {
             let value = self.number(value);
@@ -103,7 +104,7 @@ impl FixedHeaders {
 }
 
 /// Writes a route's own limit in place of the service's.
-pub(super) fn write_budget(headers: &mut HeaderMap, budget: &RateLimitStatus, window_seconds: u32) {
+pub fn write_budget(headers: &mut HeaderMap, budget: &RateLimitStatus, window_seconds: u32) {
     let policy = HeaderValue::from_str(&format!("{};w={window_seconds}", budget.limit));
     for (names, value) in [
         (&LIMIT, HeaderValue::from(budget.limit)),
@@ -117,7 +118,7 @@ pub(super) fn write_budget(headers: &mut HeaderMap, budget: &RateLimitStatus, wi
 }
 
 /// Adds the CORS headers of a preflight response.
-pub(super) fn write_preflight(headers: &mut HeaderMap) {
+pub fn write_preflight(headers: &mut HeaderMap) {
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, HEAD, POST, DELETE, OPTIONS"),
@@ -126,11 +127,19 @@ pub(super) fn write_preflight(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
 }
 
+/// Adds `Idempotency-Replayed`: the request had been executed before.
+pub fn marked_replayed<B>(mut response: http::Response<B>) -> http::Response<B> {
+    response
+        .headers_mut()
+        .insert(&REPLAYED, HeaderValue::from_static("true"));
+    response
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::config::{Config, ConfigSources};
+    use purser_config::{Config, ConfigSources};
 
     const BUDGET: RateLimitStatus = RateLimitStatus {
         limit: 600,
