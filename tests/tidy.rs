@@ -18,6 +18,8 @@ mod response_coverage;
 mod schema_numbers;
 #[path = "tidy/source_files.rs"]
 mod source_files;
+#[path = "tidy/state_charts.rs"]
+mod state_charts;
 #[path = "tidy/words.rs"]
 mod words;
 

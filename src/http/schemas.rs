@@ -111,7 +111,7 @@ impl PartialSchema for NetworkId {
 
 impl ToSchema for NetworkId {}
 
-fn string_enum(description: &str, values: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
+pub(in crate::http) fn string_enum(description: &str, values: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
     let string = ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(description));
