@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::account::{self, Account};
+use purser_actors::account;
 use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::card::{self, Card};
 use purser_actors::id::{OutgoingTransferId, SessionId};
