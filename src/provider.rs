@@ -2,7 +2,6 @@
 //! `Secret`, and reach the engine sealed.
 
 pub mod banking;
-pub mod callback;
 pub mod connect;
 pub mod gift_cards;
 pub mod merchants;
@@ -26,6 +25,7 @@ use purser_actors::port::{
     IdentityCheck, IssueCardRequest, IssueResult, IssuedCard, IssuerAccounts, PortError, ProviderList,
 };
 use purser_actors::reconciliation::ReconciliationSource;
+pub use purser_protocol::callback;
 
 use self::banking::BankApi;
 use self::gift_cards::GiftCardApi;

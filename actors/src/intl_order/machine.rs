@@ -1,9 +1,11 @@
 //! State machine of an international card order.
 
-use super::{Command, EnteredCard, Event, IntlOrder, Rejection, Reply, Status};
+use super::{Command, EnteredCard, Event, IntlOrder, Job, Rejection, Reply, Status};
+use crate::account;
+use crate::account::CreditCause;
 use crate::card::lifecycle::{self, CardLifecycle};
 use crate::id::{CardId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::ledger::LedgerProvider;
@@ -23,7 +25,7 @@ impl IntlOrder {
 
     /// There will be no card: credits the whole charge.
     fn credit_charge(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::Card(id),
@@ -66,8 +68,8 @@ impl Leasable for IntlOrder {
         }
     }
 
-    fn expiry_job(id: CardId, lease: u64) -> Job {
-        Job::ExpireOrderLease { order: id, lease }
+    fn expiry_job(id: CardId, lease: u64) -> AnyJob {
+        Job::ExpireOrderLease { order: id, lease }.into()
     }
 }
 
