@@ -31,10 +31,9 @@ use purser_actors::webhook_delivery::WebhookDelivery;
 use purser_actors::withdrawal::Withdrawal;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
-use utoipa::openapi::{RefOr, Schema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
-
-use super::string_enum;
 
 /// Enums of the states of entities: description, name, further values, entities.
 macro_rules! entity_states {
@@ -51,7 +50,8 @@ macro_rules! entity_states {
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
-                string_enum($description, Self::values())
+                let string = ObjectBuilder::new().schema_type(Type::String).description(Some($description));
+                string.enum_values(Some(Self::values())).build().into()
             }
         }
 

@@ -6,11 +6,11 @@ use purser_actors::kernel::StateMachine;
 use purser_actors::line::LineState;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
-use utoipa::openapi::{RefOr, Schema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::schemas::statuses::{entity_states, merged_states};
-use crate::http::schemas::string_enum;
 
 entity_states! {
     "Status of a discrepancy." DiscrepancyStatus: [] Discrepancy;
