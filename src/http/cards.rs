@@ -25,8 +25,8 @@ use super::query::Query;
 use super::schemas;
 use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
-use crate::provider::CardIssuerApi;
 use crate::provider::reloadable_cards::ReloadableCardApi;
+use crate::provider::{BillingAddress, CardIssuerApi};
 use crate::vault::{CvvVault, Vault};
 
 /// Seconds after which to retry a read that waits for a final payment.
@@ -45,6 +45,8 @@ pub struct CardState {
     pub reloadable_cards: Arc<dyn ReloadableCardApi>,
     /// Reads CVV and balance of prepaid cards.
     pub issuer: Arc<dyn CardIssuerApi>,
+    /// Of prepaid cards.
+    pub billing_address: BillingAddress,
     /// Whether a token issued for a payment can read what other payments bought.
     pub payment_token_reads_earlier: bool,
 }

@@ -194,7 +194,7 @@ impl GiftCardOrderState {
 
 fn amounts(values: &Denominations) -> String {
     match values {
-        Denominations::Fixed(amounts) => {
+        Denominations::Fixed { amounts } => {
             let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
             format!("It comes in {}.", amounts.join(", "))
         }

@@ -186,6 +186,7 @@ pub(super) fn open(state: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes 
         cvvs: world.cvvs.clone(),
         reloadable_cards: world.providers.reloadable_cards.clone(),
         issuer: world.providers.issuer.clone(),
+        billing_address: world.providers.billing_address.clone(),
         payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
     };
     let international = intl_orders::IntlOrderState {
