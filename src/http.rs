@@ -53,6 +53,7 @@ pub mod schemas;
 pub mod server;
 pub mod sign_in;
 pub mod signup;
+pub mod token_authenticator;
 pub mod top_ups;
 pub mod version;
 pub mod webhooks;

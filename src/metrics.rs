@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::stats::{EngineStats, OverloadReason};
 use purser_actors::engine::webhooks::OUTCOMES;
-use purser_actors::engine::{Engine, GateHold, ReconciliationStatus};
-use purser_actors::kernel::job::Job;
+use purser_actors::engine::{Engine, GateHold, JOB_NAMES, ReconciliationStatus};
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::line::Status;
 use purser_actors::port::Clock;
@@ -218,7 +217,7 @@ fn entities(page: &mut Exposition, figures: &EngineStats) {
 }
 
 fn jobs(page: &mut Exposition, figures: &EngineStats) {
-    let job_types = || Job::NAMES.into_iter().zip(&figures.jobs);
+    let job_types = || JOB_NAMES.into_iter().zip(&figures.jobs);
     let mut open = page.gauge("purser_outbox_jobs", Unit::One, "Outbox jobs by type and state.");
     for (job_type, f) in job_types() {
         let states = [

@@ -3,7 +3,6 @@
 
 pub mod banking;
 pub mod bridge;
-pub mod callback;
 pub mod cards;
 pub mod connect;
 mod definition;
@@ -29,6 +28,7 @@ use axum::Router;
 pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::port::{Bridge, CardBalances, IdentityCheck, IssuerAccounts, ProviderList};
 use purser_actors::reconciliation::ReconciliationSource;
+pub use purser_protocol::callback;
 
 use self::banking::BankApi;
 pub use self::cards::{CardIssuerApi, PlainCard, PlainIssueResult, SealingIssuer};

@@ -4,7 +4,9 @@
 //! configuration names one of the published keys.
 
 pub(crate) mod archive;
+pub mod chains;
 pub mod clock;
 pub mod control;
-pub mod keys;
 pub mod record_log;
+
+pub use purser_protocol::sandbox_keys as keys;

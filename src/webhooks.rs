@@ -1,102 +1,42 @@
-//! Posts events to webhook endpoints in the format of [Standard Webhooks](https://www.standardwebhooks.com): three
-//! headers. One of them holds a signature by each active secret over `id.seconds.body`.
+//! Posts events to webhook endpoints, signed as [`purser_protocol::webhook_signature`] says.
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use purser_actors::id::CardId;
 use purser_actors::port::{
-    BoxFuture, Clock, Entropy, ErrorKind, ExternalText, PortError, WebhookPostError, WebhookPostRequest,
-    WebhookResponse, WebhookSender,
+    BoxFuture, Clock, ErrorKind, ExternalText, PortError, WebhookPostError, WebhookPostRequest, WebhookResponse,
+    WebhookSender,
 };
+pub use purser_protocol::webhook_signature::{ID, SIGNATURE, SigningSecret, TIMESTAMP, headers};
 
 use crate::identity::rfc3339;
-use crate::identity::secret::{Key32, MacKey, SecretText};
 use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
 use crate::vault::{Vault, VaultError};
 
-/// `webhook-id`: id of the message, the same on every attempt.
-pub const ID: HeaderName = HeaderName::from_static("webhook-id");
-/// `webhook-timestamp`: Unix seconds of the attempt. It uses the wall clock because verifiers compare with
-/// theirs.
-pub const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
-/// `webhook-signature`: `v1,` and base64, one per secret, separated by spaces.
-pub const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-
-const PREFIX: &str = "whsec_";
 /// Bytes read of a response.
 const EXCERPT_BYTES: usize = 512;
 /// Lengths of digit runs and alphanumeric runs that are redacted in an excerpt: card numbers, keys, tokens.
 const MAX_DIGITS: usize = 8;
 const MAX_RUN: usize = 24;
 
-/// The secret of one endpoint: 32 bytes that only its owner and this service know.
-#[derive(Clone, Debug)]
-pub struct SigningSecret(Key32);
-
-impl SigningSecret {
-    pub fn new(entropy: &dyn Entropy) -> Self {
-        let mut bytes = [0; 32];
-        bytes[..16].copy_from_slice(&entropy.random().to_be_bytes());
-        bytes[16..].copy_from_slice(&entropy.random().to_be_bytes());
-        Self(Key32::new(bytes))
-    }
-
-    /// From the owner's form: `whsec_` and base64.
-    ///
-    /// # Errors
-    /// For any other text, or another length than 32 bytes.
-    pub fn of_text(text: &SecretText) -> Option<Self> {
-        let bytes = STANDARD.decode(text.expose().strip_prefix(PREFIX)?).ok()?;
-        Some(Self(Key32::new(bytes.try_into().ok()?)))
-    }
-
-    /// The owner's form, for the only response that contains it.
-    pub fn to_text(&self) -> SecretText {
-        SecretText::new(format!("{PREFIX}{}", STANDARD.encode(self.0.expose())))
-    }
-
-    /// Seals it as this record of the vault.
-    ///
-    /// # Errors
-    /// When the vault fails.
-    pub fn seal(&self, vault: &Vault, record: u128) -> Result<Vec<u8>, VaultError> {
-        vault.seal_bytes(CardId(record), self.0.expose())
-    }
-
-    /// Opens this record of the vault.
-    ///
-    /// # Errors
-    /// When the vault cannot open it, or it is not a secret.
-    pub fn open(vault: &Vault, record: u128, sealed: &[u8]) -> Result<Self, VaultError> {
-        let plain = vault.open_bytes(CardId(record), sealed)?;
-        let bytes = <[u8; 32]>::try_from(plain.as_slice()).map_err(|_| VaultError::Sealed("content"))?;
-        Ok(Self(Key32::new(bytes)))
-    }
-
-    pub fn sign(&self, id: &str, seconds: u64, body: &[u8]) -> String {
-        let (key, at) = (MacKey::new(&self.0), seconds.to_string());
-        let tag = key.tag(&[id.as_bytes(), b".", at.as_bytes(), b".", body]);
-        format!("v1,{}", STANDARD.encode(tag))
-    }
+/// Seals an endpoint's secret as this record of the vault.
+///
+/// # Errors
+/// When the vault fails.
+pub fn seal_secret(secret: &SigningSecret, vault: &Vault, record: u128) -> Result<Vec<u8>, VaultError> {
+    vault.seal_bytes(CardId(record), secret.expose())
 }
 
-/// The three headers of a message.
-pub fn headers(secrets: &[SigningSecret], id: &str, seconds: u64, body: &[u8]) -> Vec<(HeaderName, HeaderValue)> {
-    let signatures: Vec<String> = secrets.iter().map(|secret| secret.sign(id, seconds, body)).collect();
-    let value = |text: &str| HeaderValue::from_str(text).ok();
-    let written = [
-        (ID, value(id)),
-        (TIMESTAMP, Some(HeaderValue::from(seconds))),
-        (SIGNATURE, value(&signatures.join(" "))),
-    ];
-    written
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+/// Opens the secret in this record of the vault.
+///
+/// # Errors
+/// When the vault cannot open it, or it is not a secret.
+pub fn open_secret(vault: &Vault, record: u128, sealed: &[u8]) -> Result<SigningSecret, VaultError> {
+    let plain = vault.open_bytes(CardId(record), sealed)?;
+    let bytes = <[u8; 32]>::try_from(plain.as_slice()).map_err(|_| VaultError::Sealed("content"))?;
+    Ok(SigningSecret::of_bytes(bytes))
 }
 
 /// Posts events through the address filter.
@@ -133,7 +73,7 @@ impl HttpWebhookSender {
             .map_err(|why| WebhookPostError::Failed(wire_summary(why)))?;
         let mut secrets = Vec::with_capacity(posting.secrets.len());
         for (record, sealed) in &posting.secrets {
-            secrets.push(SigningSecret::open(&self.vault, *record, sealed).map_err(internal_error)?);
+            secrets.push(open_secret(&self.vault, *record, sealed).map_err(internal_error)?);
         }
         if secrets.is_empty() {
             return Err(internal_error(VaultError::Sealed("an endpoint has no secret")));
@@ -249,33 +189,6 @@ impl WebhookSender for HttpWebhookSender {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    // Checks: the format is that of Standard Webhooks; the expected signature comes from Python's `hmac` and
-    // `base64`. A secret's text parses to the same secret.
-    #[test]
-    fn a_signature_is_that_of_standard_webhooks() {
-        let secret = SigningSecret(Key32::new([7; 32]));
-        assert_eq!(
-            secret.sign("msg_1", 1_795_176_000, b"{\"a\":1}"),
-            "v1,4qKGV6sbgKzU3vtJSwOZr4B+yQfs3hl8uTYI32UyHKo="
-        );
-        let again = SigningSecret::of_text(&secret.to_text()).unwrap();
-        assert_eq!(again.sign("a", 1, b"b"), secret.sign("a", 1, b"b"));
-        assert!(SigningSecret::of_text(&SecretText::new("whsec_AAAA".into())).is_none());
-    }
-
-    // Checks: two secrets make one header with two signatures, each as it is alone.
-    #[test]
-    fn case_62_two_secrets_make_two_signatures() {
-        let (new, old) = (SigningSecret(Key32::new([1; 32])), SigningSecret(Key32::new([2; 32])));
-        let both = headers(&[new.clone(), old.clone()], "evt_1", 5, b"x");
-        let expected = format!("{} {}", new.sign("evt_1", 5, b"x"), old.sign("evt_1", 5, b"x"));
-        assert_eq!(both[2], (SIGNATURE, HeaderValue::from_str(&expected).unwrap()));
-        assert_eq!(
-            (both[0].1.to_str().unwrap(), both[1].1.to_str().unwrap()),
-            ("evt_1", "5")
-        );
-    }
 
     // Checks: an excerpt of a receiver's response is stored, without anything that could be a card number, a key or a
     // token.

@@ -10,6 +10,8 @@ mod contract;
 mod documents;
 #[path = "tidy/generated.rs"]
 mod generated;
+#[path = "tidy/jobs.rs"]
+mod jobs;
 #[path = "tidy/precedence.rs"]
 mod precedence;
 #[path = "tidy/response_coverage.rs"]
@@ -28,9 +30,48 @@ use std::process::Command;
 
 use source_files::{ROOT, files, lines_with, none};
 
-// Checks: crate dependencies point one way, and the engine has no web or chain dependency.
-#[test]
-fn dependencies_run_one_way() {
+/// The crates of the workspace, each with those of them that it may use. A crate stands below all that use it.
+const CRATES: [(&str, &[&str]); 10] = [
+    ("purser-storage", &[]),
+    ("purser-chains", &[]),
+    ("purser-actors", &["purser-storage"]),
+    ("purser-verify", &["purser-actors", "purser-storage"]),
+    ("purser-host", &["purser-actors"]),
+    ("purser-vault", &["purser-actors", "purser-host"]),
+    ("purser-protocol", &["purser-actors", "purser-chains", "purser-host"]),
+    (
+        "purser-config",
+        &["purser-actors", "purser-chains", "purser-host", "purser-protocol"],
+    ),
+    (
+        "purser-settlement",
+        &[
+            "purser-actors",
+            "purser-chains",
+            "purser-config",
+            "purser-host",
+            "purser-protocol",
+            "purser-storage",
+        ],
+    ),
+    (
+        "purser",
+        &[
+            "purser-actors",
+            "purser-chains",
+            "purser-config",
+            "purser-host",
+            "purser-protocol",
+            "purser-settlement",
+            "purser-storage",
+            "purser-vault",
+            "purser-verify",
+        ],
+    ),
+];
+
+/// The packages of the workspace.
+fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(ROOT)
@@ -38,21 +79,28 @@ fn dependencies_run_one_way() {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+// Checks: crate dependencies point one way, and the engine has no web or chain dependency.
+#[test]
+fn dependencies_run_one_way() {
     let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in metadata["packages"].as_array().unwrap() {
+    for package in packages() {
         let dependencies = package["dependencies"].as_array().unwrap();
         // Development dependencies count too: a test dependency on a higher crate would create a cycle.
         let names = dependencies.iter().map(|d| d["name"].as_str().unwrap().to_owned());
         needs.insert(package["name"].as_str().unwrap().to_owned(), names.collect());
     }
-    let known = ["purser", "purser-actors", "purser-chains", "purser-storage"];
-    assert_eq!(needs.keys().map(String::as_str).collect::<Vec<_>>(), known);
+    let mut below = BTreeSet::new();
+    for (name, may) in CRATES {
+        assert!(may.iter().all(|used| below.contains(used)), "{name} stands too low");
+        below.insert(name);
+        let used = needs[name].iter().filter(|used| used.starts_with("purser"));
+        assert_eq!(used.collect::<Vec<_>>(), may, "{name}");
+    }
+    assert_eq!(needs.len(), CRATES.len(), "{:?}", needs.keys());
     let (actors, storage) = (&needs["purser-actors"], &needs["purser-storage"]);
-    assert!(actors.contains("purser-storage") && !actors.contains("purser"));
-    assert!(!storage.contains("purser") && !storage.contains("purser-actors"));
-    // The chain crate depends on none of the other crates, and the engine does not depend on it.
-    let ours = |needs: &BTreeSet<String>| needs.iter().any(|name| name.starts_with("purser"));
-    assert!(!ours(&needs["purser-chains"]) && !actors.contains("purser-chains"));
     let outside = [
         "axum",
         "hyper",
@@ -82,13 +130,9 @@ fn dependencies_run_one_way() {
 // Checks: every crate uses the lints of the workspace, and those forbid what they should.
 #[test]
 fn every_crate_takes_the_lints() {
-    for manifest in [
-        "Cargo.toml",
-        "actors/Cargo.toml",
-        "src/chains/Cargo.toml",
-        "storage/Cargo.toml",
-    ] {
-        let text = fs::read_to_string(Path::new(ROOT).join(manifest)).unwrap();
+    for package in packages() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let text = fs::read_to_string(manifest).unwrap();
         assert!(text.contains("[lints]\nworkspace = true"), "{manifest}");
     }
     let root = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
@@ -193,7 +237,7 @@ fn random_ids_are_minted_in_a_shard() {
     for file in files().iter().filter(|f| f.is_product()) {
         for (n, line) in lines_with(file.code(), &["random())"]) {
             let is_id = line.contains("Id(") && !line.contains("::mint(");
-            if is_id && file.name != "src/identity/api_key.rs" {
+            if is_id && file.name != "src/protocol/identity/api_key.rs" {
                 found.push(format!("{}:{n}: {line}", file.name));
             }
         }
@@ -220,7 +264,10 @@ fn only_one_file_reads_system_time_and_randomness() {
         "storage/src/journal/threads.rs",
     ];
     let mut found = Vec::new();
-    for file in files().iter().filter(|f| f.is_product() && f.name != "src/system.rs") {
+    for file in files()
+        .iter()
+        .filter(|f| f.is_product() && f.name != "src/host/system.rs")
+    {
         for (n, line) in lines_with(file.code(), &words) {
             let pause = pauses.contains(&file.name.as_str()) && line.contains("Instant::now");
             // The salts of the journal: the disk is a port too, and a simulated disk draws them from its seed.

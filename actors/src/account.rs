@@ -9,9 +9,12 @@
 //! does.
 
 mod bank_debits;
+mod cap_reservation;
 mod caps;
 mod claims;
+mod credit_cause;
 mod holds;
+mod job;
 mod login_link;
 mod lost_orders;
 mod machine;
@@ -21,7 +24,6 @@ mod statement;
 use purser_storage::codec::Stored;
 
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
-use crate::kernel::job::{CapReservation, CreditCause, UnclaimedCapUsage};
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
@@ -30,9 +32,12 @@ use crate::port::{Authorization, OutgoingTransfer, Timestamp};
 use crate::product::{DailyCap, Precondition, ProductLine, Purchase};
 use crate::session::AuthMethod;
 
+pub use self::job::Job;
 pub use bank_debits::{BalancePayout, BankDebit, DebitPurpose};
+pub use cap_reservation::{CapReservation, UnclaimedCapUsage};
 pub use caps::{OwnerCap, OwnerCaps};
 pub(crate) use claims::{counted_day, day_of, may_claim};
+pub use credit_cause::CreditCause;
 pub use login_link::{LoginCode, LoginGrant};
 pub use provisional_credits::{provisional_hold_cause, underlying_payment};
 pub use statement::{StatementLine, StatementLineType};

@@ -14,6 +14,7 @@
 //! A reservation ends by what the chain shows, never by time.
 
 mod address_book;
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -24,6 +25,7 @@ use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::wallet_payment::WalletPaymentOrder;
 
+pub use self::job::Job;
 pub use address_book::SavedAddress;
 
 /// State of an agent wallet.

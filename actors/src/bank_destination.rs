@@ -11,11 +11,16 @@
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{BankDestinationId, BankRecipientId, CardId, JobId, Wallet};
+use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::payout::BankDetails;
 use crate::port::Timestamp;
+
+jobs! { BankDestination:
+    /// Destroy the sealed account number of a removed destination, once no payout needs it.
+    32 ShredAccountNumber(id: BankDestinationId) = "shred_account_number" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+}
 
 /// Type of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -13,6 +13,7 @@
 //! A time-out at the issuer never counts as a decline. The order remains open under the same idempotency key until the
 //! issuer confirms or declines it.
 
+mod job;
 pub mod lifecycle;
 mod machine;
 mod refresh;
@@ -27,6 +28,7 @@ use crate::money::{Cents, Usdc};
 use crate::port::{CardAction, CardSnapshot, CardTransaction, ExternalText, IssuedCard, Timestamp};
 use crate::refund::Refunded;
 
+pub use self::job::Job;
 pub use refresh::{MAX_REFRESHES_PER_DAY, REFRESH_SPACING_MS};
 
 /// State of a prepaid card.

@@ -15,10 +15,12 @@
 //! claim or rejection. If the hold has ended there, the withdrawal ends here too, as paid or released as the issuer
 //! reports, and is not paid again.
 
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
 
+pub use self::job::Job;
 use crate::id::{JobId, Wallet};
 use crate::lease::{LeaseError, LeaseHolder};
 use crate::money::Cents;

@@ -15,11 +15,16 @@ use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
 use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
+use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 use crate::reconciliation::{DiscrepancyKind, EntryKind, ReconciliationSource};
+
+jobs! { Discrepancy:
+    /// Check whether a reorged payment can settle again; if it never can, post the loss.
+    44 ConfirmReorg(id: DiscrepancyId) = "confirm_reorg" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+}
 
 /// Facts of a discrepancy: ids, statuses and amounts, no secret.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

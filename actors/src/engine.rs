@@ -66,6 +66,7 @@ pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, Unknown
 pub use idempotency::{KeyGuard, KeyState};
 pub use incoming::{IncomingDecision, IncomingDecisionError, LostHistory};
 pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
+pub use jobs::table::{JOB_NAMES, job_types};
 pub use lines::{LineStatus, LineUnavailable};
 pub use operators::{ListPosition, QueuedOrder};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
@@ -212,7 +213,7 @@ impl Engine {
             card_events_ready: Arc::default(),
             prepaid_events_ready: Arc::default(),
             bank_events_ready: Arc::default(),
-            attempts: Arc::default(),
+            attempts: Arc::new(AttemptCounters::new(JOB_NAMES.len())),
             outbox: deliveries.clone(),
             operator_lock: tokio::sync::Mutex::default(),
             webhooks: webhooks::WebhookService::new(&settings.webhooks, &entropy),

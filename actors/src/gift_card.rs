@@ -10,15 +10,33 @@
 
 use purser_storage::codec::Stored;
 
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{CardId, JobId, Wallet};
+use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
 use crate::port::{ExternalText, Timestamp};
-use crate::product::{Country, Currency};
+use crate::product::{Country, Currency, ProductLine};
 use crate::quote::QuoteFacts;
+
+jobs! { GiftCard:
+    /// Order a gift card from the catalog.
+    8 OrderGiftCard(id: CardId) = "order_gift_card" => JobPolicy {
+        line: LineDependency::WaitsForLine(ProductLine::GiftCard),
+        outgoing: None,
+        queue: Queue::OfKind,
+        operator: Some(OperatorPolicy {
+            outcomes: Outcomes::NotCompleted,
+            credits: Credits::IfNotCompleted,
+            credit_needs_proof: true,
+            absence_is_definitive: false,
+            pending_means_not_completed: false,
+        }),
+    };
+}
 
 /// Order at the catalog; never changes.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -197,7 +215,7 @@ impl Entity for GiftCard {
                 .event(Event::Declined(reason, now))
                 .post_ledger(&gift.charge.reversal(now, id, LedgerProvider::GiftCards), context)
                 .enqueue(
-                    Job::CreditAccount {
+                    account::Job::CreditAccount {
                         account: gift.owner,
                         amount: gift.charge.charged,
                         cause: CreditCause::Card(*id),

@@ -13,10 +13,15 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
+use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, StartedCheck, Timestamp, Verdict};
+
+jobs! { Identity:
+    /// Request an identity check and poll its verdict.
+    13 CheckIdentity(wallet: Wallet) = "check_identity" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+}
 
 /// State of an account owner's identity verification.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -20,6 +20,7 @@
 
 mod adopting;
 mod counting;
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -30,6 +31,8 @@ use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::port::{ChainMovement, ExternalText, OutgoingTransfer, Timestamp, key_of};
 use crate::product::{Country, Currency, ProductLine, PurchasedProduct};
+
+pub use self::job::Job;
 
 /// A transfer as its chain lists it; never changes.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -19,6 +19,7 @@
 //! status does not change.
 
 mod card_actions;
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -32,6 +33,8 @@ use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, month_end};
 use crate::refund::Refunded;
+
+pub use self::job::Job;
 
 /// Milliseconds from the payment until an open order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;

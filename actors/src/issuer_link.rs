@@ -12,10 +12,26 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
+use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, Timestamp};
+
+jobs! { IssuerLink:
+    /// Open an account owner's account at the card issuer.
+    14 OpenIssuerAccount(wallet: Wallet) = "open_issuer_account" => JobPolicy {
+        line: LineDependency::None,
+        outgoing: None,
+        queue: Queue::OfKind,
+        operator: Some(OperatorPolicy {
+            outcomes: Outcomes::NotCompleted,
+            credits: Credits::Never,
+            credit_needs_proof: true,
+            absence_is_definitive: false,
+            pending_means_not_completed: false,
+        }),
+    };
+}
 
 /// State of one wallet's issuer link.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

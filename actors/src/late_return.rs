@@ -12,11 +12,17 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, LateReturnId, PayoutId, Wallet};
+use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::port::{ExternalText, Timestamp};
+
+jobs! { LateReturn:
+    /// Confirm to a late return that its account was credited.
+    21 ConfirmLateReturnCredit(id: LateReturnId) = "confirm_late_return_credit" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+}
 
 /// State of a late return.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -4,7 +4,7 @@
 //! whether or not the expiry job has run. A command with an older number is rejected. Only the last number and the last
 //! lease holder are stored, in the entity's row.
 
-use crate::kernel::job::Job;
+use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity};
 use crate::operator::{AuditedAction, OperatorAction, Role};
 use crate::port::Timestamp;
@@ -118,7 +118,7 @@ pub trait Leasable: Entity {
     fn lease_event(change: LeaseEvent) -> Self::Event;
 
     /// Job that expires a lease.
-    fn expiry_job(id: Self::Id, lease: u64) -> Job;
+    fn expiry_job(id: Self::Id, lease: u64) -> AnyJob;
 
     /// Claims the entity for a duration in milliseconds.
     ///

@@ -29,6 +29,7 @@ pub mod identity_verification;
 pub mod incoming;
 pub mod intl_order;
 pub mod issuer_link;
+pub mod jobs;
 mod json_text;
 pub mod kernel;
 pub mod late_return;

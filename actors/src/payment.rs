@@ -20,6 +20,7 @@
 
 mod endings;
 mod fulfil;
+mod job;
 mod machine;
 mod payment_id;
 mod resolution;
@@ -32,13 +33,15 @@ pub use payment_id::{id_for_authorization, id_for_claim};
 pub use resolution::{IncomingOutcome, Resolution};
 pub use resolved_preconditions::ResolvedPreconditions;
 
+use crate::account::CapReservation;
 use crate::id::{JobId, PaymentId, SessionId, Wallet};
-use crate::kernel::job::CapReservation;
 use crate::kernel::{EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{Authorization, ChainStatus, Decline, Finality, PreparedTransaction, Timestamp};
 use crate::product::{Purchase, PurchasedProduct};
+
+pub use self::job::Job;
 
 /// A session to open when the payment is fulfilled. The caller that holds the key creates the tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -13,12 +13,20 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{JobId, PaymentRecipientId, Wallet};
+use crate::id::{JobId, PaymentRecipientId, PayoutId, Wallet};
+use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
 use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::money::Cents;
 use crate::port::Timestamp;
 use crate::product::{AppPayee, Platform};
+
+jobs! { PaymentRecipient:
+    /// Save the recipient of an app payment.
+    22 SaveRecipient(payout: PayoutId) = "save_recipient" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+    /// Subtract a returned payment from its recipient's totals.
+    38 ReverseRecipientTotals(payout: PayoutId) = "reverse_recipient_totals" => JobPolicy { line: LineDependency::None, outgoing: None, queue: Queue::OfKind, operator: None };
+}
 
 /// State of a payment recipient.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -17,6 +17,7 @@
 //! Rail events carry a sequence number: an older or repeated event changes nothing. If a rail pays after it had
 //! declined and the payer was credited, the payout is recalled. If the recall fails, its job is dead-lettered.
 
+mod job;
 mod late_return;
 mod machine;
 mod view;
@@ -31,6 +32,8 @@ use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use crate::port::{ExternalText, Timestamp};
 use crate::product::{AppPayee, Currency, Platform, ProductLine};
 use crate::quote::QuoteFacts;
+
+pub use self::job::Job;
 
 /// Bank account data that may be stored outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

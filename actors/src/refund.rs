@@ -10,18 +10,22 @@
 //! A refund below the limit is `approved` at once. A refund has the number of its payment: a payment is refunded once,
 //! however often and by whichever operator it is requested.
 
+mod job;
 mod reading;
 
 use purser_storage::codec::Stored;
 
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{JobId, PaymentId, RefundId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
+
+pub use self::job::Job;
 
 /// Refunded amount of a payment, as read. A batch that credits more of the payment commits only if this is unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,7 +182,7 @@ impl Refund {
             LedgerAccount::Suspense,
             asked.amount,
         );
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account: asked.owner,
             amount: asked.amount,
             cause: CreditCause::Refund(id),

@@ -10,6 +10,7 @@
 //! for it. An action stays pending until the issuer reports the card's state; one action at a time. Issuer events carry
 //! a sequence number, so older and repeated events change nothing.
 
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -20,6 +21,8 @@ use crate::money::Cents;
 use crate::port::{
     CardAction, CardActivity, CardSnapshot, CardTransaction, ChargeChange, ExternalText, IssuedCard, Timestamp,
 };
+
+pub use self::job::Job;
 
 /// `failure_reason` of a card if the owner's balance was too low to load it.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";

@@ -12,6 +12,7 @@
 //! signed again, up to [`MAX_SIGNING_ATTEMPTS`] times. Once the burn is confirmed, the top-up can only go forward.
 //! After delivery nothing is credited: if the issuer does not credit it, its job is dead-lettered.
 
+mod job;
 mod machine;
 
 use purser_storage::RowKey;
@@ -24,6 +25,8 @@ use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::port::{AttestedMessage, BridgeTransfer, ExternalText, SignedBurn, SignedMint, Timestamp};
 use crate::withdrawal::SignedTransfer;
+
+pub use self::job::Job;
 
 /// How often a first leg is signed before the top-up fails.
 pub const MAX_SIGNING_ATTEMPTS: u8 = 3;

@@ -17,6 +17,7 @@
 //! other party and is never sent.
 
 mod http_record;
+mod job;
 mod machine;
 
 use purser_storage::RowKey;
@@ -26,6 +27,7 @@ use crate::id::{JobId, Wallet};
 use crate::money::Usdc;
 use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
+pub use self::job::Job;
 pub use http_record::HttpRecordPart;
 
 /// State of a wallet payment.

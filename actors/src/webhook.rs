@@ -11,6 +11,7 @@
 //! an event. The deliveries report whether the endpoint responds ([`crate::webhook_delivery`]), and only when that
 //! changes.
 
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -19,6 +20,8 @@ use crate::id::{CardId, JobId, SessionId, Wallet};
 use crate::kernel::table;
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
+
+pub use self::job::Job;
 
 /// State of a webhook endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

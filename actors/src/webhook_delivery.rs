@@ -10,6 +10,7 @@
 //! event is read from the journal when it is posted; its body is not stored here. Each redelivery is a new round. Jobs
 //! of an earlier round end without an event, but a late success still counts.
 
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -17,6 +18,8 @@ use purser_storage::codec::Stored;
 use crate::id::{EventId, JobId, Wallet, WebhookId};
 use crate::operator::AuditedAction;
 use crate::port::{ExternalText, Timestamp};
+
+pub use self::job::Job;
 
 /// State of a webhook delivery.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

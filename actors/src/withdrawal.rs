@@ -13,13 +13,24 @@
 
 use purser_storage::codec::Stored;
 
+use crate::account;
 use crate::id::{JobId, OutgoingTransferId, Wallet, WithdrawalId};
+use crate::jobs::{JobPolicy, LineDependency, OutgoingPurpose, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
+use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp, TransferName};
+
+jobs! { Withdrawal:
+    /// Sign and send a withdrawal, and follow it until it is confirmed or can never settle.
+    15 SendWithdrawal(id: WithdrawalId) = "send_withdrawal" => JobPolicy {
+        line: LineDependency::None,
+        outgoing: Some(|key| WithdrawalId::from_key(key).map(OutgoingPurpose::Withdrawal)),
+        queue: Queue::OfKind,
+        operator: None,
+    };
+}
 
 /// State of a withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -189,7 +200,7 @@ impl Withdrawal {
         context: &Context,
     ) -> Decision<Self> {
         decision.enqueue(
-            Job::SettleHold {
+            account::Job::SettleHold {
                 account: self.owner,
                 withdrawal: *id,
                 amount: self.amount,

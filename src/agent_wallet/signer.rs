@@ -24,11 +24,7 @@ use crate::settlement::chain::{Blockhash, ChainParts};
 use crate::settlement::outgoing::{no_blockhash, sign_transfer};
 use crate::vault::{KeyId, Vault, VaultError};
 use crate::wallet::payment::{SignedPayment, SigningContext};
-use crate::wallet::{PaymentRequired, TestWallet};
-
-/// Maximum validity of a signed payment in seconds, whatever the server allows. Its amount may stay on hold for that
-/// time.
-pub const MAX_VALIDITY_S: u32 = 900;
+use crate::wallet::{MAX_SIGNED_VALIDITY_S, PaymentRequired, TestWallet};
 
 /// Signs with the keys of agent wallets, which the vault derives.
 pub struct SealedWalletSigner {
@@ -117,7 +113,7 @@ impl SealedWalletSigner {
         if !offer.is_signed_as(&self.token()) {
             return Err(no("a signature for another token".into()));
         }
-        let offer = offer.within(MAX_VALIDITY_S);
+        let offer = offer.within(MAX_SIGNED_VALIDITY_S);
         let wallet = self.keys(keys)?;
         let once = PaymentIdEntropy(call.payment, AtomicU64::new(0));
         // From our own node, not the server's: its expiry must be known.

@@ -25,9 +25,9 @@ use crate::provider::reloadable_cards::ReloadableCardApi as _;
 use crate::provider::sandbox::all::SandboxProviders;
 use crate::provider::sandbox::card_balances::deposit_watcher::{DepositSource, RemoteDepositSource};
 use crate::provider::{document, server};
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::remote::{ChainRpc, RemoteChains};
 use crate::secret::Secret;
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::remote::{ChainRpc, RemoteChains};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Timeout for the body of a form.

@@ -12,8 +12,8 @@ use purser_actors::money::Cents;
 use serde::Deserialize;
 
 use super::text;
-use crate::outbound::address_policy::AddressPolicy;
-use crate::outbound::client::CallLimits;
+use purser_host::outbound::address_policy::AddressPolicy;
+use purser_host::outbound::client::CallLimits;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

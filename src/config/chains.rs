@@ -1,5 +1,5 @@
 //! Settings of the real chains. They name the location of secrets and never contain them;
-//! [`crate::settlement::settings`] reads them.
+//! The settlement reads them.
 
 #![allow(
     missing_docs,
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 pub use self::bridge::{Bridge, BridgeFinality, is_used as bridge_is_used};
 use super::validate::ConfigErrors;
 use super::{Config, SettlementKind, text};
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// Maximum finality depth in blocks or slots: the chain followers store this many.
 const MAX_FINALITY_BLOCKS: u64 = 64;

@@ -12,7 +12,6 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use super::text;
-use crate::provider::rates::RateTable;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,5 +32,23 @@ impl Rates {
             as_of: self.as_of,
             usd_per_unit: self.usd_per_unit.clone(),
         }
+    }
+}
+
+/// A table of rates from one source at one time. A quote names both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTable {
+    pub source: String,
+    /// When the rates took effect.
+    pub as_of: Timestamp,
+    /// Dollars per unit, by ISO 4217 code: above zero, and exactly 1 for `USD`.
+    pub usd_per_unit: BTreeMap<String, Decimal>,
+}
+
+impl RateTable {
+    /// The exact value of an amount in dollars. The caller rounds, because it knows in whose favour. `None` for a
+    /// currency without a rate, or a product that does not fit into a decimal.
+    pub fn to_usd(&self, amount: Decimal, currency: &str) -> Option<Decimal> {
+        self.usd_per_unit.get(currency)?.checked_mul(amount)
     }
 }

@@ -2,9 +2,8 @@
 
 use super::Config;
 use super::validate::ConfigErrors;
-use crate::agent_wallet::signer::MAX_VALIDITY_S;
-use crate::payment::evm::MAX_EXTRA_VALIDITY_SECONDS;
-use crate::settlement::sandbox::MAX_SIGNED_VALIDITY_S;
+use purser_protocol::payment::evm::MAX_EXTRA_VALIDITY_SECONDS;
+use purser_protocol::wallet::MAX_SIGNED_VALIDITY_S;
 
 /// The longest validity of anything that we accept or sign, in seconds.
 fn max_authorization_validity_s(config: &Config) -> u64 {
@@ -12,7 +11,7 @@ fn max_authorization_validity_s(config: &Config) -> u64 {
         .payment
         .quote_ttl_seconds
         .saturating_add(MAX_EXTRA_VALIDITY_SECONDS);
-    accepted.max(MAX_VALIDITY_S.into()).max(MAX_SIGNED_VALIDITY_S)
+    accepted.max(MAX_SIGNED_VALIDITY_S.into())
 }
 
 /// A shorter pause could let a transfer be sent twice.

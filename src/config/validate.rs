@@ -8,7 +8,7 @@ use purser_actors::id::Network;
 use purser_actors::operator::system;
 use rust_decimal::Decimal;
 
-use crate::sandbox::keys::{MAX_FEE_PAYERS, treasury};
+use purser_protocol::sandbox_keys::{MAX_FEE_PAYERS, treasury};
 
 use super::{Config, ConfigError, CountryList, ProductConfig, SettlementKind};
 

@@ -12,7 +12,7 @@ use purser_actors::webhook::FailureThresholds;
 use serde::Deserialize;
 
 use super::validate::ConfigErrors;
-use crate::outbound::client::CallLimits;
+use purser_host::outbound::client::CallLimits;
 
 /// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(5);

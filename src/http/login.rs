@@ -27,14 +27,14 @@ use super::json;
 use super::login_page::LoginPage;
 use super::query::Query;
 use super::schemas;
+use super::token_authenticator::TokenAuthenticator;
 use super::{owner, owner_page};
 use crate::checkout::account_error;
 use crate::identity::api_key::ApiKeyCodec;
-use crate::identity::authenticator::TokenAuthenticator;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
 use crate::identity::origin::Origin;
-use crate::identity::secret::SecretText;
+use crate::secret::SecretText;
 use crate::stream;
 
 /// A form with one code.

@@ -44,10 +44,10 @@ use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::{ApiError, ErrorCode};
 use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
+use crate::settlement::real::RealPorts;
 use crate::vault::{CvvVault, Vault};
 
 pub use auth::{OperatorAuth, hash_of, is_token, new_token};
-pub use chains::ChainControl;
 pub use copies::{Copies, Copy, ListedTransfer};
 pub use tokens::first_token;
 
@@ -61,7 +61,7 @@ pub struct AdminState {
     /// Reads system events.
     pub store: Arc<dyn Store>,
     /// The real chains. `None` in the sandbox.
-    pub chains: Option<Arc<dyn ChainControl>>,
+    pub chains: Option<Arc<RealPorts>>,
     /// Copies for backups.
     pub copies: Arc<dyn Copies>,
     /// Seals card numbers.

@@ -2,7 +2,7 @@
 
 use purser_actors::engine::{Engine, ReservationError};
 use purser_actors::kernel::JsonObject;
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::AnyJob;
 
 use super::error::{ApiError, ErrorCode};
 
@@ -10,8 +10,8 @@ use super::error::{ApiError, ErrorCode};
 ///
 /// # Errors
 /// 500 when storage fails.
-pub(super) async fn with_hold_reason(engine: &Engine, work: &Job, view: JsonObject) -> Result<JsonObject, ApiError> {
-    let held = engine.gate_hold(work).await.map_err(|_| ApiError::internal())?;
+pub(super) async fn with_hold_reason(engine: &Engine, job: AnyJob, view: JsonObject) -> Result<JsonObject, ApiError> {
+    let held = engine.gate_hold(&job).await.map_err(|_| ApiError::internal())?;
     Ok(match held {
         Some(held) => view.text("held", held.name()),
         None => view,

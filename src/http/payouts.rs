@@ -12,8 +12,8 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::payout;
 use purser_actors::payout::{Payout, Status};
 use purser_actors::product::{Currency, Purchase};
 use utoipa::OpenApi;
@@ -259,7 +259,7 @@ async fn get_payment_status(
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_hold_reason(&payouts.engine, &Job::SendPayout(*id), payout.view(id)).await?;
+        let view = with_hold_reason(&payouts.engine, payout::Job::SendPayout(*id).into(), payout.view(id)).await?;
         shown.push(view.to_json());
     }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
@@ -278,7 +278,7 @@ impl PayoutState {
     }
 
     async fn one(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
-        let view = with_hold_reason(&self.engine, &Job::SendPayout(id), payout.view(&id)).await?;
+        let view = with_hold_reason(&self.engine, payout::Job::SendPayout(id).into(), payout.view(&id)).await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // Anyone who opens the form can be paid, so the link is secret.

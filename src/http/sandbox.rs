@@ -31,12 +31,12 @@ use super::json;
 use super::query::Query;
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
 use crate::sandbox::control::{
     BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
     NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
 };
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 
 pub struct SandboxState {
     /// Chains and issuer.

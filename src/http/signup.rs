@@ -6,6 +6,7 @@
 
 mod claim;
 mod rate_limit;
+pub mod waiters;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use serde::Deserialize;
 use utoipa::OpenApi;
 
 pub use self::rate_limit::SignupRateLimiter;
+use self::waiters::SignupWaiters;
 use super::auth::ClientIp;
 use super::error::{ApiError, ErrorCode};
 use super::json;
@@ -29,7 +31,6 @@ use super::login::LoginState;
 use super::query::Query;
 use super::schemas;
 use crate::identity::api_key::{Signup, SignupCodec};
-use crate::identity::signup_waiters::SignupWaiters;
 use crate::stream::Hub;
 
 /// Poll interval without a free waiter slot, in seconds.

@@ -10,11 +10,11 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
+use purser_actors::top_up;
 use purser_actors::top_up::{Status, TopUp};
 use utoipa::OpenApi;
 
@@ -154,7 +154,7 @@ async fn list_card_transactions(
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(with_hold_reason(&top_ups.engine, &Job::SendTopUp(*id), top_up.view(id)).await?);
+        loaded.push(with_hold_reason(&top_ups.engine, top_up::Job::SendTopUp(*id).into(), top_up.view(id)).await?);
     }
     let body = JsonObject::new()
         .list("transactions", charges(&cards, (status, limit)))

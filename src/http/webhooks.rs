@@ -28,7 +28,7 @@ use super::query::Query;
 use super::{json, schemas};
 use crate::stream::EventFilter;
 use crate::vault::Vault;
-use crate::webhooks::{HttpWebhookSender, SigningSecret, wire_summary};
+use crate::webhooks::{HttpWebhookSender, SigningSecret, open_secret, seal_secret, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
 
 pub struct WebhookState {
@@ -135,7 +135,7 @@ impl WebhookState {
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
         let (secret, record) = (SigningSecret::new(&*self.entropy), self.entropy.random());
-        let sealed = secret.seal(&self.vault, record).map_err(|_| ApiError::internal())?;
+        let sealed = seal_secret(&secret, &self.vault, record).map_err(|_| ApiError::internal())?;
         let RegisterWebhookParams { url, types } = order;
         let request = WebhookRegistration {
             owner: claims.wallet,
@@ -174,7 +174,7 @@ impl WebhookState {
             false => None,
         };
         let secret = sealed
-            .map(|sealed| SigningSecret::open(&self.vault, record, &sealed))
+            .map(|sealed| open_secret(&self.vault, record, &sealed))
             .transpose()
             .map_err(|error| {
                 tracing::error!(%error, webhook = %id, "a secret cannot be opened");

@@ -14,9 +14,9 @@ use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationEr
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
-use purser_actors::kernel::job::Job;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Entropy;
+use purser_actors::withdrawal;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
@@ -314,7 +314,7 @@ async fn get_withdrawal_status(
 async fn render(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
     let view = withdrawal.view(id);
     match withdrawal {
-        AnyWithdrawal::Account(_) => with_hold_reason(engine, &Job::SendWithdrawal(*id), view).await,
+        AnyWithdrawal::Account(_) => with_hold_reason(engine, withdrawal::Job::SendWithdrawal(*id).into(), view).await,
         // An operator pays it, and not while its owner is frozen. A caller here is not frozen.
         AnyWithdrawal::Card(_) => Ok(view),
     }

@@ -1,7 +1,7 @@
 //! Metrics of facilitators, the built-in bridge, and the checks before claims; absent in the sandbox.
 
+use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::stats::EngineStats;
-use purser_actors::kernel::job::Job;
 
 use super::exposition::{Exposition, Unit};
 use crate::settlement::facilitator::FacilitatorStats;
@@ -43,7 +43,7 @@ pub(super) fn bridge(page: &mut Exposition, burns: u64, figures: &EngineStats) {
         "Burns into the built-in bridge that became final.",
     )
     .is(burns);
-    let named = Job::NAMES.into_iter().zip(&figures.jobs);
+    let named = JOB_NAMES.into_iter().zip(&figures.jobs);
     let bridge_attempts = named.filter(|(name, _)| *name == BRIDGE_JOB).map(|(_, work)| work);
     let (mut waiting, mut oldest_ms) = (0, 0);
     for work in bridge_attempts {
@@ -113,6 +113,6 @@ mod tests {
     // Checks: the job type counted as waiting for a mint exists under this name.
     #[test]
     fn bridge_job_is_a_job_type() {
-        assert!(Job::NAMES.contains(&BRIDGE_JOB));
+        assert!(JOB_NAMES.contains(&BRIDGE_JOB));
     }
 }

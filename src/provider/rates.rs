@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purser_actors::port::Timestamp;
+pub use purser_config::RateTable;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -20,51 +21,55 @@ provider! {
     fn current() -> Arc<RateTable> {
         GET "/exchange-rates" getExchangeRates "Return the newest exchange rates";
         calls ();
-        answers RateTable "Price of one unit of each currency in US dollars.";
-        check |table| table.check();
+        answers ExchangeRates "Price of one unit of each currency in US dollars.";
+        check |table| check(table);
     }
 }
 
 /// Exchange rates of one time.
-// From one source; a quote names source and time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = ExchangeRates)]
-pub struct RateTable {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ExchangeRates {
     /// Source of the rates.
-    pub source: String,
+    source: String,
     /// Time from which the rates are valid, in Unix milliseconds.
-    #[serde(rename = "as_of_ms")]
     #[schema(value_type = u64)]
-    pub as_of: Timestamp,
+    as_of_ms: Timestamp,
     /// Price of one unit in US dollars, by ISO 4217 code.
-    // Above zero, and exactly 1 for `USD`.
     #[serde(with = "wire::decimals")]
     #[schema(value_type = BTreeMap<String, String>)]
-    pub usd_per_unit: BTreeMap<String, Decimal>,
+    usd_per_unit: BTreeMap<String, Decimal>,
 }
 
-impl From<Arc<RateTable>> for RateTable {
+impl From<Arc<RateTable>> for ExchangeRates {
     fn from(table: Arc<RateTable>) -> Self {
-        Arc::unwrap_or_clone(table)
+        let table = Arc::unwrap_or_clone(table);
+        Self {
+            source: table.source,
+            as_of_ms: table.as_of,
+            usd_per_unit: table.usd_per_unit,
+        }
     }
 }
 
-impl RateTable {
-    /// The exact value of an amount in dollars. The caller rounds, because it knows in whose favour. `None` for a
-    /// currency without a rate, or a product that does not fit into a decimal.
-    pub fn to_usd(&self, amount: Decimal, currency: &str) -> Option<Decimal> {
-        self.usd_per_unit.get(currency)?.checked_mul(amount)
+impl From<ExchangeRates> for Arc<RateTable> {
+    fn from(rates: ExchangeRates) -> Self {
+        Self::new(RateTable {
+            source: rates.source,
+            as_of: rates.as_of_ms,
+            usd_per_unit: rates.usd_per_unit,
+        })
     }
+}
 
-    fn check(&self) -> Result<(), MalformedResponse> {
-        let is_code = |code: &str| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());
-        let plausible = |(code, rate): (&String, &Decimal)| is_code(code) && *rate > Decimal::ZERO;
-        if !self.usd_per_unit.iter().all(plausible) {
-            return Err(MalformedResponse("a rate"));
-        }
-        match self.usd_per_unit.get("USD") == Some(&Decimal::ONE) {
-            true => Ok(()),
-            false => Err(MalformedResponse("a dollar costs one dollar")),
-        }
+/// Checks that every rate is above zero, for a code, and the dollar's is one.
+fn check(table: &RateTable) -> Result<(), MalformedResponse> {
+    let is_code = |code: &str| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());
+    let plausible = |(code, rate): (&String, &Decimal)| is_code(code) && *rate > Decimal::ZERO;
+    if !table.usd_per_unit.iter().all(plausible) {
+        return Err(MalformedResponse("a rate"));
+    }
+    match table.usd_per_unit.get("USD") == Some(&Decimal::ONE) {
+        true => Ok(()),
+        false => Err(MalformedResponse("a dollar costs one dollar")),
     }
 }

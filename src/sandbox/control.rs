@@ -17,8 +17,8 @@ use crate::provider::sandbox::SandboxIssuer;
 use crate::provider::sandbox::bridge::faults as bridge_fault;
 use crate::provider::sandbox::card_balances::NEVER_CREDITED;
 use crate::provider::sandbox::issuer_faults::{self as issuer_fault, IssuerFault, IssuerFaultRule};
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::faults::{self as chain_fault, ChainFault, FaultRule};
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::faults::{self as chain_fault, ChainFault, FaultRule};
 
 /// Maximum of a requested delay, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;

@@ -17,11 +17,11 @@ use crate::provider::connect;
 use crate::provider::sandbox::all::SandboxProviders;
 use crate::provider::sandbox::card_balances::deposit_watcher::DepositSource;
 use crate::provider::sandbox::rates::SandboxRates;
+use crate::sandbox::chains::SandboxSettlement;
+use crate::sandbox::chains::remote::ChainRpc as ActedOn;
 use crate::settlement::chain::ChainParts;
 use crate::settlement::check::Checks;
 use crate::settlement::real::{RealPortDeps, RealPorts};
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::remote::ChainRpc as ActedOn;
 use crate::settlement::settings::RealChains;
 
 /// Time limit for connecting to a node.

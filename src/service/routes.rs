@@ -24,12 +24,13 @@ use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::idempotency::UsedKeys;
 use crate::http::rate_limit::RateLimiter;
+use crate::http::signup::waiters::SignupWaiters;
+use crate::http::token_authenticator::TokenAuthenticator;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
     payments, pricing, sign_in, signup, version, withdrawals,
 };
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
-use crate::identity::authenticator::TokenAuthenticator;
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::keys::IdentityKeyRing;
@@ -39,7 +40,6 @@ use crate::identity::origin::Origin;
 use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::RefreshTokenCodec;
-use crate::identity::signup_waiters::SignupWaiters;
 use crate::identity::token::IdTokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;

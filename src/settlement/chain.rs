@@ -8,8 +8,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, Decline, EvmAuthorization, PortError, Settlement, Timestamp, TreasuryList};
 
-use crate::payment::Chains;
-use crate::payment::solana::address::Pubkey;
+use purser_protocol::payment::Chains;
+use purser_protocol::payment::solana::address::Pubkey;
 
 /// Balances of wallets.
 pub trait Holdings: Send + Sync {

@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::facilitator::{FacilitatorCheck, Presented};
 use super::settings::{BaseConfig, RealChains, evm_address};
-use crate::config::{ConfigError, InvalidSetting};
-use crate::payment::BaseChain;
-use crate::payment::evm::checksummed;
+use purser_config::{ConfigError, InvalidSetting};
+use purser_protocol::payment::BaseChain;
+use purser_protocol::payment::evm::checksummed;
 
 pub use self::bridge::{BaseBridgeCheck, SolanaBridgeCheck};
 pub use self::findings::{Findings, StartupFindings, UnreachableChains};

@@ -114,7 +114,7 @@ impl BaseSettlement {
     }
 
     /// Whether there are gas keys and none of them knows its next nonce yet.
-    pub(in crate::settlement) fn are_keys_waiting(&self) -> bool {
+    pub(crate) fn are_keys_waiting(&self) -> bool {
         !self.core.settings.gas_keys.is_empty() && !self.core.is_any_ready()
     }
 
@@ -147,7 +147,7 @@ impl BaseSettlement {
     }
 
     /// Whether the chain was verified; see [`BaseSettlement::reopen`].
-    pub(in crate::settlement) fn gate(&self) -> &Arc<Gate> {
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
         &self.core.gate
     }
 

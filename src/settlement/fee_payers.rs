@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chain::FeePayers;
-use crate::payment::solana::address::Pubkey;
+use purser_protocol::payment::solana::address::Pubkey;
 
 /// Chooses the fee payer with the fewest transactions in flight.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, OutgoingTr
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers};
-use crate::payment::chains::Chains;
-use crate::payment::solana::address::Pubkey;
-use crate::payment::solana::parse_own_transfer;
-use crate::payment::terms::Token;
-use crate::wallet::TestWallet;
-use crate::wallet::solana::Transfer as Draft;
+use purser_protocol::payment::chains::Chains;
+use purser_protocol::payment::solana::address::Pubkey;
+use purser_protocol::payment::solana::parse_own_transfer;
+use purser_protocol::payment::terms::Token;
+use purser_protocol::wallet::TestWallet;
+use purser_protocol::wallet::solana::Transfer as Draft;
 
 /// Validity of a transfer on Base after it was signed, in seconds.
 pub const VALIDITY_S: u64 = 300;
@@ -149,7 +149,7 @@ mod tests {
 
     use super::super::chain::Blockhash;
     use super::*;
-    use crate::payment::solana::wire::Transaction;
+    use purser_protocol::payment::solana::wire::Transaction;
 
     const FEE_PAYER: Pubkey = [7; 32];
     const FRESH: Blockhash = Blockhash {

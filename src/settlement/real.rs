@@ -30,10 +30,9 @@ use super::precheck_counters::UniqueCounter;
 use super::settings::{BaseConfig, BridgeConfig, RealChains, SolanaConfig, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaDeps, SolanaSettings, SolanaSettlement, Workers};
 use super::supervised::Supervised;
-use crate::config::chains::Depth as AnyDepth;
-use crate::config::{ConfigError, InvalidSetting};
-use crate::http::operator::ChainControl;
-use crate::payment::Chains;
+use purser_config::chains::Depth as AnyDepth;
+use purser_config::{ConfigError, InvalidSetting};
+use purser_protocol::payment::Chains;
 
 /// How long the start waits until both chains were read once.
 const FIRST_READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -370,8 +369,13 @@ impl Drop for RealPorts {
     }
 }
 
-impl ChainControl for RealPorts {
-    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>> {
+impl RealPorts {
+    /// Accepts the chain that the endpoints show, if it has replaced final blocks. Otherwise only reports what that
+    /// would do.
+    ///
+    /// # Errors
+    /// See [`RollBackError`]. Nothing has changed then.
+    pub fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>> {
         Box::pin(async move {
             match (network, is_wanted) {
                 (Network::Base, true) => self.base.roll_back().await,

@@ -19,12 +19,12 @@ use purser_chains::rpc::{EndpointSettings, EndpointUrl};
 use purser_chains::solana::keypair::Keypair;
 
 use super::facilitator::FacilitatorSettings;
-use crate::config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, SolanaNetwork};
-use crate::config::{Config, ConfigError, InvalidSetting};
-use crate::payment::evm::parse_address;
-use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
-use crate::payment::{BaseChain, Chains, SolanaChain, Token};
-use crate::sandbox::keys::reject_outside_sandbox;
+use purser_config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, SolanaNetwork};
+use purser_config::{Config, ConfigError, InvalidSetting};
+use purser_protocol::payment::evm::parse_address;
+use purser_protocol::payment::solana::address::{Pubkey, parse as parse_pubkey};
+use purser_protocol::payment::{BaseChain, Chains, SolanaChain, Token};
+use purser_protocol::sandbox_keys::reject_outside_sandbox;
 
 pub use self::bridge::BridgeConfig;
 pub use self::keys::parse_evm_key;

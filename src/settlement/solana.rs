@@ -238,7 +238,7 @@ impl SolanaSettlement {
     }
 
     /// Whether the chain was verified; see [`SolanaDeps::gate`].
-    pub(in crate::settlement) const fn gate(&self) -> &Arc<Gate> {
+    pub(crate) const fn gate(&self) -> &Arc<Gate> {
         &self.gate
     }
 

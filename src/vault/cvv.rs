@@ -17,7 +17,7 @@ use purser_actors::port::{BoxFuture, Entropy, KeyShredder, PortError};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::{VaultError, VaultRng};
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 const VERSION: u8 = 1;
 const KEY_ID: usize = 16;
@@ -189,7 +189,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::identity::test_entropy::CountingEntropy;
+    use purser_host::system::SystemEntropy;
 
     const CARD: CardId = CardId(7);
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn vault(dir: &Path) -> CvvVault {
-        CvvVault::open(&dir.join("cvv.keys"), Arc::new(CountingEntropy::new(1))).unwrap()
+        CvvVault::open(&dir.join("cvv.keys"), Arc::new(SystemEntropy)).unwrap()
     }
 
     fn opened(vault: &CvvVault, card: CardId, record: &[u8]) -> Option<String> {

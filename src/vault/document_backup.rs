@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use purser_actors::id::DocumentId;
 use sha2::{Digest as _, Sha256};
 
-use crate::private_file;
+use purser_host::private_file;
 
 const BEGIN: &[u8] = b"purser documents 1\n";
 const DOCUMENT: u8 = 1;

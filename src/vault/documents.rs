@@ -15,7 +15,7 @@ use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
 use super::{NONCE, Vault, VaultError, VaultRng};
-use crate::private_file;
+use purser_host::private_file;
 
 /// First byte of a document's key: not a valid month, so a card number is never mistaken for it.
 const KEY_TAG: u8 = 0xF3;
@@ -114,7 +114,7 @@ impl DocumentStore {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::system::SystemEntropy;
+    use purser_host::system::SystemEntropy;
 
     fn open(root: &Path) -> DocumentStore {
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);

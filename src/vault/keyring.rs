@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::VaultError;
-use crate::private_file;
-use crate::secret::Secret;
+use purser_host::private_file;
+use purser_host::secret::Secret;
 
 const FORMAT: &str = "purser vault keyring 1";
 /// Enough for hundreds of keys; bounds the read of a wrong file.

@@ -7,7 +7,6 @@ use std::ops::RangeInclusive;
 
 use purser_actors::agent_wallet::{self, AgentWallet};
 use purser_actors::id::{Network, Wallet, WalletPaymentId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::Timestamp;
 use purser_actors::wallet_payment::{self, PaymentMethod, Status, WalletPayment};
@@ -160,13 +159,13 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving: BTreeMap<WalletPaymentId, (usize, usize)> = BTreeMap::new();
     let mut forgetting = BTreeSet::new();
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::SendWalletPayment(id) => moving.entry(*id).or_default().0 += 1,
-            Job::SettleWalletHold { payment: spend, .. } => moving.entry(*spend).or_default().1 += 1,
-            Job::PurgeHttpRecord(id) => {
-                forgetting.insert(*id);
-            }
-            _ => {}
+        match effect.job.typed() {
+            Some(wallet_payment::Job::SendWalletPayment(id)) => moving.entry(id).or_default().0 += 1,
+            Some(wallet_payment::Job::PurgeHttpRecord(id)) => drop(forgetting.insert(id)),
+            None => {}
+        }
+        if let Some(agent_wallet::Job::SettleWalletHold { payment: spend, .. }) = effect.job.typed() {
+            moving.entry(spend).or_default().1 += 1;
         }
     }
     let AgentWallets {

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account::CreditCause;
 use purser_actors::banking::account::{self, BankAccount};
 use purser_actors::banking::application::{self, BankingApplication};
 use purser_actors::banking::profile::{self, BankingProfile};
 use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
 use purser_actors::id::{BankAccountId, BankTransferId, Wallet};
 use purser_actors::kernel::EntityKind;
-use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
@@ -28,7 +29,7 @@ pub(crate) struct BankingSnapshot {
     /// Its records in the vault.
     pub(crate) sealed: Vec<u128>,
     /// The job that must be pending for it.
-    expected_job: Option<String>,
+    expected_job: Option<AnyJob>,
     /// A transfer's direction, its amount in atomic USDC, and the returned part of it.
     transfer: Option<(TransferDirection, i128, i128)>,
 }
@@ -77,7 +78,7 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
                     account::Status::Rejected(_) => "rejected",
                 },
                 expected_job: matches!(read.status, account::Status::Pending(_))
-                    .then(|| format!("{:?}", Job::OpenBankAccount(BankAccountId(number)))),
+                    .then(|| account::Job::OpenBankAccount(BankAccountId(number)).into()),
                 name,
                 ..kept
             }
@@ -93,7 +94,7 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
                 transfer::Status::Returned(_) => "returned",
             },
             expected_job: matches!(read.status, transfer::Status::Pending(_))
-                .then(|| format!("{:?}", Job::ExecuteBankTransfer(BankTransferId(number)))),
+                .then(|| transfer::Job::ExecuteBankTransfer(BankTransferId(number)).into()),
             transfer: Some((
                 read.direction,
                 i128::from(read.cents.get()) * 10_000,
@@ -121,7 +122,7 @@ fn application_snapshot(read: &BankingApplication, kept: BankingSnapshot) -> Ban
             .chain(read.documents.iter().map(|paper| paper.id.0))
             .collect(),
         expected_job: matches!(read.status, application::Status::Submitted(_))
-            .then(|| format!("{:?}", Job::SubmitBankApplication(read.owner))),
+            .then(|| application::Job::SubmitBankApplication(read.owner).into()),
         ..kept
     }
 }
@@ -168,12 +169,12 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 /// Checks jobs and money.
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
-    let at_work: BTreeSet<String> = contents.jobs.iter().map(|e| format!("{:?}", e.job)).collect();
+    let at_work: BTreeSet<&AnyJob> = contents.jobs.iter().map(|e| &e.job).collect();
     let crediting: BTreeSet<String> = contents
         .jobs
         .iter()
-        .filter_map(|effect| match &effect.job {
-            Job::CreditAccount {
+        .filter_map(|effect| match effect.job.typed()? {
+            purser_actors::account::Job::CreditAccount {
                 cause: CreditCause::BankTransfer(id),
                 ..
             } => Some(id.to_string()),

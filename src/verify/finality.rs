@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account;
 use purser_actors::account::{provisional_hold_cause, underlying_payment};
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::job::Job;
+use purser_actors::payment;
 use purser_actors::payment::Status;
 
 use super::ledger::LedgerTotals;
@@ -18,12 +19,10 @@ pub(super) fn check(
 ) {
     let (mut awaited, mut held) = (BTreeMap::<PaymentId, u32>::new(), BTreeMap::<PaymentId, i128>::new());
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::AwaitFinal(id) => *awaited.entry(*id).or_default() += 1,
-            Job::ReleaseCredit { payment, amount, .. } => {
-                *held.entry(*payment).or_default() += i128::from(amount.atomic());
-            }
-            _ => {}
+        if let Some(payment::Job::AwaitFinal(id)) = effect.job.typed() {
+            *awaited.entry(id).or_default() += 1;
+        } else if let Some(account::Job::ReleaseCredit { payment, amount, .. }) = effect.job.typed() {
+            *held.entry(payment).or_default() += i128::from(amount.atomic());
         }
     }
     let status = |id: &PaymentId| contents.payments.get(id).map(|(payment, _)| &payment.status);

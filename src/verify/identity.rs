@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser_actors::id::{JobId, Wallet};
 use purser_actors::identity_verification::{self, IdentityVerification};
 use purser_actors::issuer_link::{self, IssuerLink};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{EntityKind, table};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -150,10 +149,10 @@ fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
     let people = &contents.identity;
     let mut open: BTreeMap<(JobId, Wallet), &'static str> = BTreeMap::new();
     for effect in &contents.jobs {
-        match effect.job {
-            Job::CheckIdentity(wallet) => drop(open.insert((effect.id, wallet), "identity")),
-            Job::OpenIssuerAccount(wallet) => drop(open.insert((effect.id, wallet), "link")),
-            _ => {}
+        if let Some(identity_verification::Job::CheckIdentity(wallet)) = effect.job.typed() {
+            open.insert((effect.id, wallet), "identity");
+        } else if let Some(issuer_link::Job::OpenIssuerAccount(wallet)) = effect.job.typed() {
+            open.insert((effect.id, wallet), "link");
         }
     }
     let checks = people

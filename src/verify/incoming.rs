@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::id::{DepositId, PaymentId, WithdrawalId};
+use purser_actors::incoming;
 use purser_actors::incoming::{Event, Incoming, Status};
-use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
@@ -121,15 +123,18 @@ struct PendingIncomingJobs {
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<DepositId, PendingIncomingJobs> = BTreeMap::new();
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::ClassifyIncoming(id) => moving.entry(*id).or_default().lookups += 1,
-            Job::SendBack { deposit, .. } => moving.entry(*deposit).or_default().credits += 1,
-            Job::CreditAccount {
+        match effect.job.typed() {
+            Some(account::Job::SendBack { deposit: id, .. })
+            | Some(account::Job::CreditAccount {
                 cause: CreditCause::Deposit(id),
                 ..
-            } => moving.entry(*id).or_default().credits += 1,
-            Job::ConfirmIncoming(id) => moving.entry(*id).or_default().notifications += 1,
+            }) => moving.entry(id).or_default().credits += 1,
             _ => {}
+        }
+        match effect.job.typed() {
+            Some(incoming::Job::ClassifyIncoming(id)) => moving.entry(id).or_default().lookups += 1,
+            Some(incoming::Job::ConfirmIncoming(id)) => moving.entry(id).or_default().notifications += 1,
+            None => {}
         }
     }
     for (id, (incoming, _)) in &contents.incoming.all {

@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::kernel::EntityKind;
-use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::late_return;
 use purser_actors::late_return::{Event, Status};
 use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
@@ -45,13 +47,14 @@ struct PendingCredits {
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<LateReturnId, PendingCredits> = BTreeMap::new();
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::CreditAccount {
-                cause: CreditCause::LateReturn(id),
-                ..
-            } => moving.entry(*id).or_default().credits += 1,
-            Job::ConfirmLateReturnCredit(id) => moving.entry(*id).or_default().notifications += 1,
-            _ => {}
+        if let Some(account::Job::CreditAccount {
+            cause: CreditCause::LateReturn(id),
+            ..
+        }) = effect.job.typed()
+        {
+            moving.entry(id).or_default().credits += 1;
+        } else if let Some(late_return::Job::ConfirmLateReturnCredit(id)) = effect.job.typed() {
+            moving.entry(id).or_default().notifications += 1;
         }
     }
     for (id, (late, _)) in &contents.late_returns {

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::account::underlying_payment;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::payment;
 use purser_actors::payment::Status;
 use purser_actors::product::PurchasedProduct;
 
@@ -327,16 +329,20 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
 fn owners(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving = BTreeMap::new();
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::SettlePayment(id) => moving.insert(*id, "settle_payment"),
-            Job::WatchPayment(id) => moving.insert(*id, "watch_payment"),
-            Job::ConfirmPaymentCredit(id) => moving.insert(*id, "confirm_payment_credit"),
-            Job::CreditAccount {
+        let under_way = match effect.job.typed() {
+            Some(payment::Job::SettlePayment(id)) => Some((id, "settle_payment")),
+            Some(payment::Job::WatchPayment(id)) => Some((id, "watch_payment")),
+            Some(payment::Job::ConfirmPaymentCredit(id)) => Some((id, "confirm_payment_credit")),
+            Some(payment::Job::ReadmitPayment { .. } | payment::Job::AwaitFinal(_)) | None => None,
+        };
+        let credit = match effect.job.typed() {
+            Some(account::Job::CreditAccount {
                 cause: CreditCause::Payment(id),
                 ..
-            } => moving.insert(*id, "credit_account"),
+            }) => Some((id, "credit_account")),
             _ => None,
         };
+        moving.extend(under_way.or(credit));
     }
     for (id, (payment, _)) in &contents.payments {
         let needs = matches!(

@@ -9,16 +9,22 @@ mod payout;
 mod tests;
 mod top_up;
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::account::DebitPurpose;
+use purser_actors::card;
+use purser_actors::gift_card;
 use purser_actors::id::{
     BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
 };
 use purser_actors::kernel::EntityKind;
-use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::{Charge, LedgerProvider};
 use purser_actors::money::Cents;
+use purser_actors::payout;
 use purser_actors::product::{Currency, PurchasedProduct};
 use purser_actors::quote::QuoteFacts;
+use purser_actors::top_up;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
 use rust_decimal::Decimal;
@@ -134,7 +140,7 @@ pub(crate) struct ExpectedRows {
     pub(crate) number: RowExpectation,
     /// Row among the sealed CVVs.
     pub(crate) cvv: RowExpectation,
-    pub(crate) timers: Vec<Job>,
+    pub(crate) timers: Vec<AnyJob>,
     /// Whether it is in the operators' list of pending actions.
     pub(crate) pending_action: bool,
 }
@@ -145,7 +151,7 @@ pub(crate) enum RowExpectation {
     Never,
     Always,
     /// Present until this job is done.
-    Until(Job),
+    Until(AnyJob),
 }
 
 /// The remainder of a card that has ended belongs to the account owner, up to the amount that the provider released.
@@ -270,24 +276,33 @@ pub(crate) fn check(contents: &StoreContents, report: &mut VerifyReport) {
 }
 
 /// The product that a job moves on, if any.
-pub(crate) fn product_of_job(work: &Job) -> Option<String> {
-    match work {
-        Job::IssueCard(id) | Job::OrderGiftCard(id) | Job::ChangePrepaidCardState(id) => Some(id.to_string()),
-        Job::SendPayout(id) | Job::RecallPayout(id) | Job::ExpirePayout(id) | Job::CloseReturnWindow(id) => {
-            Some(id.to_string())
-        }
-        Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => Some(id.to_string()),
-        _ => None,
+pub(crate) fn product_of_job(work: &AnyJob) -> Option<String> {
+    if let Some(card::Job::IssueCard(id) | card::Job::ChangePrepaidCardState(id)) = work.typed() {
+        return Some(id.to_string());
     }
+    if let Some(gift_card::Job::OrderGiftCard(id)) = work.typed() {
+        return Some(id.to_string());
+    }
+    if let Some(job) = work.typed() {
+        return Some(match job {
+            payout::Job::SendPayout(id)
+            | payout::Job::RecallPayout(id)
+            | payout::Job::ExpirePayout(id)
+            | payout::Job::CloseReturnWindow(id) => id.to_string(),
+        });
+    }
+    let (top_up::Job::SendTopUp(id) | top_up::Job::BridgeTopUp(id) | top_up::Job::AwaitIssuerCredit(id)) =
+        work.typed()?;
+    Some(id.to_string())
 }
 
 /// The payment or product of a pending credit, and the amount in atomic USDC. `None` for other jobs.
-pub(crate) fn credited_for(work: &Job) -> Option<(String, i128)> {
-    match work {
-        Job::CreditAccount { cause, amount, .. }
+pub(crate) fn credited_for(work: &AnyJob) -> Option<(String, i128)> {
+    match work.typed()? {
+        account::Job::CreditAccount { cause, amount, .. }
             if !matches!(cause, CreditCause::Deposit(_) | CreditCause::BankTransfer(_)) =>
         {
-            Some((cause_name(cause), i128::from(amount.atomic())))
+            Some((cause_name(&cause), i128::from(amount.atomic())))
         }
         _ => None,
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::kernel::job::Job;
+use purser_actors::payment;
 
 use super::{ChainTransfer, StoreContents, VerifyReport};
 
@@ -78,8 +78,8 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
 
 /// Payments that are still polled for finality.
 fn awaiting_finality(contents: &StoreContents) -> impl Iterator<Item = PaymentId> {
-    contents.jobs.iter().filter_map(|effect| match &effect.job {
-        Job::AwaitFinal(id) => Some(*id),
+    contents.jobs.iter().filter_map(|effect| match effect.job.typed()? {
+        payment::Job::AwaitFinal(id) => Some(id),
         _ => None,
     })
 }

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment;
+use purser_actors::refund;
 use purser_actors::refund::{Event, Refund, Status};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -86,17 +88,20 @@ struct PendingRefundJobs {
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<RefundId, PendingRefundJobs> = BTreeMap::new();
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::CreditAccount {
-                cause: CreditCause::Refund(id),
-                ..
-            } => moving.entry(*id).or_default().credits += 1,
-            Job::ConfirmRefund(id) => moving.entry(*id).or_default().notifications += 1,
-            Job::ExpireRefund { refund, round } => {
-                let asked = contents.refunds.all.get(refund).map(|(refund, _)| refund.round);
-                moving.entry(*refund).or_default().scheduled += usize::from(asked == Some(*round));
+        if let Some(account::Job::CreditAccount {
+            cause: CreditCause::Refund(id),
+            ..
+        }) = effect.job.typed()
+        {
+            moving.entry(id).or_default().credits += 1;
+        }
+        match effect.job.typed() {
+            Some(refund::Job::ConfirmRefund(id)) => moving.entry(id).or_default().notifications += 1,
+            Some(refund::Job::ExpireRefund { refund, round }) => {
+                let asked = contents.refunds.all.get(&refund).map(|(refund, _)| refund.round);
+                moving.entry(refund).or_default().scheduled += usize::from(asked == Some(round));
             }
-            _ => {}
+            None => {}
         }
     }
     let about: BTreeSet<PaymentId> = contents.refunds.all.keys().map(|id| PaymentId(id.0)).collect();

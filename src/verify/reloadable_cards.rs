@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::card_withdrawal::{self, CardWithdrawal};
 use purser_actors::id::{CardId, JobId, PaymentId, WithdrawalId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::product::Purchase;
 use purser_actors::reloadable_card::{self, ReloadableCard};
@@ -234,7 +233,7 @@ fn withdrawal(
             format!("{status}, and its reservation has ended"),
         );
     }
-    let lease = Job::ExpireWithdrawalLease {
+    let lease = card_withdrawal::Job::ExpireWithdrawalLease {
         withdrawal: id,
         lease: asked.lease,
     };
@@ -304,12 +303,12 @@ impl PendingCounts {
     fn count(contents: &StoreContents) -> Self {
         let mut under = BTreeMap::new();
         for effect in &contents.jobs {
-            let of = match &effect.job {
-                Job::OpenReloadableCard(id) => ("open_reloadable_card", id.to_string()),
-                Job::ChangeCardState(id) => ("change_card_state", id.to_string()),
-                Job::HoldCardBalance(id) => ("hold_card_balance", id.to_string()),
-                Job::SettleCardHold(id) => ("settle_card_hold", id.to_string()),
-                _ => continue,
+            let of = match (effect.job.typed(), effect.job.typed()) {
+                (Some(reloadable_card::Job::OpenReloadableCard(id)), _) => ("open_reloadable_card", id.to_string()),
+                (Some(reloadable_card::Job::ChangeCardState(id)), _) => ("change_card_state", id.to_string()),
+                (None, Some(card_withdrawal::Job::HoldCardBalance(id))) => ("hold_card_balance", id.to_string()),
+                (None, Some(card_withdrawal::Job::SettleCardHold(id))) => ("settle_card_hold", id.to_string()),
+                (None, Some(card_withdrawal::Job::ExpireWithdrawalLease { .. }) | None) => continue,
             };
             *under.entry(of).or_default() += 1;
         }

@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::bank_destination;
 use purser_actors::id::{BankDestinationId, CardId};
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::AnyJob;
 
 use super::products::RowExpectation;
 use super::{StoreContents, VerifyReport, reloadable_cards};
 
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
-    // Indexed once by the job's Debug text: jobs have no other order.
-    let under_way: BTreeSet<String> = contents.jobs.iter().map(|e| format!("{:?}", e.job)).collect();
+    let under_way: BTreeSet<&AnyJob> = contents.jobs.iter().map(|e| &e.job).collect();
     let mut owners = BTreeSet::new();
     for ((_, id), sold) in &contents.sold {
         owners.insert(*id);
@@ -48,7 +48,8 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     for ((_, id), saved) in &contents.payees {
         owners.insert(*id);
         // A removed destination's number stays while a payout could need it.
-        let kept = under_way.contains(&format!("{:?}", Job::ShredAccountNumber(BankDestinationId(*id))));
+        let shredding = AnyJob::from(bank_destination::Job::ShredAccountNumber(BankDestinationId(*id)));
+        let kept = under_way.contains(&shredding);
         let sealed = saved.sealed || kept;
         if sealed != contents.sealed.contains(id) {
             let detail = format!("{}, and its sealed record is there: {}", saved.status, !sealed);

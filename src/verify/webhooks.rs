@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::webhook::{self, Status, WebhookEndpoint};
 use purser_actors::webhook_delivery::{self as delivery, WebhookDelivery};
@@ -123,10 +122,8 @@ pub(super) async fn check(
     let at_work: BTreeSet<(WebhookDeliveryId, u32)> = contents
         .jobs
         .iter()
-        .filter_map(|effect| match effect.job {
-            Job::DeliverWebhook { delivery, round, .. } => Some((delivery, round)),
-            _ => None,
-        })
+        .filter_map(|effect| effect.job.typed())
+        .map(|webhook_delivery::Job::DeliverWebhook { delivery, round, .. }| (delivery, round))
         .collect();
     for (id, round) in &contents.webhooks.pending {
         if !at_work.contains(&(*id, *round)) {

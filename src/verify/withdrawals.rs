@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::account;
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::job::Job;
+use purser_actors::withdrawal;
 use purser_actors::withdrawal::{Status, Withdrawal};
 
 use super::ledger::LedgerTotals;
@@ -23,10 +24,10 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<WithdrawalId, (usize, usize)> = BTreeMap::new();
     for effect in &contents.jobs {
-        match &effect.job {
-            Job::SendWithdrawal(id) => moving.entry(*id).or_default().0 += 1,
-            Job::SettleHold { withdrawal, .. } => moving.entry(*withdrawal).or_default().1 += 1,
-            _ => {}
+        if let Some(withdrawal::Job::SendWithdrawal(id)) = effect.job.typed() {
+            moving.entry(id).or_default().0 += 1;
+        } else if let Some(account::Job::SettleHold { withdrawal, .. }) = effect.job.typed() {
+            moving.entry(withdrawal).or_default().1 += 1;
         }
     }
     for (id, (withdrawal, _)) in &contents.withdrawals {

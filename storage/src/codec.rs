@@ -104,11 +104,21 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
     }
 }
 
-/// Decodes what follows the header. For [`Stored::upgrade`], which knows the type from its number.
+/// Encodes a value without a header, for bytes inside a stored value that says by other means what they are.
+pub fn encode_body<T: bincode::Encode>(value: &T) -> Vec<u8> {
+    let mut writer = VecWriter(Vec::new());
+    // As in `encode`.
+    let done = bincode::encode_into_writer(value, &mut writer, encoder());
+    debug_assert!(done.is_ok());
+    writer.0
+}
+
+/// Decodes what follows the header, for [`Stored::upgrade`], which knows the type from its number; or the bytes of
+/// [`encode_body`].
 ///
 /// # Errors
 /// [`DecodeError::Malformed`] when the body is not exactly one value of this type.
-pub fn decode_body<T: Stored>(body: &[u8]) -> Result<T, DecodeError> {
+pub fn decode_body<T: bincode::Decode<()>>(body: &[u8]) -> Result<T, DecodeError> {
     let (value, used) =
         bincode::decode_from_slice::<T, _>(body, config()).map_err(|e| DecodeError::Malformed(e.to_string()))?;
     if used != body.len() {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::identity::secret::{MacKey, SecretText};
 use purser::payment::challenge::{ChallengeInput, PAYMENT_REQUIRED_ERROR, Resource, challenge};
 use purser::payment::evm::{SignatureRecovery, checksummed, transfer_digest};
 use purser::payment::mpp::challenge::{ChallengeFields, request};
@@ -13,6 +12,7 @@ use purser::payment::mpp::receipt::Receipt;
 use purser::payment::mpp::{self, BoundRequest, INTENT, METHOD, Mpp};
 use purser::payment::solana::address::parse as pubkey;
 use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, verify};
+use purser::secret::{MacKey, SecretText};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Timestamp};

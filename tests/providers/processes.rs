@@ -8,8 +8,8 @@ use purser::config::{Config, ConfigSources, RemoteProvider, RemoteProviders};
 use purser::provider::sandbox::all::SandboxProviders;
 use purser::provider::sandbox::card_balances::deposit_watcher::DepositSource;
 use purser::provider::{Providers, connect};
-use purser::settlement::sandbox::remote::ChainRpc;
-use purser::settlement::sandbox::{DEFAULT_GRANT, SandboxSettlement};
+use purser::sandbox::chains::remote::ChainRpc;
+use purser::sandbox::chains::{DEFAULT_GRANT, SandboxSettlement};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::port::Clock;
 

@@ -140,7 +140,7 @@ async fn tokens_cannot_verify_or_link() {
     assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
     let verdict = json!({"type": "identity_check.passed", "reference": "sbx_check_1", "wallet": agent.address()});
     let key = keys::identity_callback();
-    let other = purser::provider::callback::CallbackKey::new(&purser::identity::secret::Key32::new([1; 32]));
+    let other = purser::provider::callback::CallbackKey::new(&purser::secret::Key32::new([1; 32]));
     for (key, at, status) in [(&other, now_s(), 401), (&key, now_s() - 400, 401), (&key, now_s(), 404)] {
         let answer = post_callback(&service, &verdict, key, at).await;
         assert_eq!(answer.status, status, "{}", answer.text);

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::settlement::sandbox::remote::{ChainRequest, ChainResponse, ChainRpcResponse};
+use purser::sandbox::chains::remote::{ChainRequest, ChainResponse, ChainRpcResponse};
 use purser_actors::id::{Network, Wallet};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

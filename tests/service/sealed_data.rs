@@ -1,8 +1,8 @@
 //! Sealed data outside of entities: customer documents across a backup, and recorded responses of paid calls.
 
 use purser_actors::id::{Network, WalletPaymentId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{OutboxJob, table};
+use purser_actors::wallet_payment;
 use purser_storage::{Write, codec};
 use serde_json::json;
 
@@ -150,7 +150,7 @@ async fn case_70_verify_reports_missing_and_orphaned_wallet_payment_records() {
     assert_problem(&host, &copy, "wallet_payment.request_mismatch", &name);
     let (copy, changed) = rewritten(&host, "timer", &[table::TIMER], |key, row| {
         let outbox_job: OutboxJob = codec::decode(&row.value).unwrap();
-        (outbox_job.job == Job::PurgeHttpRecord(wallet_payment))
+        (outbox_job.job == wallet_payment::Job::PurgeHttpRecord(wallet_payment))
             .then(|| gone(key))
             .flatten()
     })

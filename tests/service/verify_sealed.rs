@@ -1,8 +1,10 @@
 //! `purser verify` on sealed records, scheduled jobs and quotes.
 
+use purser_actors::card;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{CardId, Network};
-use purser_actors::kernel::job::Job;
+use purser_actors::intl_order;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::money::Cents;
 use purser_storage::{Row, RowKey, Write, codec};
@@ -101,11 +103,17 @@ async fn verify_reports_cards_and_orders_without_scheduled_job() {
     // Checks: a missing scheduled job is reported: the expiry of a USA card, the expiry of an international card, the
     // overdue day of an order. A job that is already due is in the outbox instead.
     let (host, [usa, _, made, queued]) = sold().await;
-    let is = |row: &Row, job: &Job| codec::decode::<OutboxJob>(&row.value).unwrap().job == *job;
+    let is = |row: &Row, job: &AnyJob| codec::decode::<OutboxJob>(&row.value).unwrap().job == *job;
     for (card, job) in [
-        (&usa, Job::ExpireCard(usa.parse().unwrap())),
-        (&made, Job::ExpireIntlCard(made.parse().unwrap())),
-        (&queued, Job::MarkOrderOverdue(queued.parse().unwrap())),
+        (&usa, AnyJob::from(card::Job::ExpireCard(usa.parse().unwrap()))),
+        (
+            &made,
+            AnyJob::from(intl_order::Job::ExpireIntlCard(made.parse().unwrap())),
+        ),
+        (
+            &queued,
+            AnyJob::from(intl_order::Job::MarkOrderOverdue(queued.parse().unwrap())),
+        ),
     ] {
         let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &job)).await;
         assert_problem(&host, &copy, "product.timer_missing", card);

@@ -34,8 +34,14 @@ fn release_build_cannot_enable_mutants() {
     assert!(switch.contains(&format!("{gate}\nmod active {{")));
     assert!(switch.contains(&format!("{gate}\npub use active::{{enable, is_enabled}};")));
     assert!(switch.contains("pub const fn is_enabled(_: Mutant) -> bool {\n    false\n}"));
-    for manifest in ["Cargo.toml", "actors/Cargo.toml", "storage/Cargo.toml"] {
-        let manifest = text(manifest);
+    let root = text("Cargo.toml");
+    let members = root.lines().find_map(|line| line.strip_prefix("members = [")).unwrap();
+    let folders = members
+        .trim_end_matches(']')
+        .split(", ")
+        .map(|folder| folder.trim_matches('"'));
+    let manifests = folders.map(|folder| text(&format!("{folder}/Cargo.toml")));
+    for manifest in manifests.chain([root.clone()]) {
         assert!(!manifest.contains("default = ["), "no feature is on by itself");
         let shipped = manifest.split("[dev-dependencies]").next().unwrap();
         assert!(!shipped.contains("features = [\"mutants\"]"), "only tests plant");

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::breaker::BreakerSettings;
+use purser_actors::card;
 use purser_actors::engine::Engine;
+use purser_actors::gift_card;
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::money::Cents;
 use purser_actors::product::{DailyCap, DailyCaps, ProductLine};
 use purser_storage::sim_disk::SeededRng;
@@ -175,7 +177,9 @@ pub(crate) fn add(plan: &mut Plan) {
 /// An operator retries each job that was dead-lettered during an outage, once. Returns whether there was one.
 pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) -> bool {
     let mut any = false;
-    let made = |work: &Job| matches!(work, Job::IssueCard(_) | Job::OrderGiftCard(_));
+    let made = |work: &AnyJob| {
+        matches!(work.typed(), Some(card::Job::IssueCard(_))) || work.typed::<gift_card::Job>().is_some()
+    };
     let were_down = !world.outages.lock().down.is_empty();
     for effect in effects.iter().filter(|e| e.dead_lettered && were_down && made(&e.job)) {
         if !world.outages.lock().retried.insert(effect.id) {

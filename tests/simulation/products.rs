@@ -7,10 +7,12 @@ use purser_actors::card::{self, Card};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::{self, IntlOrder};
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{Entity, EntityKind, table};
+use purser_actors::payout;
 use purser_actors::payout::Payout;
 use purser_actors::product::PurchasedProduct;
+use purser_actors::top_up;
 use purser_actors::top_up::TopUp;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, RowKey};
@@ -27,7 +29,7 @@ pub(crate) struct SoldProduct {
     /// Whether its state implies that the provider made it.
     pub(crate) is_made: bool,
     /// The job that fetches it from the provider.
-    pub(crate) job: Job,
+    pub(crate) job: AnyJob,
 }
 
 fn each<T: Stored>(rows: &BTreeMap<RowKey, Row>, kind: EntityKind, mut take: impl FnMut(u128, T)) {
@@ -50,7 +52,7 @@ pub(crate) fn sold_products(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey
             payment: card.charge.payment,
             status: card.status(),
             is_made: matches!(card.status, Ready(_) | Paused(_) | Closed(_) | Expired(_)),
-            job: Job::IssueCard(CardId(id)),
+            job: card::Job::IssueCard(CardId(id)).into(),
         };
         goods.insert((EntityKind::Card as u8, id), good);
     });
@@ -61,7 +63,7 @@ pub(crate) fn sold_products(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey
             payment: gift.charge.payment,
             status: gift.status(),
             is_made: gift.status == gift_card::Status::Completed,
-            job: Job::OrderGiftCard(CardId(id)),
+            job: gift_card::Job::OrderGiftCard(CardId(id)).into(),
         };
         goods.insert((EntityKind::GiftCard as u8, id), good);
     });
@@ -73,7 +75,7 @@ pub(crate) fn sold_products(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey
             payment: order.charge.payment,
             status: order.status(),
             is_made: !matches!(order.status, Cancelled | Rejected { .. }),
-            job: Job::ShredCvv(CardId(id)),
+            job: intl_order::Job::ShredCvv(CardId(id)).into(),
         };
         goods.insert((EntityKind::IntlOrder as u8, id), good);
     });
@@ -85,7 +87,7 @@ pub(crate) fn sold_products(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey
             status: payout.status(),
             // Judged by where the money is.
             is_made: false,
-            job: Job::SendPayout(PayoutId(id)),
+            job: payout::Job::SendPayout(PayoutId(id)).into(),
         };
         goods.insert((EntityKind::Payout as u8, id), good);
     });
@@ -97,7 +99,7 @@ pub(crate) fn sold_products(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey
             status: top_up.status(),
             // Judged by where the money is.
             is_made: false,
-            job: Job::SendTopUp(TopUpId(id)),
+            job: top_up::Job::SendTopUp(TopUpId(id)).into(),
         };
         goods.insert((EntityKind::TopUp as u8, id), good);
     });

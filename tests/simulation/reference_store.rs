@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use purser_actors::account::UnclaimedCapUsage;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::job::UnclaimedCapUsage;
 use purser_actors::kernel::table;
 use purser_storage::codec;
 use purser_storage::{

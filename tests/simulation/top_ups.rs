@@ -6,11 +6,12 @@ use std::ops::Range;
 use purser::verify::ChainTransfer;
 use purser_actors::engine::Engine;
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::kernel::{EntityKind, OutboxJob};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Authorization, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction};
 use purser_actors::product::Purchase;
+use purser_actors::top_up;
 use purser_actors::top_up::{FirstLeg, Status, TopUp};
 use purser_storage::sim_disk::SeededRng;
 
@@ -146,11 +147,10 @@ pub(crate) fn forwards(world: &Environment) -> Vec<(TopUpId, ChainTransfer)> {
 }
 
 /// The top-up that a piece of work moves on.
-pub(crate) const fn moved_by(work: &Job) -> Option<TopUpId> {
-    match work {
-        Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => Some(*id),
-        _ => None,
-    }
+pub(crate) fn moved_by(work: &AnyJob) -> Option<TopUpId> {
+    let (top_up::Job::SendTopUp(id) | top_up::Job::BridgeTopUp(id) | top_up::Job::AwaitIssuerCredit(id)) =
+        work.typed()?;
+    Some(id)
 }
 
 /// An operator retries dead-lettered jobs after a false attestation, or a deposit that the issuer did not count in
@@ -158,9 +158,9 @@ pub(crate) const fn moved_by(work: &Job) -> Option<TopUpId> {
 pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) {
     for effect in effects.iter().filter(|effect| effect.dead_lettered) {
         let Some(id) = moved_by(&effect.job) else { continue };
-        let known = match effect.job {
-            Job::BridgeTopUp(_) => world.bridge.lock().misattested.contains(&id),
-            Job::AwaitIssuerCredit(_) => world.bridge.lock().uncounted.contains(&id),
+        let known = match effect.job.typed() {
+            Some(top_up::Job::BridgeTopUp(_)) => world.bridge.lock().misattested.contains(&id),
+            Some(top_up::Job::AwaitIssuerCredit(_)) => world.bridge.lock().uncounted.contains(&id),
             _ => false,
         };
         if !known {

@@ -3,12 +3,13 @@
 use super::claims::admit;
 use super::statement::{StatementLineType, append_line};
 use super::{Account, Event, Rejection};
+use crate::banking::transfer;
 use crate::banking::transfer::{BankTransfer, TransferRequest};
 use crate::id::{BankTransferId, JobId, OutgoingTransferId, PaymentId, PayoutId};
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
+use crate::payout;
 use crate::payout::{Payout, PayoutOrdered, PayoutPlan, PayoutTarget};
 use crate::product::{Currency, DailyCap, ProductLine};
 
@@ -112,7 +113,7 @@ fn debit_payout(account: &Account, payout: BalancePayout, context: &Context) -> 
         .open(opening)
         .index_for_owner(&owner, EntityKind::Payout, id.0, context)
         .post_ledger(&booked, context)
-        .enqueue_as(key, Job::SendPayout(id), context);
+        .enqueue_as(key, payout::Job::SendPayout(id), context);
     debit(account, decision, charge.charged, DebitPurpose::Payout(id), context)
 }
 
@@ -133,7 +134,7 @@ fn debit_transfer(
         .open(opening)
         .index_for_owner(&owner, EntityKind::BankTransfer, id.0, context)
         .post_ledger(&booked, context)
-        .enqueue_as(key, Job::ExecuteBankTransfer(id), context);
+        .enqueue_as(key, transfer::Job::ExecuteBankTransfer(id), context);
     debit(account, decision, amount, DebitPurpose::Transfer(id), context)
 }
 

@@ -5,11 +5,12 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::machine::open;
 use super::{Account, CapUsage, ClaimRequest, Command, Event, OwnerCaps, Rejection};
+use crate::account::{CapReservation, UnclaimedCapUsage};
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::job::{CapReservation, Job, UnclaimedCapUsage};
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::money::Cents;
+use crate::payment;
 use crate::payment::{Claim, Payment};
 use crate::port::Timestamp;
 use crate::product::{DailyCap, ProductLine};
@@ -123,7 +124,7 @@ pub(super) fn claim(
     Ok(decision
         .open(opening)
         .put(Payment::list_key(wallet, context.now, payment), Vec::new())
-        .enqueue(Job::SettlePayment(payment), context))
+        .enqueue(payment::Job::SettlePayment(payment), context))
 }
 
 /// A released payment is claimed again: it makes a new cap reservation.
@@ -152,7 +153,7 @@ pub(super) fn readmit(
         .into_iter()
         .filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
-    let work = Job::ReadmitPayment {
+    let work = payment::Job::ReadmitPayment {
         payment,
         reservation: share,
         session,

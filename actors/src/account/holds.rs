@@ -5,13 +5,15 @@ use purser_storage::codec;
 use super::machine::open;
 use super::statement::{StatementLineType, append_line};
 use super::{Account, Command, Event, Rejection};
+use crate::account::CreditCause;
 use crate::id::{JobId, Network, Wallet, WithdrawalId};
-use crate::kernel::job::{CreditCause, Job};
+use crate::incoming;
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::{AttributedTransfer, OutgoingTransfer};
+use crate::withdrawal;
 use crate::withdrawal::Withdrawal;
 
 /// Opens a withdrawal, or ends its hold.
@@ -64,7 +66,7 @@ fn withdraw(
             Vec::new(),
         )
         .post_ledger(&booked, context)
-        .enqueue(Job::SendWithdrawal(id), context);
+        .enqueue(withdrawal::Job::SendWithdrawal(id), context);
     let noted = (StatementLineType::Held, amount, id.to_string());
     Ok(append_line(
         decision,
@@ -121,8 +123,8 @@ pub(super) fn send_back(
         )
         .post_ledger(&credited, context)
         .post_ledger(&booked, context)
-        .enqueue(Job::ConfirmIncoming(deposit), context)
-        .enqueue(Job::SendWithdrawal(id), context);
+        .enqueue(incoming::Job::ConfirmIncoming(deposit), context)
+        .enqueue(withdrawal::Job::SendWithdrawal(id), context);
     let came = (StatementLineType::Credited, amount, deposit.to_string());
     let decision = append_line(decision, owner, came, (balance, held, lines), context);
     let kept = (StatementLineType::Held, amount, id.to_string());

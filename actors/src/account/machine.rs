@@ -7,14 +7,18 @@ use super::statement::{StatementLineType, append_line};
 use super::{
     Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, provisional_credits,
 };
+use crate::account::CreditCause;
 use crate::id::{JobId, Wallet};
+use crate::incoming;
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::late_return;
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
+use crate::payment;
 use crate::payment::SessionSeed;
+use crate::refund;
 use crate::session::{AuthMethod, Session};
 
 /// An account is created by the first command that needs it. A Solana address also reserves its lower-case form; if
@@ -83,10 +87,10 @@ pub(super) fn credit(
     let credited = (StatementLineType::Credited, amount, cause.name());
     let decision = append_line(decision, wallet, credited, after, context);
     Ok(match cause {
-        CreditCause::Deposit(deposit) => decision.enqueue(Job::ConfirmIncoming(deposit), context),
-        CreditCause::Payment(payment) => decision.enqueue(Job::ConfirmPaymentCredit(payment), context),
-        CreditCause::LateReturn(late) => decision.enqueue(Job::ConfirmLateReturnCredit(late), context),
-        CreditCause::Refund(refund) => decision.enqueue(Job::ConfirmRefund(refund), context),
+        CreditCause::Deposit(deposit) => decision.enqueue(incoming::Job::ConfirmIncoming(deposit), context),
+        CreditCause::Payment(payment) => decision.enqueue(payment::Job::ConfirmPaymentCredit(payment), context),
+        CreditCause::LateReturn(late) => decision.enqueue(late_return::Job::ConfirmLateReturnCredit(late), context),
+        CreditCause::Refund(refund) => decision.enqueue(refund::Job::ConfirmRefund(refund), context),
         _ => decision,
     })
 }

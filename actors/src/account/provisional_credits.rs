@@ -3,9 +3,8 @@
 
 use super::machine::credit;
 use super::statement::{StatementLineType, append_line};
-use super::{Account, Command, Event, Rejection};
+use super::{Account, Command, Event, Job, Rejection};
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;

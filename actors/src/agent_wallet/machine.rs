@@ -5,9 +5,9 @@ use purser_storage::mutants::{self, Mutant};
 use super::{AgentWallet, Command, Event, Rejection, WalletHold, counted_day, in_usdc};
 use crate::id::{JobId, Network, Wallet, WalletPaymentId};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
+use crate::wallet_payment;
 use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 
 impl AgentWallet {
@@ -49,7 +49,7 @@ impl AgentWallet {
             .event(Event::Held(open))
             .open(opening)
             .index_for_owner(&self.owner, EntityKind::WalletPayment, spend.0, context)
-            .enqueue(Job::SendWalletPayment(spend), context))
+            .enqueue(wallet_payment::Job::SendWalletPayment(spend), context))
     }
 
     fn settle_hold(&self, effect: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {

@@ -9,11 +9,27 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{BankAccountId, JobId, Wallet};
+use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
 use crate::port::banking::{AccountNumbers, AccountType, OpenAccountResult};
+
+jobs! { BankAccount:
+    /// Open an account at the bank.
+    30 OpenBankAccount(id: BankAccountId) = "open_bank_account" => JobPolicy {
+        line: LineDependency::None,
+        outgoing: None,
+        queue: Queue::OfKind,
+        operator: Some(OperatorPolicy {
+            outcomes: Outcomes::NotCompleted,
+            credits: Credits::Never,
+            credit_needs_proof: true,
+            absence_is_definitive: false,
+            pending_means_not_completed: false,
+        }),
+    };
+}
 
 /// State of a bank account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

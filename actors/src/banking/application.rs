@@ -10,6 +10,7 @@
 //! Only a complete application of a verified owner is submitted, by a batch with the condition that the identity
 //! verification row exists. The tax number and the document keys are sealed in the vault; no event contains them.
 
+mod job;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -18,6 +19,8 @@ use crate::id::{BankingApplicationId, DocumentId, JobId, Wallet};
 use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;
+
+pub use self::job::Job;
 
 macro_rules! define_questions {
     ($($(#[$says:meta])* $name:ident = $text:literal,)*) => {

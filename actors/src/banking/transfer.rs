@@ -15,14 +15,32 @@
 
 use purser_storage::codec::Stored;
 
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{BankAccountId, BankTransferId, JobId, Wallet};
+use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, OutgoingPurpose, Queue, jobs};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
-use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity};
+use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::port::banking::BankTransferResult;
+
+jobs! { BankTransfer:
+    /// Execute a transfer at the bank.
+    31 ExecuteBankTransfer(id: BankTransferId) = "execute_bank_transfer" => JobPolicy {
+        line: LineDependency::None,
+        outgoing: Some(|key| BankTransferId::from_key(key).map(OutgoingPurpose::BankTransfer)),
+        queue: Queue::OfKind,
+        operator: Some(OperatorPolicy {
+            outcomes: Outcomes::Either,
+            credits: Credits::ByDirection,
+            credit_needs_proof: true,
+            absence_is_definitive: false,
+            pending_means_not_completed: false,
+        }),
+    };
+}
 
 /// Direction of the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -195,7 +213,7 @@ impl BankTransfer {
         context: &Context,
     ) -> Decision<Self> {
         let booked = LedgerTransaction::new(context.now, id).post(BANK, LedgerAccount::Suspense, amount);
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account: self.owner,
             amount,
             cause: CreditCause::BankTransfer(id),

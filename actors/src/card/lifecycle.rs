@@ -5,9 +5,10 @@
 //! and repeated events change nothing. After a card has ended, the issuer reports the total that it released; only the
 //! increase is credited.
 
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{CardId, RefundId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, table};
 use crate::ledger::{Charge, RemainderReturn};
 use crate::money::{Cents, Usdc};
@@ -283,6 +284,6 @@ impl RemainderReturn {
             return decided;
         }
         let (amount, cause) = (self.credited, CreditCause::Card(card));
-        decided.enqueue(Job::CreditAccount { account, amount, cause }, context)
+        decided.enqueue(account::Job::CreditAccount { account, amount, cause }, context)
     }
 }

@@ -3,10 +3,11 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::lifecycle::{ActionDecision, CardLifecycle, CardUpdate, LifecycleChange};
-use super::{Card, CardDetails, Command, Event, Rejection, Status};
+use super::{Card, CardDetails, Command, Event, Job, Rejection, Status};
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{CardId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerProvider, LedgerTransaction};
 use crate::money::Usdc;
@@ -189,7 +190,7 @@ impl Entity for Card {
                 .event(Event::Declined(reason, at))
                 .post_ledger(&card.reversal(id, at), context)
                 .enqueue(
-                    Job::CreditAccount {
+                    account::Job::CreditAccount {
                         account: card.owner,
                         amount: card.charge.charged,
                         cause: CreditCause::Card(*id),

@@ -2,10 +2,10 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{CardWithdrawal, Command, Event, HOLD_RELEASED_REASON, Rejection, Status};
+use super::{CardWithdrawal, Command, Event, HOLD_RELEASED_REASON, Job, Rejection, Status};
 use crate::id::{JobId, Wallet, WithdrawalId};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
+use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::operator::AuditedAction;
@@ -148,8 +148,8 @@ impl Leasable for CardWithdrawal {
         }
     }
 
-    fn expiry_job(id: WithdrawalId, lease: u64) -> Job {
-        Job::ExpireWithdrawalLease { withdrawal: id, lease }
+    fn expiry_job(id: WithdrawalId, lease: u64) -> AnyJob {
+        Job::ExpireWithdrawalLease { withdrawal: id, lease }.into()
     }
 }
 

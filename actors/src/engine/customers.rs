@@ -12,7 +12,7 @@ use crate::card::Card;
 use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
 use crate::intl_order::IntlOrder;
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::job::Job;
+use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityKind, JsonObject, OutboxJob, table};
 use crate::reloadable_card::ReloadableCard;
@@ -281,7 +281,7 @@ impl Engine {
         Ok(found)
     }
 
-    async fn is_for(&self, work: &Job, wallet: &Wallet) -> Result<bool, LoadError> {
+    async fn is_for(&self, work: &AnyJob, wallet: &Wallet) -> Result<bool, LoadError> {
         let subject = work.subject();
         if let Ok(payment) = subject.parse::<PaymentId>() {
             let read = self.payment(&payment).await?;

@@ -14,9 +14,9 @@ use ractor::ActorId;
 
 use super::operators::corrupt;
 use super::{ClaimError, Engine, ListPosition};
+use crate::account::UnclaimedCapUsage;
 use crate::id::{DepositId, Network, PaymentId};
 use crate::incoming::{Incoming, Transfer};
-use crate::kernel::job::UnclaimedCapUsage;
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
 use crate::port::Timestamp;

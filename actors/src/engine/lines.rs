@@ -10,9 +10,10 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::jobs::JobHandlers;
 use super::operators::corrupt;
-use super::{Engine, OperationError};
+use super::{Engine, OperationError, job_types};
 use crate::breaker::{Breaker, BreakerChange, BreakerSettings};
-use crate::kernel::job::{AttemptFailure, Job, LineDependency, OutboxJob, RetryMode};
+use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
+use crate::kernel::outbox::AttemptCounters;
 use crate::kernel::{AskError, EntityRegistry};
 use crate::line::{Command, LineState, Rejection, Status};
 use crate::operator::OperatorAction;
@@ -153,25 +154,12 @@ impl LineBreakers {
     }
 }
 
-/// Product line whose provider executes a job. A payout names its rail in its own state.
-pub(super) const fn line_of_job(work: &Job) -> Option<ProductLine> {
-    match work.line_dependency() {
-        LineDependency::WaitsForLine(line) | LineDependency::Unblocked(line) => Some(line),
-        LineDependency::WaitsForRail | LineDependency::None => None,
-    }
-}
-
-/// Index in [`Job::NAMES`] of the job that calls a line's provider.
-fn job_index(line: ProductLine) -> Option<usize> {
-    use crate::id::{CardId, PayoutId};
-    match line {
-        ProductLine::UsaCard => Some(Job::IssueCard(CardId(0)).index()),
-        ProductLine::GiftCard => Some(Job::OrderGiftCard(CardId(0)).index()),
-        ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
-            Some(Job::SendPayout(PayoutId(0)).index())
+/// Wakes the jobs that wait for a line's provider.
+fn wake(attempts: &AttemptCounters, line: ProductLine) {
+    for (index, (_, job)) in job_types().enumerate() {
+        if job.policy.line.waits_for(line) {
+            attempts.wake(index);
         }
-        // Operators fulfil the first. The jobs of the second are never paused.
-        ProductLine::IntlCard | ProductLine::CardBalance => None,
     }
 }
 
@@ -184,7 +172,7 @@ impl JobHandlers {
         effect: &OutboxJob,
         work: impl Future<Output = Result<(), AttemptFailure>> + Send,
     ) -> Result<(), AttemptFailure> {
-        if effect.job.waits_for_provider()
+        if effect.job.line().waits()
             && let Some(ms) = self.lines.admit(line, effect, self.clock.now())
         {
             return Err(AttemptFailure::blocked(
@@ -213,7 +201,7 @@ impl JobHandlers {
         let command = match (change, &done) {
             (BreakerChange::None, _) => return done,
             (BreakerChange::Opened, _) => {
-                job_index(line).into_iter().for_each(|work| self.attempts.wake(work));
+                wake(&self.attempts, line);
                 tracing::warn!(line = line.name(), "a provider delivers again: its line is open");
                 Command::Recover
             }
@@ -383,7 +371,7 @@ impl Engine {
         let lines = &self.0.lines;
         lines.with_breaker(line, |breaker| *breaker = Breaker::default());
         lines.cells[line as usize].flags.fetch_and(!CLOSED, Ordering::Release);
-        job_index(line).into_iter().for_each(|work| self.0.attempts.wake(work));
+        wake(&self.0.attempts, line);
         Ok(())
     }
 }

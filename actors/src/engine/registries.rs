@@ -1,9 +1,11 @@
 //! All entity registries of the engine. A line here gives an entity kind its actors, supervisor, passivation and
-//! statistics.
+//! statistics, and its jobs their
+//! handler.
 
 use ractor::{ActorCell, SpawnErr};
 
 use super::customers::CustomerResource;
+use super::jobs::table::JobKind;
 use super::stats::{EntityStats, EntitySupervisorInfo};
 use crate::account::Account;
 use crate::agent_wallet::AgentWallet;
@@ -39,7 +41,7 @@ use crate::webhook_delivery::WebhookDelivery;
 use crate::withdrawal::Withdrawal;
 
 macro_rules! define_registries {
-    ($($field:ident: $entity:ty,)*) => {
+    ($($field:ident: $entity:ty $(=> $job:ty)?,)*) => {
         /// One registry of each kind.
         #[derive(Clone)]
         pub(super) struct Registries {
@@ -55,6 +57,9 @@ macro_rules! define_registries {
             types.sort_unstable();
             types
         }
+
+        /// The jobs of each kind that has some.
+        pub(super) const JOB_KINDS: &[JobKind] = &[$($(JobKind::of::<$job>(),)?)*];
 
         impl Registries {
             /// Every kind, in the order of the fields.
@@ -108,33 +113,33 @@ macro_rules! define_registries {
 }
 
 define_registries! {
-    accounts: Account,
-    payments: Payment,
-    cards: Card,
+    accounts: Account => crate::account::Job,
+    payments: Payment => crate::payment::Job,
+    cards: Card => crate::card::Job,
     sessions: Session,
-    gift_cards: GiftCard,
-    intl_orders: IntlOrder,
-    identities: IdentityVerification,
-    issuer_links: IssuerLink,
-    top_ups: TopUp,
-    withdrawals: Withdrawal,
-    payouts: Payout,
-    late_returns: LateReturn,
-    recipients: PaymentRecipient,
-    destinations: BankDestination,
+    gift_cards: GiftCard => crate::gift_card::Job,
+    intl_orders: IntlOrder => crate::intl_order::Job,
+    identities: IdentityVerification => crate::identity_verification::Job,
+    issuer_links: IssuerLink => crate::issuer_link::Job,
+    top_ups: TopUp => crate::top_up::Job,
+    withdrawals: Withdrawal => crate::withdrawal::Job,
+    payouts: Payout => crate::payout::Job,
+    late_returns: LateReturn => crate::late_return::Job,
+    recipients: PaymentRecipient => crate::payment_recipient::Job,
+    destinations: BankDestination => crate::bank_destination::Job,
     profiles: BankingProfile,
-    reloadable_cards: ReloadableCard,
-    card_withdrawals: CardWithdrawal,
-    agent_wallets: AgentWallet,
-    wallet_payments: WalletPayment,
-    applications: BankingApplication,
-    bank_accounts: BankAccount,
-    bank_transfers: BankTransfer,
-    discrepancies: Discrepancy,
+    reloadable_cards: ReloadableCard => crate::reloadable_card::Job,
+    card_withdrawals: CardWithdrawal => crate::card_withdrawal::Job,
+    agent_wallets: AgentWallet => crate::agent_wallet::Job,
+    wallet_payments: WalletPayment => crate::wallet_payment::Job,
+    applications: BankingApplication => crate::banking::application::Job,
+    bank_accounts: BankAccount => crate::banking::account::Job,
+    bank_transfers: BankTransfer => crate::banking::transfer::Job,
+    discrepancies: Discrepancy => crate::discrepancy::Job,
     api_keys: ApiKey,
-    webhooks: WebhookEndpoint,
-    webhook_deliveries: WebhookDelivery,
-    refunds: Refund,
-    incoming: Incoming,
+    webhooks: WebhookEndpoint => crate::webhook::Job,
+    webhook_deliveries: WebhookDelivery => crate::webhook_delivery::Job,
+    refunds: Refund => crate::refund::Job,
+    incoming: Incoming => crate::incoming::Job,
     lines: LineState,
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::{StoreError, codec};
 
+use super::job_resolution::watched_payment;
 use super::{Engine, GateHold, LineStatus};
-use crate::kernel::job::Job;
 use crate::kernel::outbox::AttemptCounts;
 use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
 use crate::payment::Status;
@@ -90,8 +90,8 @@ pub struct JobStats {
 pub struct EngineStats {
     /// By entity kind.
     pub kinds: Vec<EntityStats>,
-    /// In the order of [`Job::NAMES`].
-    pub jobs: [JobStats; Job::NAMES.len()],
+    /// In the order of [`JOB_NAMES`](super::JOB_NAMES).
+    pub jobs: Vec<JobStats>,
     /// Payments with an unknown outcome.
     pub unknown_payments: u64,
     /// Time for which the oldest of them has been unknown, in milliseconds; 0 without one.
@@ -117,12 +117,15 @@ impl Engine {
     /// When storage fails or a row is not a valid job.
     pub async fn stats(&self) -> Result<EngineStats, StoreError> {
         let inner = &self.0;
+        let attempts = inner.attempts.read().into_iter();
         let mut figures = EngineStats {
             kinds: inner.registries.entity_stats(),
-            jobs: inner.attempts.read().map(|tried| JobStats {
-                attempts: tried,
-                ..JobStats::default()
-            }),
+            jobs: attempts
+                .map(|attempts| JobStats {
+                    attempts,
+                    ..JobStats::default()
+                })
+                .collect(),
             unknown_payments: 0,
             oldest_unknown_ms: 0,
             gate_holds: [0; GateHold::ALL.len()],
@@ -157,7 +160,10 @@ impl Engine {
     async fn count(&self, effect: &OutboxJob, figures: &mut EngineStats) -> Result<(), StoreError> {
         let now = self.0.clock.now().0;
         let age = now.saturating_sub(effect.created_at.0);
-        let work = &mut figures.jobs[effect.job.index()];
+        // A job of an unknown type is counted nowhere, and listed among the dead letters.
+        let Some(work) = effect.job.index().and_then(|index| figures.jobs.get_mut(index)) else {
+            return Ok(());
+        };
         if effect.dead_lettered {
             work.dead_lettered += 1;
             work.oldest_dead_letter_age_ms = work.oldest_dead_letter_age_ms.max(age);
@@ -170,7 +176,7 @@ impl Engine {
         if let Some(held) = self.gate_hold(&effect.job).await? {
             figures.gate_holds[held as usize] += 1;
         }
-        let Job::WatchPayment(id) = effect.job else {
+        let Some(id) = watched_payment(&effect.job) else {
             return Ok(());
         };
         let read = self.0.registries.payments.read(&id).await;

@@ -354,7 +354,10 @@ impl Engine {
                 let page = self.0.store.scan(&[prefix], after.as_deref(), 1_000).await?;
                 for (_, row) in &page {
                     let effect: crate::kernel::OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
-                    pending += u64::from(matches!(effect.job, crate::kernel::job::Job::DeliverWebhook { .. }));
+                    pending += u64::from(matches!(
+                        effect.job.typed(),
+                        Some(webhook_delivery::Job::DeliverWebhook { .. })
+                    ));
                 }
                 looked_at += page.len();
                 match page.into_iter().last() {

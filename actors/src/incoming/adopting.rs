@@ -3,12 +3,13 @@
 //! already has.
 
 use super::{AdoptableProduct, Event, Incoming};
+use crate::account;
+use crate::account::CapReservation;
 use crate::account::counted_day;
-use crate::card::Card;
+use crate::card::{self, Card};
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, JobId, SessionId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::job::{CapReservation, Job};
 use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
@@ -49,7 +50,7 @@ impl Incoming {
             .open(opening)
             .put(Payment::list_key(&owner, context.now, id), Vec::new())
             .enqueue(
-                Job::CountCapReservation {
+                account::Job::CountCapReservation {
                     account: owner,
                     reservation: share,
                 },
@@ -62,7 +63,7 @@ impl Incoming {
             AdoptableProduct::Card { amount } => decision
                 .open(Card::order(card, owner, charge, amount, context)?)
                 .index_for_owner(&owner, EntityKind::Card, card.0, context)
-                .enqueue_as(key, Job::IssueCard(card), context),
+                .enqueue_as(key, card::Job::IssueCard(card), context),
             AdoptableProduct::GiftCard {
                 amount,
                 currency,
@@ -81,7 +82,7 @@ impl Incoming {
                 decision
                     .open(GiftCard::order(card, owner, charge, order, context)?)
                     .index_for_owner(&owner, EntityKind::GiftCard, card.0, context)
-                    .enqueue_as(key, Job::OrderGiftCard(card), context)
+                    .enqueue_as(key, gift_card::Job::OrderGiftCard(card), context)
             }
         })
     }

@@ -1,15 +1,16 @@
 //! Daily caps of an incoming transfer: until its purchase is known, it counts for everything that it may have bought.
 
 use super::Incoming;
+use crate::account;
+use crate::account::CapReservation;
 use crate::account::counted_day;
 use crate::id::Wallet;
-use crate::kernel::job::{CapReservation, Job};
 use crate::product::ProductLine;
 
 impl Incoming {
     /// Job that counts the full amount toward the caps of the account that may have bought something with it, in each
     /// possible cap group.
-    pub(super) fn count_job(&self, account: Wallet, lines: &[ProductLine]) -> Job {
+    pub(super) fn count_job(&self, account: Wallet, lines: &[ProductLine]) -> account::Job {
         let mut shares: Vec<CapReservation> = Vec::new();
         for budget in lines.iter().map(|line| line.cap_group()) {
             if shares.iter().all(|share| share.cap_group != budget) {
@@ -20,7 +21,7 @@ impl Incoming {
                 });
             }
         }
-        Job::CountUnclaimed {
+        account::Job::CountUnclaimed {
             account,
             payment: self.transfer.payment,
             lines: lines.to_vec(),
@@ -30,8 +31,8 @@ impl Incoming {
 
     /// Job that releases the amounts counted for its payment: nothing was bought, or the purchase is counted on its
     /// own.
-    pub(super) const fn uncount_job(&self) -> Job {
-        Job::CountClaimed {
+    pub(super) const fn uncount_job(&self) -> account::Job {
+        account::Job::CountClaimed {
             account: self.transfer.from,
             payment: self.transfer.payment,
         }

@@ -2,10 +2,11 @@
 
 use purser_storage::codec;
 
-use super::{Command, Event, Incoming, OperatorDecision, PaidFor, Rejection, Status, Verdict};
+use super::{Command, Event, Incoming, Job, OperatorDecision, PaidFor, Rejection, Status, Verdict};
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{DepositId, Wallet};
 use crate::kernel::entity::{EntityId as _, Transition};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -44,7 +45,7 @@ impl Incoming {
         decision: Decision<Self>,
         context: &Context,
     ) -> Decision<Self> {
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account,
             amount: self.transfer.amount,
             cause: CreditCause::Deposit(id),
@@ -111,7 +112,7 @@ impl Incoming {
                 .post_ledger(&self.receipt(id, context.now, LedgerAccount::OperatorFunds), context)
                 .enqueue(self.uncount_job(), context),
             OperatorDecision::Return(account) => {
-                let send_back = Job::SendBack {
+                let send_back = account::Job::SendBack {
                     account,
                     deposit: id,
                     to: self.transfer.from,
@@ -285,7 +286,7 @@ impl Entity for Incoming {
                 Ok(done
                     .delete(table::incoming(incoming.found_at, *id))
                     .event(Event::Claimed(now))
-                    .enqueue(Job::CountClaimed { account, payment }, context))
+                    .enqueue(account::Job::CountClaimed { account, payment }, context))
             }
             (_, Command::Claim(_)) => Ok(done),
             (

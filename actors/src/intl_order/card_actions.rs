@@ -1,9 +1,8 @@
 //! Card actions of an international card, and operators' reports.
 
-use super::{CardReport, Event, IntlOrder, Rejection, Reply, Status};
+use super::{CardReport, Event, IntlOrder, Job, Rejection, Reply, Status};
 use crate::card::lifecycle::{ActionDecision, CardLifecycle, CardUpdate, LifecycleChange, LifecycleState};
 use crate::id::CardId;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity as _, InvalidTransition, table};
 use crate::ledger::LedgerProvider;
 use crate::money::Usdc;

@@ -1,10 +1,12 @@
 //! State machine of an international card order.
 
-use super::{Command, EnteredCard, Event, IntlOrder, Rejection, Reply, Status};
+use super::{Command, EnteredCard, Event, IntlOrder, Job, Rejection, Reply, Status};
+use crate::account;
+use crate::account::CreditCause;
 use crate::card::lifecycle::{self, CardLifecycle};
 use crate::id::{CardId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::ledger::LedgerProvider;
@@ -24,7 +26,7 @@ impl IntlOrder {
 
     /// There will be no card: credits the whole charge.
     fn credit_charge(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::Card(id),
@@ -67,8 +69,8 @@ impl Leasable for IntlOrder {
         }
     }
 
-    fn expiry_job(id: CardId, lease: u64) -> Job {
-        Job::ExpireOrderLease { order: id, lease }
+    fn expiry_job(id: CardId, lease: u64) -> AnyJob {
+        Job::ExpireOrderLease { order: id, lease }.into()
     }
 }
 

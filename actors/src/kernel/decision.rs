@@ -5,7 +5,7 @@ use purser_storage::{Condition, RowKey, Write};
 
 use crate::id::{JobId, Wallet};
 use crate::kernel::entity::{Entity, EntityKind, NewEntity};
-use crate::kernel::job::{Job, OutboxJob};
+use crate::kernel::job::{AnyJob, OutboxJob};
 use crate::kernel::{Context, audit_log, table};
 use crate::ledger::LedgerTransaction;
 use crate::operator::{AuditRecord, AuditedAction};
@@ -44,23 +44,24 @@ impl<E: Entity> Decision<E> {
 
     /// Adds a job that is due now.
     #[must_use]
-    pub fn enqueue(mut self, work: Job, context: &Context) -> Self {
-        self.jobs.push(OutboxJob::new(JobId(context.id()), work, context.now));
+    pub fn enqueue(mut self, work: impl Into<AnyJob>, context: &Context) -> Self {
+        self.jobs
+            .push(OutboxJob::new(JobId(context.id()), work.into(), context.now));
         self
     }
 
     /// Adds a scheduled job; see [`crate::kernel::timer`].
     #[must_use]
-    pub fn enqueue_at(self, due: Timestamp, work: Job, context: &Context) -> Self {
-        let effect = OutboxJob::new(JobId(context.id()), work, due);
+    pub fn enqueue_at(self, due: Timestamp, work: impl Into<AnyJob>, context: &Context) -> Self {
+        let effect = OutboxJob::new(JobId(context.id()), work.into(), due);
         self.put_new(table::timer(due, effect.id), codec::encode(&effect))
     }
 
     /// Adds a job under an id of the caller's choice; only one job with this id can be open.
     #[must_use]
-    pub fn enqueue_as(mut self, id: JobId, work: Job, context: &Context) -> Self {
+    pub fn enqueue_as(mut self, id: JobId, work: impl Into<AnyJob>, context: &Context) -> Self {
         self.conditions.push(Condition::Absent(table::outbox_job(id)));
-        self.jobs.push(OutboxJob::new(id, work, context.now));
+        self.jobs.push(OutboxJob::new(id, work.into(), context.now));
         self
     }
 

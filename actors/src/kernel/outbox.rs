@@ -6,14 +6,14 @@ mod attempts;
 mod job_runner;
 mod partitions;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use purser_storage::{Batch, CommitError, Condition, Store};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
+use crate::kernel::job::{AnyJob, AttemptFailure, JobFacts, OutboxJob, RetryMode};
 use crate::kernel::registry::JobStarter;
 use crate::kernel::{EntityKind, table};
 use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
@@ -26,6 +26,9 @@ pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, LastFailure}
 pub trait JobHandler: Send + Sync + 'static {
     /// Returns once the batch that deletes the job is durable.
     fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, Result<(), AttemptFailure>>;
+
+    /// What the outbox must know about a job, also about one of an unknown type.
+    fn facts(&self, job: &AnyJob) -> JobFacts;
 }
 
 /// Limits on concurrency and attempts.
@@ -60,7 +63,7 @@ pub struct OutboxDeps {
 /// that needs those registries.
 #[derive(Default)]
 pub struct Outbox {
-    supervisors: OnceLock<HashMap<EntityKind, ActorRef<SupervisorMsg>>>,
+    supervisors: OnceLock<BTreeMap<u8, (EntityKind, ActorRef<SupervisorMsg>)>>,
 }
 
 impl Outbox {
@@ -75,14 +78,14 @@ impl Outbox {
         worker: Arc<dyn JobHandler>,
         root: ActorCell,
     ) -> Result<(), ractor::SpawnErr> {
-        let mut supervisors = HashMap::new();
+        let mut supervisors = BTreeMap::new();
         for kind in kinds {
             let supervisor = OutboxSupervisor {
                 deps: ground.clone(),
                 handler: worker.clone(),
             };
             let (actor, _) = Actor::spawn_linked(None, supervisor, (), root.clone()).await?;
-            supervisors.insert(*kind, actor);
+            supervisors.insert(*kind as u8, (*kind, actor));
         }
         drop(self.supervisors.set(supervisors));
         Ok(())
@@ -92,7 +95,7 @@ impl Outbox {
 impl Outbox {
     /// Supervisors of the jobs of each kind; none before [`Outbox::open`].
     pub(crate) fn supervisors(&self) -> Vec<(EntityKind, ActorId)> {
-        let opened = self.supervisors.get().into_iter().flatten();
+        let opened = self.supervisors.get().into_iter().flat_map(BTreeMap::values);
         opened.map(|(kind, supervisor)| (*kind, supervisor.get_id())).collect()
     }
 }
@@ -100,7 +103,10 @@ impl Outbox {
 impl JobStarter for Outbox {
     fn start(&self, effect: OutboxJob) {
         // Before `open` nothing is lost either: the rows are durable and are read at the start.
-        if let Some(supervisor) = self.supervisors.get().and_then(|s| s.get(&effect.job.entity_kind())) {
+        // A job of a kind that this program does not know becomes a dead letter under any of the supervisors.
+        let supervisors = self.supervisors.get();
+        let supervisor = supervisors.and_then(|all| all.get(&effect.job.kind).or_else(|| all.values().next()));
+        if let Some((_, supervisor)) = supervisor {
             drop(supervisor.cast(SupervisorMsg::Start(effect)));
         }
     }
@@ -166,7 +172,7 @@ impl Actor for OutboxSupervisor {
     ) -> Result<(), ActorProcessingErr> {
         match order {
             SupervisorMsg::Start(effect) => {
-                let wakes = self.deps.attempts.wakes(&effect.job);
+                let wakes = self.deps.attempts.wakes(self.facts(&effect).index);
                 self.start(&myself, state, (effect, wakes)).await
             }
             SupervisorMsg::Wait(effect, wakes) => self.start(&myself, state, (effect, wakes)).await,
@@ -228,8 +234,9 @@ impl OutboxSupervisor {
         (effect, wakes): (OutboxJob, u64),
     ) -> Result<(), ActorProcessingErr> {
         let wait_ms = effect.next_attempt_at.0.saturating_sub(self.deps.clock.now().0);
-        let may_wake = effect.job.waits_for_provider();
-        if wait_ms > 0 && !(may_wake && self.deps.attempts.wakes(&effect.job) > wakes) {
+        let facts = self.facts(&effect);
+        let may_wake = facts.waits_for_provider;
+        if wait_ms > 0 && !(may_wake && self.deps.attempts.wakes(facts.index) > wakes) {
             let wait_ms = if may_wake {
                 wait_ms.min(WAKE_CHECK_INTERVAL_MS)
             } else {
@@ -240,7 +247,7 @@ impl OutboxSupervisor {
             }));
             return Ok(());
         }
-        match state.partitions.admit(effect) {
+        match state.partitions.admit(effect, facts.partition) {
             QueueDecision::Run(effect) if state.running.len() >= self.deps.retry.max_concurrent => {
                 state.pending.push_back(effect);
             }
@@ -251,13 +258,17 @@ impl OutboxSupervisor {
         Ok(())
     }
 
+    fn facts(&self, effect: &OutboxJob) -> JobFacts {
+        self.handler.facts(&effect.job)
+    }
+
     fn record_retry_reason(&self, effect: &OutboxJob, wrong: RetryReason) {
         let tries = &self.deps.attempts;
         match wrong {
             RetryReason::NotDue => tries.clear_last_failure(effect.id),
             RetryReason::Blocked(error) => tries.last_failure(effect, truncate_error(error), effect.next_attempt_at),
             RetryReason::Failed(kind, error) => {
-                tries.failed(&effect.job, Some(kind));
+                tries.failed(self.facts(effect).index, Some(kind));
                 tries.last_failure(effect, truncate_error(error), effect.next_attempt_at);
             }
         }
@@ -292,7 +303,7 @@ impl OutboxSupervisor {
                 Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
             }
         };
-        self.deps.attempts.started(&effect.job);
+        self.deps.attempts.started(self.facts(&effect).index);
         // A runner that has just died leaves the job in `running`, where its exit event will find it.
         drop(actor.cast(effect.clone()));
         state.running.insert(actor.get_id(), (actor, effect));
@@ -305,8 +316,9 @@ impl OutboxSupervisor {
         delivery: ActorId,
     ) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
         let ended = state.running.remove(&delivery)?;
-        self.deps.attempts.finished(&ended.1.job);
-        if let Some(next) = state.partitions.release(&ended.1) {
+        let facts = self.facts(&ended.1);
+        self.deps.attempts.finished(facts.index);
+        if let Some(next) = state.partitions.release(facts.partition) {
             state.pending.push_back(next);
         }
         Some(ended)
@@ -315,7 +327,8 @@ impl OutboxSupervisor {
     fn record_failure(&self, myself: &ActorRef<SupervisorMsg>, mut effect: OutboxJob, error: ActorProcessingErr) {
         let failure = error.downcast::<AttemptFailure>().map(|failure| *failure);
         let kind = failure.as_ref().ok().map(|failure| failure.kind);
-        self.deps.attempts.failed(&effect.job, kind);
+        let facts = self.facts(&effect);
+        self.deps.attempts.failed(facts.index, kind);
         // A panic: the attempt may have had effects, so its outcome is unknown.
         let failure = failure.unwrap_or_else(|other| AttemptFailure {
             kind: ErrorKind::Unknown,
@@ -326,7 +339,7 @@ impl OutboxSupervisor {
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_attempt_at = now.plus_ms(self.backoff_ms(effect.attempts));
         effect.dead_lettered = failure.kind == ErrorKind::Permanent || effect.attempts >= self.deps.retry.max_attempts;
-        let (id, request, work, attempts) = (effect.id, effect.request_id, effect.job.name(), effect.attempts);
+        let (id, request, work, attempts) = (effect.id, effect.request_id, facts.name, effect.attempts);
         let error = &failure.message;
         if effect.dead_lettered {
             tracing::error!(effect = %id, %request, work, attempts, error, "job dead-lettered");

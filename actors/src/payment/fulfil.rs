@@ -2,17 +2,19 @@
 //! by the other. The number is derived from the payment, so it can be found from the paying transfer alone.
 
 use super::{Event, Payment, ResolvedPreconditions, SessionSeed};
-use crate::card::Card;
+use crate::card::{self, Card};
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, JobId, PaymentId, PayoutId, TopUpId};
+use crate::intl_order;
 use crate::intl_order::{IntlOrder, OVERDUE_AFTER_MS};
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{Charge, LedgerTransaction};
 use crate::money::Cents;
+use crate::payment_recipient;
 use crate::payout::{self, Payout, PayoutTarget};
 use crate::product::{Purchase, PurchasedProduct};
 use crate::session::{AuthMethod, Session};
+use crate::top_up;
 use crate::top_up::TopUp;
 
 impl Payment {
@@ -37,7 +39,7 @@ impl Payment {
                     .event(bought(PurchasedProduct::Card(card)))
                     .open(Card::order(card, owner, charge, *amount, context)?)
                     .index_for_owner(&owner, EntityKind::Card, card.0, context)
-                    .enqueue_as(JobId(card.0), Job::IssueCard(card), context)
+                    .enqueue_as(JobId(card.0), card::Job::IssueCard(card), context)
             }
             Purchase::GiftCard {
                 amount,
@@ -59,7 +61,7 @@ impl Payment {
                     .event(bought(PurchasedProduct::GiftCard(card)))
                     .open(GiftCard::order(card, owner, charge, order, context)?)
                     .index_for_owner(&owner, EntityKind::GiftCard, card.0, context)
-                    .enqueue_as(JobId(card.0), Job::OrderGiftCard(card), context)
+                    .enqueue_as(JobId(card.0), gift_card::Job::OrderGiftCard(card), context)
             }
             Purchase::IntlCard { amount, label } => {
                 let card = CardId(id.product_id());
@@ -69,7 +71,7 @@ impl Payment {
                     .open(IntlOrder::order(card, owner, charge, *amount, label.clone(), context)?)
                     .index_for_owner(&owner, EntityKind::IntlOrder, card.0, context)
                     .put_new(table::intl_order_queue(context.now, card), Vec::new())
-                    .enqueue_at(overdue, Job::MarkOrderOverdue(card), context)
+                    .enqueue_at(overdue, intl_order::Job::MarkOrderOverdue(card), context)
             }
             Purchase::PushToCard { .. } | Purchase::BankPayment { .. } | Purchase::AppPayment { .. } => {
                 let payout = PayoutId(id.product_id());
@@ -116,7 +118,7 @@ impl Payment {
             .event(Event::Fulfilled(PurchasedProduct::TopUp(top_up), context.now))
             .open(TopUp::open(top_up, owner, charge, (amount, rail, address), context)?)
             .put(TopUp::list_key(&owner, context.now, top_up), Vec::new())
-            .enqueue(Job::SendTopUp(top_up), context))
+            .enqueue(top_up::Job::SendTopUp(top_up), context))
     }
 
     fn open_payout(
@@ -142,11 +144,11 @@ impl Payment {
         let (key, until) = (ordered.key, context.now.plus_ms(plan.terms.wait_ms));
         let decision = decision.open(Payout::order(payout, ordered, context)?);
         Ok(match plan.target {
-            PayoutTarget::Card(_) => decision.enqueue_at(until, Job::ExpirePayout(payout), context),
-            PayoutTarget::Bank(..) => decision.enqueue_as(key, Job::SendPayout(payout), context),
+            PayoutTarget::Card(_) => decision.enqueue_at(until, payout::Job::ExpirePayout(payout), context),
+            PayoutTarget::Bank(..) => decision.enqueue_as(key, payout::Job::SendPayout(payout), context),
             PayoutTarget::App(..) => decision
-                .enqueue_as(key, Job::SendPayout(payout), context)
-                .enqueue(Job::SaveRecipient(payout), context),
+                .enqueue_as(key, payout::Job::SendPayout(payout), context)
+                .enqueue(payment_recipient::Job::SaveRecipient(payout), context),
         })
     }
 }

@@ -3,10 +3,11 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::view::{never_settled, reorged};
-use super::{Claim, Command, Event, Outcome, Payment, Rejection, Reply, SessionSeed, Status};
+use super::{Claim, Command, Event, Job, Outcome, Payment, Rejection, Reply, SessionSeed, Status};
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::port::{ChainStatus, Finality};
@@ -83,7 +84,7 @@ impl Payment {
                 .enqueue(Job::AwaitFinal(*id), context),
         };
         if matches!(self.status, Status::Declined(..)) && !made {
-            let credit = Job::CreditAccount {
+            let credit = account::Job::CreditAccount {
                 account: self.account(),
                 amount: self.price(),
                 cause: CreditCause::Payment(*id),
@@ -94,8 +95,8 @@ impl Payment {
             .map_err(|_| Rejection::InvalidState(self.status()))
     }
 
-    pub(super) fn release_cap_job(&self) -> Job {
-        Job::ReleaseCapReservation {
+    pub(super) fn release_cap_job(&self) -> account::Job {
+        account::Job::ReleaseCapReservation {
             account: self.account(),
             reservation: self.claim.cap_reservation,
         }
@@ -321,7 +322,7 @@ impl Entity for Payment {
                     ..
                 },
             ) => Ok(done.completes_job(effect).enqueue(
-                Job::ReleaseCapReservation {
+                account::Job::ReleaseCapReservation {
                     account: payment.account(),
                     reservation: share,
                 },

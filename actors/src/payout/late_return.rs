@@ -1,9 +1,12 @@
 //! Returns after the return window of a payout.
 
 use super::{Event, Payout, Rejection};
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{LateReturnId, PayoutId};
-use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity as _, table};
+use crate::late_return;
 use crate::late_return::{LateReturn, LateReturnDetails};
 use crate::money::Usdc;
 use crate::port::ExternalText;
@@ -33,13 +36,14 @@ impl Payout {
         };
         let opening = LateReturn::receive(received, context).map_err(|_| Rejection(self.status()))?;
         let cause = CreditCause::LateReturn(late);
-        let next = match amount {
-            Usdc::ZERO => Job::ConfirmLateReturnCredit(late),
-            amount => Job::CreditAccount {
+        let next: AnyJob = match amount {
+            Usdc::ZERO => late_return::Job::ConfirmLateReturnCredit(late).into(),
+            amount => account::Job::CreditAccount {
                 account: owner,
                 amount,
                 cause,
-            },
+            }
+            .into(),
         };
         let decision = decision
             .event(Event::ReturnedLate)

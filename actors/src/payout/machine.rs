@@ -2,12 +2,14 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{Command, Event, Payout, PayoutOrdered, PayoutTarget, Rejection, Status};
+use super::{Command, Event, Job, Payout, PayoutOrdered, PayoutTarget, Rejection, Status};
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{CardId, JobId, PayoutId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
+use crate::payment_recipient;
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use crate::port::{ExternalText, Timestamp};
 
@@ -30,7 +32,7 @@ impl Payout {
     /// Credits the whole charge, fee included.
     fn reversal(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let back = self.charge.reversal(context.now, id, self.provider());
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::Payout(id),
@@ -47,7 +49,7 @@ impl Payout {
         context: &Context,
     ) -> Decision<Self> {
         match self.plan.target {
-            PayoutTarget::App(..) => decision.enqueue(Job::ReverseRecipientTotals(id), context),
+            PayoutTarget::App(..) => decision.enqueue(payment_recipient::Job::ReverseRecipientTotals(id), context),
             PayoutTarget::Card(_) | PayoutTarget::Bank(..) => decision,
         }
     }
@@ -70,7 +72,7 @@ impl Payout {
             return decision;
         }
         let (account, cause) = (self.owner, CreditCause::Payout(id));
-        decision.enqueue(Job::CreditAccount { account, amount, cause }, context)
+        decision.enqueue(account::Job::CreditAccount { account, amount, cause }, context)
     }
 
     /// The order at the rail has ended, and the card number is no longer needed.
@@ -264,7 +266,7 @@ impl Entity for Payout {
                     .charge
                     .provider_return(context.now, *id, payout.provider(), *kept);
                 let (account, cause) = (payout.owner, CreditCause::Payout(*id));
-                let credit = Job::CreditAccount { account, amount, cause };
+                let credit = account::Job::CreditAccount { account, amount, cause };
                 Ok(decided.post_ledger(&posted, context).enqueue(credit, context))
             }
             (Status::Queued | Status::InProcess, Command::ResolveManually { job: effect, state })

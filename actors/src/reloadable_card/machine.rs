@@ -2,10 +2,9 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{CardDetails, CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status};
+use super::{CardDetails, CardHistoryEntry, Command, Event, Job, MAX_HISTORY, Rejection, ReloadableCard, Status};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeChange, IssuedCard, Timestamp};
 

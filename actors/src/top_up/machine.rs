@@ -1,12 +1,13 @@
 //! State machine of a top-up.
 
 use super::{
-    BridgeProgress, Command, Event, FirstLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status,
+    BridgeProgress, Command, Event, FirstLeg, Job, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status,
     TopUp, TransferLeg,
 };
+use crate::account;
+use crate::account::CreditCause;
 use crate::id::{JobId, Network, OutgoingTransferId, TopUpId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
@@ -114,7 +115,7 @@ impl TopUp {
                 .post(LedgerAccount::FeeRevenue, LedgerAccount::Suspense, self.charge.fee()),
             _ => self.charge.reversal(context.now, id, LedgerProvider::CardBalances),
         };
-        let credit = Job::CreditAccount {
+        let credit = account::Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::TopUp(*id),

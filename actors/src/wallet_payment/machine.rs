@@ -1,12 +1,12 @@
 //! State machine of a wallet payment.
 
 use super::{
-    Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Rejection, ServerResponse, Status,
+    Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, Job, PaymentMethod, Rejection, ServerResponse, Status,
     WalletPayment, WalletPaymentOrder,
 };
+use crate::agent_wallet;
 use crate::id::{OutgoingTransferId, Wallet, WalletPaymentId};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::port::{Timestamp, TransferName};
 
@@ -52,7 +52,7 @@ impl WalletPayment {
     ) -> Decision<Self> {
         let wallet = self.owner;
         let decided = decided.enqueue(
-            Job::SettleWalletHold {
+            agent_wallet::Job::SettleWalletHold {
                 wallet,
                 payment: spend,
                 paid,

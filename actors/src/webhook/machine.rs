@@ -1,11 +1,11 @@
 //! State machine of a webhook endpoint.
 
 use super::{
-    Command, DisabledReason, EndpointHealth, Event, FailureThresholds, Rejection, SecretRef, Status, WebhookEndpoint,
+    Command, DisabledReason, EndpointHealth, Event, FailureThresholds, Job, Rejection, SecretRef, Status,
+    WebhookEndpoint,
 };
 use crate::id::{JobId, Wallet, WebhookId};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 

@@ -1,9 +1,8 @@
 //! State machine of a webhook delivery.
 
-use super::{AttemptResult, Command, DeliveryAttempt, Event, Rejection, Status, WebhookDelivery};
+use super::{AttemptResult, Command, DeliveryAttempt, Event, Job, Rejection, Status, WebhookDelivery};
 use crate::id::{JobId, Wallet, WebhookDeliveryId};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;

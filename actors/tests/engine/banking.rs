@@ -3,10 +3,10 @@
 use purser_actors::account::{BalancePayout, BankDebit, Rejection};
 use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::banking::profile::{BankingProfile, CustomerType};
+use purser_actors::banking::transfer;
 use purser_actors::banking::transfer::{Status, TransferRequest};
 use purser_actors::engine::{GateHold, OperationError};
 use purser_actors::id::{BankAccountId, BankDestinationId, BankRecipientId, BankTransferId, PayoutId, Wallet};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
@@ -423,7 +423,7 @@ async fn case_77_bank_transfer_of_a_frozen_account_is_not_sent() {
         .engine
         .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(4_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
-    let work = Job::ExecuteBankTransfer(TRANSFER);
+    let work = transfer::Job::ExecuteBankTransfer(TRANSFER);
     assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
     set_frozen(&world, OWNER, true).await;
     let world = world.crash().await;

@@ -1,7 +1,12 @@
 //! Job attempts fail, panic and are dead-lettered; supervisors and jobs survive.
 
-use purser_actors::kernel::job::Job;
+use purser_actors::card;
+use purser_actors::id::{JobId, RequestId};
+use purser_actors::kernel::job::AnyJob;
+use purser_actors::kernel::{OutboxJob, table};
 use purser_actors::payment::Outcome;
+use purser_actors::port::Timestamp;
+use purser_storage::{Batch, Store as _, Write, codec};
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};
@@ -49,7 +54,7 @@ async fn job_that_fails_too_often_stays_dead_lettered() {
     .await;
     let effects = world.engine.open_jobs(10).await.unwrap();
     assert_eq!(effects.len(), 1);
-    assert_eq!(effects[0].job, Job::IssueCard(bought_card(&paid)));
+    assert_eq!(effects[0].job, card::Job::IssueCard(bought_card(&paid)));
     assert_eq!(effects[0].attempts, 3);
     assert_eq!(effects[0].last_error.as_deref(), Some("issue: as the script says"));
     let world = world.crash().await;
@@ -155,4 +160,49 @@ async fn response_of_any_length_keeps_the_job() {
     world.pay(&request).await.unwrap();
     world.wait_until_idle().await;
     world.assert_one_card(&request);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn job_of_an_unknown_type_is_dead_lettered_by_name() {
+    // Checks: a stored job whose entity kind or number this program does not know, or whose bytes it cannot read, is
+    // neither run nor skipped: it becomes a dead letter that says which it is.
+    let world = Harness::new().await;
+    let unknown = [
+        ((1, 250), "there is no job 250 of entity kind 1"),
+        ((250, 3), "there is no job 3 of entity kind 250"),
+        ((6, 8), "the bytes of this order_gift_card job cannot be read"),
+    ];
+    let row = |(n, ((kind, op), _)): (usize, &((u8, u8), &str))| {
+        // Kind, number, and the lengths of the subject and of the rest.
+        let bytes = [&[*kind, *op][..], &[0; 16]].concat();
+        let id = JobId(n as u128 + 1);
+        let job = OutboxJob {
+            id,
+            job: codec::decode_body::<AnyJob>(&bytes).unwrap(),
+            request_id: RequestId::NONE,
+            created_at: Timestamp(n as u64),
+            attempts: 0,
+            next_attempt_at: Timestamp(0),
+            last_error: None,
+            dead_lettered: false,
+        };
+        Write::Put {
+            key: table::outbox_job(id),
+            revision: 0,
+            value: codec::encode(&job),
+        }
+    };
+    let batch = Batch {
+        writes: unknown.iter().enumerate().map(row).collect(),
+        ..Batch::default()
+    };
+    world.store.commit(batch, Box::new(|_| {}));
+    let world = world.crash().await;
+    let dead = async || world.engine.dead_letters().await.unwrap().jobs;
+    eventually("they are dead letters", async || dead().await.len() == unknown.len()).await;
+    let errors: Vec<_> = dead().await.into_iter().map(|job| job.last_error.unwrap()).collect();
+    assert_eq!(errors, unknown.map(|(_, error)| error));
+    let names: Vec<_> = dead().await.iter().map(|job| job.job.name()).collect();
+    assert_eq!(names, ["unknown_job", "unknown_job", "order_gift_card"]);
+    assert!(world.engine.stats().await.is_ok(), "they are counted, or left out");
 }

@@ -3,15 +3,18 @@
 
 use std::collections::BTreeSet;
 
+use purser_actors::account;
 use purser_actors::account::Rejection;
+use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::{GateHold, OperationError};
 use purser_actors::id::{JobId, Network, PaymentId, Wallet, WithdrawalId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Outcome, Status};
+use purser_actors::payout;
 use purser_actors::product::PurchasedProduct;
+use purser_actors::top_up;
 
 use crate::gate::{assert_stays_held, gate_hold};
 use crate::gift_cards;
@@ -40,8 +43,8 @@ async fn credited() -> (Harness, PaymentId) {
     (world, paid.payment)
 }
 
-fn release(payment: PaymentId) -> Job {
-    Job::ReleaseCredit {
+fn release(payment: PaymentId) -> account::Job {
+    account::Job::ReleaseCredit {
         account: OWNER,
         payment,
         amount: ALL,
@@ -154,9 +157,9 @@ async fn case_83_payout_is_ordered_once_its_payment_is_final() {
         else {
             panic!("nothing was bought: {:?}", paid.outcome);
         };
-        assert_stays_held(&world, &Job::SendPayout(id), GateHold::PaymentNotFinal).await;
+        assert_stays_held(&world, &payout::Job::SendPayout(id), GateHold::PaymentNotFinal).await;
         let world = world.crash().await;
-        assert_stays_held(&world, &Job::SendPayout(id), GateHold::PaymentNotFinal).await;
+        assert_stays_held(&world, &payout::Job::SendPayout(id), GateHold::PaymentNotFinal).await;
         assert_eq!(world.payouts.calls().len(), 0, "nothing was ordered");
         let is = async |wanted: &str| {
             let read = world.engine.payout(&id).await.unwrap().unwrap();
@@ -168,7 +171,7 @@ async fn case_83_payout_is_ordered_once_its_payment_is_final() {
             // A payout in process is queried with the same order: repeated calls are one order while the key is one.
             let keys: BTreeSet<JobId> = world.payouts.calls().iter().map(|order| order.key).collect();
             assert_eq!(keys.len(), 1, "one order");
-            assert_eq!(gate_hold(&world, &Job::SendPayout(id)).await, None);
+            assert_eq!(gate_hold(&world, &payout::Job::SendPayout(id)).await, None);
             continue;
         }
         reverse_payment(&world, &paid.payment).await;
@@ -194,7 +197,7 @@ async fn case_83_top_up_is_forwarded_once_its_payment_is_final() {
     top_ups::link(&world, OWNER);
     world.chain.set_unconfirmed(true);
     let id = top_ups::buy(&world, &top_ups::top_up_for(OWNER, 1)).await;
-    assert_stays_held(&world, &Job::SendTopUp(id), GateHold::PaymentNotFinal).await;
+    assert_stays_held(&world, &top_up::Job::SendTopUp(id), GateHold::PaymentNotFinal).await;
     assert_eq!(world.chain.transfers(), 1, "the payment alone");
     world.chain.set_unconfirmed(false);
     world.wait_until_idle().await;
@@ -247,7 +250,7 @@ async fn immediately_final_payment_waits_for_nothing() {
     assert_eq!(balance(&world).await, (5_000_000, 0));
     let figures = world.engine.stats().await.unwrap();
     for name in ["await_final", "release_credit"] {
-        let index = Job::NAMES.iter().position(|one| *one == name).expect("a kind of work");
+        let index = JOB_NAMES.iter().position(|one| *one == name).expect("a kind of work");
         assert_eq!(figures.jobs[index].attempts.attempts, 0, "{name}");
     }
     let (to, id): (Wallet, WithdrawalId) = (evm(7), ID);

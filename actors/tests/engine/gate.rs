@@ -4,11 +4,14 @@
 use purser_actors::account::Rejection;
 use purser_actors::engine::{ClaimError, GateHold, OperationError, PaymentRequest, ReservationError};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::EntityJob;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
+use purser_actors::payout;
 use purser_actors::product::{Purchase, PurchasedProduct};
+use purser_actors::top_up;
+use purser_actors::withdrawal;
 use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::{Batch, Store as _};
 
@@ -20,7 +23,7 @@ use crate::support::{eventually, in_time};
 const OWNER: Wallet = evm(1);
 const ID: WithdrawalId = WithdrawalId(77);
 const ALL: Usdc = Usdc::from_atomic(5_000_000);
-const WITHDRAW: Job = Job::SendWithdrawal(ID);
+const WITHDRAW: withdrawal::Job = withdrawal::Job::SendWithdrawal(ID);
 
 /// A harness whose account owner has 5.00.
 async fn credited() -> Harness {
@@ -37,15 +40,17 @@ pub(crate) async fn set_frozen(world: &Harness, owner: Wallet, frozen: bool) {
     result.expect("it is taken");
 }
 
-pub(crate) async fn gate_hold(world: &Harness, work: &Job) -> Option<GateHold> {
-    world.engine.gate_hold(work).await.expect("readable")
+pub(crate) async fn gate_hold(world: &Harness, work: &impl EntityJob) -> Option<GateHold> {
+    world.engine.gate_hold(&work.store()).await.expect("readable")
 }
 
 /// Waits for some more attempts, none of which counts as failed, and asserts the reason for which the job is held.
-pub(crate) async fn assert_stays_held(world: &Harness, work: &Job, why: GateHold) {
+pub(crate) async fn assert_stays_held(world: &Harness, work: &impl EntityJob, why: GateHold) {
     let tries = async || {
         let figures = world.engine.stats().await.expect("readable");
-        figures.jobs[work.index()].attempts.attempts
+        figures.jobs[work.store().index().expect("a known type")]
+            .attempts
+            .attempts
     };
     let before = tries().await;
     eventually("it is tried again", async || tries().await > before + 3).await;
@@ -243,7 +248,7 @@ async fn case_77_top_up_of_a_frozen_account_is_not_sent() {
         let PurchasedProduct::TopUp(id) = bought_frozen(&world, &top_up_for(payer)).await else {
             panic!("another product")
         };
-        let work = Job::SendTopUp(id);
+        let work = top_up::Job::SendTopUp(id);
         assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
         let world = world.crash().await;
         assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
@@ -271,7 +276,7 @@ async fn case_77_payout_of_a_frozen_account_is_not_ordered() {
         let PurchasedProduct::Payout(id) = bought_frozen(&world, &to_app(1, "@ada")).await else {
             panic!("another product")
         };
-        let work = Job::SendPayout(id);
+        let work = payout::Job::SendPayout(id);
         assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
         let world = world.crash().await;
         assert_stays_held(&world, &work, GateHold::AccountFrozen).await;

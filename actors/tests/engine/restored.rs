@@ -3,18 +3,22 @@
 
 use purser_actors::account::{BalancePayout, BankDebit};
 use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
+use purser_actors::banking::transfer;
 use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{GateHold, LostHistory, PaymentRequest, RestoreWindow};
 use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, TopUpId, Wallet, WalletPaymentId, WithdrawalId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
+use purser_actors::payout;
 use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::{Clock as _, OutgoingTransfer};
 use purser_actors::product::{Purchase, PurchasedProduct};
+use purser_actors::top_up;
+use purser_actors::wallet_payment;
 use purser_actors::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
+use purser_actors::withdrawal;
 
 use crate::gate::{assert_stays_held, gate_hold, set_frozen};
 use crate::payouts::{OWN_DESTINATION, register};
@@ -123,7 +127,7 @@ async fn case_78_wallet_payment_sent_by_the_lost_history_is_recognised() {
     let world = world.restored(restored).await.back_to(backup).await;
     set_frozen(&world, OWNER, false).await;
     for id in [one, two] {
-        assert_stays_held(&world, &Job::SendWalletPayment(id), GateHold::Restored).await;
+        assert_stays_held(&world, &wallet_payment::Job::SendWalletPayment(id), GateHold::Restored).await;
         assert_eq!(read(&world, id).await.status, Status::Pending);
     }
     assert!(world.sellers.signed().is_empty());
@@ -244,7 +248,7 @@ async fn case_78_withdrawal_is_not_resigned_while_the_lost_one_can_settle() {
     world.wait_until_idle().await;
     let restored = now(&world);
     let world = world.restored(restored).await.back_to(backup).await;
-    let work = Job::SendWithdrawal(id);
+    let work = withdrawal::Job::SendWithdrawal(id);
     assert_stays_held(&world, &work, GateHold::Restored).await;
     let sent = outgoing(id.0, evm(7), ALL);
     assert_eq!((world.chain.submissions(), world.chain.transfers()), (2, 2));
@@ -299,7 +303,7 @@ async fn case_78_burn_is_not_resigned_while_the_lost_one_can_settle() {
     let restored = now(&world);
     let world = world.restored(restored).await;
     set_frozen(&world, payer, false).await;
-    assert_stays_held(&world, &Job::SendTopUp(id), GateHold::Restored).await;
+    assert_stays_held(&world, &top_up::Job::SendTopUp(id), GateHold::Restored).await;
     assert!(world.bridge.burns().is_empty());
     advance_past_window(&world);
     world.wait_until_idle().await;
@@ -357,8 +361,13 @@ async fn case_78_only_products_paid_from_a_restored_balance_wait() {
         .engine
         .debit_for_bank(OWNER, BankDebit::Payout(Box::new(bank)), None);
     paid.await.expect("the engine takes it on");
-    assert_stays_held(&world, &Job::SendPayout(payout), GateHold::Restored).await;
-    assert_stays_held(&world, &Job::ExecuteBankTransfer(transfer), GateHold::Restored).await;
+    assert_stays_held(&world, &payout::Job::SendPayout(payout), GateHold::Restored).await;
+    assert_stays_held(
+        &world,
+        &transfer::Job::ExecuteBankTransfer(transfer),
+        GateHold::Restored,
+    )
+    .await;
     assert!(world.payouts.calls().is_empty() && world.bank.net_transferred_cents() == 0);
     advance_past_window(&world);
     let ended = async || {

@@ -1,8 +1,8 @@
 //! Engine statistics, and the request ids of jobs.
 
+use purser_actors::card;
 use purser_actors::engine::stats::OverloadReason;
 use purser_actors::id::RequestId;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::request_context;
 
 use crate::support::eventually;
@@ -25,7 +25,11 @@ async fn job_keeps_its_request_id_over_a_restart() {
     }
     let named = async |world: &Harness| {
         let effects = world.engine.open_jobs(10).await.unwrap();
-        assert!(effects.iter().all(|effect| matches!(effect.job, Job::IssueCard(_))));
+        assert!(
+            effects
+                .iter()
+                .all(|effect| matches!(effect.job.typed(), Some(card::Job::IssueCard(_))))
+        );
         let mut origins: Vec<u128> = effects.iter().map(|effect| effect.request_id.0).collect();
         origins.sort_unstable();
         origins

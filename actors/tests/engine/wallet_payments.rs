@@ -3,10 +3,10 @@
 use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletAddresses, WalletCaps};
 use purser_actors::engine::{GateHold, OperationError};
 use purser_actors::id::{Wallet, WalletPaymentId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Authorization;
+use purser_actors::wallet_payment;
 use purser_actors::wallet_payment::{
     CallFailure, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
 };
@@ -18,7 +18,7 @@ use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
 pub(crate) const ID: WalletPaymentId = WalletPaymentId(77);
-const SEND_PAYMENT: Job = Job::SendWalletPayment(ID);
+const SEND_PAYMENT: wallet_payment::Job = wallet_payment::Job::SendWalletPayment(ID);
 const ONE: Usdc = Usdc::from_atomic(1_000_000);
 const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
 

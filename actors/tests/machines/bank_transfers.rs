@@ -1,9 +1,11 @@
 //! Bank transfer state machine: every command in every state.
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
 use purser_actors::id::{BankAccountId, JobId};
 use purser_actors::kernel::Entity;
-use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::BankTransferResult;
 
@@ -98,7 +100,7 @@ back-else     !        !                   !         !         !       !
     ];
     let came = Command::RecordReturn(ACCOUNT, back("back", 999_999));
     let decision = BankTransfer::decide(Some(&sent), &TRANSFER, came, &at(NOW)).unwrap();
-    let credited = |work: &Job| matches!(work, Job::CreditAccount { amount, .. } if amount.atomic() == 999_999);
+    let credited = |work: &AnyJob| matches!(work.typed(), Some(account::Job::CreditAccount { amount, .. }) if amount.atomic() == 999_999);
     assert!(decision.jobs().iter().all(|effect| credited(&effect.job)) && decision.jobs().len() == 1);
     assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
     let from = transfer(TransferDirection::ToBalance, Status::Pending(JOB));
@@ -111,7 +113,7 @@ back-else     !        !                   !         !         !       !
         let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(JOB, moves), &at(NOW)).unwrap();
         let credited = decision.jobs().iter().any(|effect| {
             let cause = CreditCause::BankTransfer(TRANSFER);
-            matches!(effect.job, Job::CreditAccount { amount, cause: of, .. } if amount == state.amount && of == cause)
+            matches!(effect.job.typed(), Some(account::Job::CreditAccount { amount, cause: of, .. }) if amount == state.amount && of == cause)
         });
         assert_eq!(credited, credits, "{state:?}");
     }

@@ -1,5 +1,6 @@
 //! Banking state machines: every command in every state.
 
+use purser_actors::account::CreditCause;
 use purser_actors::account::{
     Account, BankDebit, Command as AccountCommand, Event as AccountEvent, Rejection as Refused,
 };
@@ -10,7 +11,6 @@ use purser_actors::banking::application::{
 use purser_actors::banking::profile::{self, AlreadyExists, BankingProfile, CustomerType};
 use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::id::{BankAccountId, BankTransferId, BankingApplicationId, CardId, DepositId, DocumentId, JobId};
-use purser_actors::kernel::job::CreditCause;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;

@@ -1,7 +1,7 @@
 //! Prepaid card state machine: every command in every state.
 
+use purser_actors::account;
 use purser_actors::card::{Card, Command, Event, Rejection};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
@@ -164,8 +164,8 @@ fn remainder_returns(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
             .find(|p| p.account == LedgerAccount::Provider(LedgerProvider::CardIssuer));
         own.unwrap().atomic
     });
-    let credits = decision.jobs().iter().filter_map(|effect| match effect.job {
-        Job::CreditAccount { amount, .. } => Some(amount),
+    let credits = decision.jobs().iter().filter_map(|effect| match effect.job.typed()? {
+        account::Job::CreditAccount { amount, .. } => Some(amount),
         _ => None,
     });
     from_issuer.zip(credits).collect()
@@ -354,7 +354,7 @@ fn issuer_decline_credits_the_whole_charge() {
     let refused = commands().remove(1).1;
     let decision = Card::decide(Some(&cards()[0]), &CARD, refused, &at(NOW)).unwrap();
     assert_eq!(job_names(&decision), ["credit_account"]);
-    let purser_actors::kernel::job::Job::CreditAccount { amount, .. } = decision.jobs()[0].job else {
+    let Some(account::Job::CreditAccount { amount, .. }) = decision.jobs()[0].job.typed() else {
         panic!("{:?}", decision.jobs());
     };
     assert_eq!(amount, cards()[0].charge.charged);

@@ -1,10 +1,10 @@
 //! Shared fixtures of the tables: one entity in every state.
 
+use purser_actors::account::CapReservation;
 use purser_actors::account::{Account, ClaimRequest};
 use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::card::{Card, CardDetails};
 use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, ShardId, TopUpId, Wallet, WithdrawalId};
-use purser_actors::kernel::job::CapReservation;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};

@@ -1,7 +1,7 @@
 //! Gift card state machine: every command in every state.
 
+use purser_actors::account;
 use purser_actors::gift_card::{Command, Event, GiftCard, GiftCardOrder, Rejection};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 
@@ -93,7 +93,7 @@ fn catalog_decline_credits_the_whole_charge() {
     let refused = commands().remove(1).1;
     let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, refused, &at(NOW)).unwrap();
     assert_eq!(job_names(&decision), ["credit_account"]);
-    let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
+    let Some(account::Job::CreditAccount { amount, account, .. }) = decision.jobs()[0].job.typed() else {
         panic!("{:?}", decision.jobs());
     };
     assert_eq!((amount, account), (charge().charged, WALLET));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::account;
+use purser_actors::account::CapReservation;
 use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
 use purser_actors::incoming::{
     AdoptableProduct, Command, Event, Incoming, OperatorDecision, PaidFor, Rejection, Transfer, Verdict,
 };
-use purser_actors::kernel::job::{CapReservation, Job};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
@@ -222,14 +223,14 @@ fn possible_purchase_counts_once_in_each_cap_group() {
         (&[ProductLine::UsaCard, ProductLine::IntlCard], &[ProductLine::UsaCard]),
     ] {
         let decision = Incoming::decide(Some(&all()[0]), &ID, place(lines), &at(NOW)).unwrap();
-        let counted: Vec<Job> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+        let counted: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
         let share = |budget: &ProductLine| CapReservation {
             day: 0,
             cap_group: *budget,
             cents: Cents::new(510),
         };
         let shares = budgets.iter().map(share).collect();
-        let want = Job::CountUnclaimed {
+        let want = account::Job::CountUnclaimed {
             account: WALLET,
             payment: PAYMENT,
             lines: lines.to_vec(),

@@ -1,7 +1,7 @@
 //! Actions of owners on international cards, and reports of operators.
 
+use purser_actors::account;
 use purser_actors::intl_order::{IntlOrder, Rejection, Reply};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::CardState;
@@ -48,7 +48,7 @@ fn reported_remainder_is_credited_up_to_the_loaded_amount() {
     };
     let closing = tell(&states[4], 3_00).unwrap();
     assert_eq!(job_names(&closing), ["credit_account", "shred_cvv"]);
-    let Job::CreditAccount { amount, account, .. } = closing.jobs()[0].job else {
+    let Some(account::Job::CreditAccount { amount, account, .. }) = closing.jobs()[0].job.typed() else {
         panic!("{:?}", closing.jobs());
     };
     assert_eq!((amount.atomic(), account), (3_000_000, WALLET));

@@ -1,11 +1,12 @@
 //! International order state machine: every command in every state.
 
+use purser_actors::account;
 use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::id::RequestId;
+use purser_actors::intl_order;
 use purser_actors::intl_order::{
     BillingAddress, CardReport, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, Reply, Status,
 };
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, OutboxJob, table};
 use purser_actors::lease::{LeaseError, LeaseHolder};
 use purser_actors::ledger::LedgerTransaction;
@@ -302,7 +303,7 @@ fn cancellation_or_rejection_credits_the_whole_charge_once() {
     ] {
         let decision = decide(order, name);
         assert_eq!(job_names(&decision), ["credit_account"], "{name}");
-        let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
+        let Some(account::Job::CreditAccount { amount, account, .. }) = decision.jobs()[0].job.typed() else {
             panic!("{:?}", decision.jobs());
         };
         assert_eq!((amount, account), (order.charge.charged, WALLET));
@@ -389,7 +390,7 @@ fn card_expires_at_the_end_of_its_printed_month() {
         let decision = IntlOrder::decide(Some(&orders()[1]), &CARD, command, &at(NOW)).unwrap();
         let timers = rows(&decision, table::TIMER);
         let timer: OutboxJob = codec::decode(&timers[0]).unwrap();
-        assert_eq!(timer.job, Job::ExpireIntlCard(CARD));
+        assert_eq!(timer.job, intl_order::Job::ExpireIntlCard(CARD));
         timer.next_attempt_at
     };
     // NOW is 2024-10-04.

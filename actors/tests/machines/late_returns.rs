@@ -1,7 +1,8 @@
 //! Returns after a payout's return window: the payout's part, and every command in every state of the late return.
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::id::{LateReturnId, PayoutId};
-use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::late_return::{Command, Event, LateReturn, LateReturnDetails, Rejection};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
@@ -155,7 +156,7 @@ fn late_return_credits_the_amount_less_the_rail_fee_once() {
         let credits: Vec<_> = first.jobs().iter().map(|effect| effect.job.clone()).collect();
         let (account, amount) = (WALLET, Usdc::from_atomic(4_750_000));
         let cause = CreditCause::LateReturn(LATE);
-        assert_eq!(credits[0], Job::CreditAccount { account, amount, cause });
+        assert_eq!(credits[0], account::Job::CreditAccount { account, amount, cause });
         assert_eq!(job_names(&first), ["credit_account", "reverse_recipient_totals"]);
         assert_eq!(posted_amounts(&first), [4_750_000, -4_750_000]);
         let after = fold(Some(closed), &PAYOUT, first.events());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
-use purser_actors::id::{CardId, Network, PaymentId, ShardId, WithdrawalId};
-use purser_actors::kernel::job::{Job, OutboxJob};
+use purser_actors::id::{CardId, JobId, Network, PaymentId, ShardId, WithdrawalId};
+use purser_actors::kernel::job::{AnyJob, OutboxJob};
 use purser_actors::kernel::{Context, Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
@@ -180,16 +180,30 @@ impl InMemoryState {
         let OutboxJob {
             id: effect, job: work, ..
         } = self.jobs.swap_remove(n);
+        if let Some(work) = work.typed() {
+            self.run_payment_job(effect, work, last);
+        } else if let Some(work) = work.typed() {
+            self.run_account_job(effect, work);
+        } else if let Some(work) = work.typed() {
+            self.run_card_job(effect, work);
+        } else if let Some(withdrawal::Job::SendWithdrawal(id)) = work.typed() {
+            self.send(id, effect);
+        } else {
+            unreachable!("only cards are bought, paid out and withdrawn here: {work:?}");
+        }
+    }
+
+    fn run_payment_job(&mut self, effect: JobId, work: payment::Job, last: bool) {
         match work {
-            Job::SettlePayment(id) => self.settle(id, effect),
-            Job::WatchPayment(id) => {
+            payment::Job::SettlePayment(id) => self.settle(id, effect),
+            payment::Job::WatchPayment(id) => {
                 let lookup = match self.random.below(if last { 2 } else { 3 }) {
                     0 => ChainStatus::Confirmed {
                         transaction: transaction(),
                         finality: Finality::Final,
                     },
                     1 => ChainStatus::Impossible,
-                    _ => return self.jobs.push(self.outbox_job(effect, Job::WatchPayment(id))),
+                    _ => return self.jobs.push(self.outbox_job(effect, payment::Job::WatchPayment(id))),
                 };
                 self.payment(
                     id,
@@ -200,32 +214,8 @@ impl InMemoryState {
                     },
                 );
             }
-            Job::IssueCard(id) => match self.random.below(3) {
-                0 => {
-                    let reason = "no".into();
-                    self.card(id, card::Command::RecordDecline { job: effect, reason });
-                }
-                _ => self.card(
-                    id,
-                    card::Command::RecordIssuance {
-                        job: effect,
-                        card: issued(),
-                    },
-                ),
-            },
-            Job::CreditAccount { amount, cause, .. } => self.account(account::Command::Credit {
-                job: effect,
-                amount,
-                cause,
-            }),
-            Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job: effect }),
-            Job::ReleaseCapReservation { reservation: share, .. } => {
-                self.account(account::Command::ReleaseCapReservation {
-                    job: effect,
-                    reservation: share,
-                })
-            }
-            Job::ReadmitPayment {
+            payment::Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job: effect }),
+            payment::Job::ReadmitPayment {
                 payment,
                 reservation: share,
                 session,
@@ -237,8 +227,24 @@ impl InMemoryState {
                 };
                 self.payment(payment, command);
             }
-            Job::SendWithdrawal(id) => self.send(id, effect),
-            Job::SettleHold {
+            other => unreachable!("only cards are bought, paid out and withdrawn here: {other:?}"),
+        }
+    }
+
+    fn run_account_job(&mut self, effect: JobId, work: account::Job) {
+        match work {
+            account::Job::CreditAccount { amount, cause, .. } => self.account(account::Command::Credit {
+                job: effect,
+                amount,
+                cause,
+            }),
+            account::Job::ReleaseCapReservation { reservation: share, .. } => {
+                self.account(account::Command::ReleaseCapReservation {
+                    job: effect,
+                    reservation: share,
+                })
+            }
+            account::Job::SettleHold {
                 withdrawal,
                 amount,
                 paid,
@@ -252,6 +258,25 @@ impl InMemoryState {
                     paid,
                 });
             }
+            other => unreachable!("only cards are bought, paid out and withdrawn here: {other:?}"),
+        }
+    }
+
+    fn run_card_job(&mut self, effect: JobId, work: card::Job) {
+        match work {
+            card::Job::IssueCard(id) => match self.random.below(3) {
+                0 => {
+                    let reason = "no".into();
+                    self.card(id, card::Command::RecordDecline { job: effect, reason });
+                }
+                _ => self.card(
+                    id,
+                    card::Command::RecordIssuance {
+                        job: effect,
+                        card: issued(),
+                    },
+                ),
+            },
             other => unreachable!("only cards are bought, paid out and withdrawn here: {other:?}"),
         }
     }
@@ -298,10 +323,10 @@ impl InMemoryState {
         }
     }
 
-    const fn outbox_job(&self, id: purser_actors::id::JobId, work: Job) -> OutboxJob {
+    fn outbox_job(&self, id: JobId, work: impl Into<AnyJob>) -> OutboxJob {
         OutboxJob {
             id,
-            job: work,
+            job: work.into(),
             request_id: purser_actors::id::RequestId::NONE,
             created_at: NOW,
             attempts: 0,

@@ -1,7 +1,7 @@
 //! A wallet payment that our own service rejected: the only end without proof from the chain.
 
+use purser_actors::agent_wallet;
 use purser_actors::kernel::Entity;
-use purser_actors::kernel::job::Job;
 use purser_actors::wallet_payment::{Event, PaymentMethod, WalletPayment};
 
 use crate::fixtures::{NOW, WALLET, at, fold};
@@ -33,7 +33,7 @@ fn payment_rejected_by_our_own_service_ends_at_once() {
     let (wallet, spend, paid) = (WALLET, PAYMENT_ID, false);
     assert_eq!(
         jobs,
-        [Job::SettleWalletHold {
+        [agent_wallet::Job::SettleWalletHold {
             wallet,
             payment: spend,
             paid

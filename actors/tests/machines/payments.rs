@@ -1,7 +1,7 @@
 //! Payment state machine: every command in every state.
 
+use purser_actors::account;
 use purser_actors::id::{Network, SessionId, Wallet};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{
@@ -297,7 +297,11 @@ fn case_73_agent_wallet_payment_belongs_to_its_owner() {
     for (name, state) in [("seen_landed", &declined), ("seen_impossible", &declined)] {
         let decision = decide(Some(state), name).unwrap();
         let notifies = decision.jobs().iter().any(|effect| {
-            matches!(&effect.job, Job::CreditAccount { account, .. } | Job::ReleaseCapReservation { account, .. } if *account == owner)
+            matches!(
+                effect.job.typed(),
+                Some(account::Job::CreditAccount { account, .. } | account::Job::ReleaseCapReservation { account, .. })
+                    if account == owner
+            )
         });
         assert!(notifies, "{name}: {:?}", decision.jobs());
     }
@@ -306,7 +310,7 @@ fn case_73_agent_wallet_payment_belongs_to_its_owner() {
 #[test]
 fn readmitted_payment_has_its_new_cap_reservation() {
     // Checks: a later release returns the newest reservation.
-    let share = purser_actors::kernel::job::CapReservation {
+    let share = purser_actors::account::CapReservation {
         day: DAY + 1,
         ..CAP_RESERVATION
     };

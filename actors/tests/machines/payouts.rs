@@ -1,7 +1,7 @@
 //! Payout state machine: every command and every rail event in every state.
 
+use purser_actors::account;
 use purser_actors::id::{BankDestinationId, CardId, JobId, PaymentRecipientId, PayoutId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{
@@ -275,8 +275,8 @@ fn decline_credits_the_charge_and_return_the_amount_less_fee() {
         let credits: Vec<_> = decision
             .jobs()
             .iter()
-            .filter_map(|effect| match effect.job {
-                Job::CreditAccount { amount, account, .. } => Some((amount, account)),
+            .filter_map(|effect| match effect.job.typed()? {
+                account::Job::CreditAccount { amount, account, .. } => Some((amount, account)),
                 _ => None,
             })
             .collect();

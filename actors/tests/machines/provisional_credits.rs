@@ -1,7 +1,8 @@
 //! Before finality: the payment that is awaited, and the credit that is held until its payment is final or reversed.
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::account::{Account, Command, Event, Rejection, provisional_hold_cause, underlying_payment};
-use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
@@ -73,7 +74,7 @@ fn case_83_unfinal_credit_is_held_by_its_own_batch() {
                 .contains(&Condition::Present(table::pending_finality(PAYMENT)))
         );
         assert_eq!(job_names(&decision), ["confirm_payment_credit", "release_credit"]);
-        let release = Job::ReleaseCredit {
+        let release = account::Job::ReleaseCredit {
             account: WALLET,
             payment: PAYMENT,
             amount: FIVE,

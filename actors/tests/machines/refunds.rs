@@ -1,7 +1,8 @@
 //! Refund state machine: every command in every state, its postings, and who may approve.
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction, Posting};
 use purser_actors::money::Usdc;
@@ -189,7 +190,11 @@ fn refund_is_posted_as_our_cost_and_the_payers_credit() {
         let decision = decide(state, name);
         let (amount, cause) = (FIVE, CreditCause::Refund(REFUND));
         let works: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
-        assert_eq!(works, [Job::CreditAccount { account, amount, cause }], "{name}");
+        assert_eq!(
+            works,
+            [account::Job::CreditAccount { account, amount, cause }],
+            "{name}"
+        );
         let booked: Vec<LedgerTransaction> = rows(&decision, table::LEDGER);
         let posting = |place, atomic| Posting { account: place, atomic };
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Top-up state machine: every command in every state and step.
 
+use purser_actors::account;
 use purser_actors::id::Network;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
@@ -228,7 +228,7 @@ fn each_step_enqueues_the_next_job_and_ends_its_own() {
         let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("expire", 1));
         assert_eq!(ended, ends, "{name}");
         for effect in decision.jobs() {
-            if let Job::CreditAccount { amount, .. } = effect.job {
+            if let Some(account::Job::CreditAccount { amount, .. }) = effect.job.typed() {
                 assert_eq!(amount, charge().charged, "{name} gives the whole charge back");
             }
         }

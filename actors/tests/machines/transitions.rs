@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use purser_actors::account::CreditCause;
 use purser_actors::account::{self, Account};
 use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::card::{self, Card};
@@ -10,7 +11,6 @@ use purser_actors::identity_verification::IdentityVerification;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::issuer_link::IssuerLink;
 use purser_actors::kernel::Entity;
-use purser_actors::kernel::job::CreditCause;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment, Resolution};
 use purser_actors::port::{CardAction, CardState, ChargeChange};

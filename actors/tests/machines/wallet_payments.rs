@@ -1,11 +1,11 @@
 //! Wallet payment and agent wallet state machines: every command in every state.
 
+use purser_actors::agent_wallet;
 use purser_actors::agent_wallet::{
     AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletAddresses, WalletCaps,
     WalletHold,
 };
 use purser_actors::id::{AddressId, CardId, Network, Wallet, WalletPaymentId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
@@ -176,7 +176,7 @@ fn every_command_in_every_wallet_payment_state_matches_the_table() {
             let enqueued: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
             let ends = |paid| {
                 let (wallet, spend) = (WALLET, PAYMENT_ID);
-                vec![Job::SettleWalletHold {
+                vec![agent_wallet::Job::SettleWalletHold {
                     wallet,
                     payment: spend,
                     paid,

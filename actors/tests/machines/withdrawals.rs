@@ -1,8 +1,9 @@
 //! Withdrawal state machine: every command in every state, and the account's part in it.
 
+use purser_actors::account;
+use purser_actors::account::CreditCause;
 use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
 use purser_actors::id::{Network, OutgoingTransferId};
-use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Usdc;
 use purser_actors::port::OutgoingTransfer;
@@ -70,8 +71,8 @@ fn case_31_every_command_in_every_state_matches_the_table() {
                     assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     let outcome = match decision.jobs() {
                         [] => None,
-                        [effect] => match effect.job {
-                            Job::SettleHold { amount, paid, .. } => Some((amount.atomic(), paid)),
+                        [effect] => match effect.job.typed() {
+                            Some(account::Job::SettleHold { amount, paid, .. }) => Some((amount.atomic(), paid)),
                             ref other => panic!("{other:?}"),
                         },
                         more => panic!("{more:?}"),

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::cli::http_client::{client, parse_url};
 use crate::cli::{CliError, TlsArgs, terminal};
-use crate::identity::secret::SecretText;
+use crate::secret::SecretText;
 use crate::webhooks::{SigningSecret, headers};
 
 /// The timeout of webhooks.

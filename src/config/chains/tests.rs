@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::config::ConfigSources;
+use crate::ConfigSources;
 
 /// Valid production settings with chains.
 const PRODUCTION_CONFIG: &str = include_str!("tests/production.toml");

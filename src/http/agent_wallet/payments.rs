@@ -4,9 +4,9 @@ use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, sanitize_text};
 use purser_actors::money::Usdc;
+use purser_actors::wallet_payment;
 use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
@@ -179,7 +179,12 @@ pub(super) async fn render(
         (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
         _ => "null".to_owned(),
     };
-    let view = with_hold_reason(engine, &Job::SendWalletPayment(id), spend.view(&id)).await?;
+    let view = with_hold_reason(
+        engine,
+        wallet_payment::Job::SendWalletPayment(id).into(),
+        spend.view(&id),
+    )
+    .await?;
     let view = to_camel_case(&view.to_json());
     Ok(format!(
         "{{\"status\":\"{status}\",\"walletPayment\":{view},\"response\":{response}}}"

@@ -3,11 +3,12 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use purser_actors::banking::transfer;
 use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::engine::Engine;
 use purser_actors::id::{BankTransferId, PayoutId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::payout;
 use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
@@ -117,11 +118,11 @@ impl BankTransactionRecord {
 
     /// Renders the transaction with its status, and the reason if it is on hold.
     async fn render(&self, engine: &Engine) -> Result<JsonObject, ApiError> {
-        let work = match self {
-            Self::Transfer(id, _) => Job::ExecuteBankTransfer(*id),
-            Self::Payout(id, _) => Job::SendPayout(*id),
+        let job = match self {
+            Self::Transfer(id, _) => transfer::Job::ExecuteBankTransfer(*id).into(),
+            Self::Payout(id, _) => payout::Job::SendPayout(*id).into(),
         };
-        with_hold_reason(engine, &work, self.view()).await
+        with_hold_reason(engine, job, self.view()).await
     }
 
     fn view(&self) -> JsonObject {

@@ -78,7 +78,7 @@ mod tests {
             "Credited": object(&["credited"], &["id", "status"]),
             "Other": object(&["pending"], &["id", "status"]),
             "Optional": object(&["gone"], &["id"]),
-            "Told": union(["Pending", "Credited"]),
+            "Tagged": union(["Pending", "Credited"]),
             "Equal": union(["Pending", "Other"]),
             "Absent": union(["Credited", "Optional"]),
         });
@@ -87,7 +87,7 @@ mod tests {
         let mapping =
             json!({"pending": reference("Pending"), "sent": reference("Pending"), "credited": reference("Credited")});
         assert_eq!(
-            schemas["Told"]["discriminator"],
+            schemas["Tagged"]["discriminator"],
             json!({"propertyName": "status", "mapping": mapping})
         );
         assert!(schemas["Equal"].get("discriminator").is_none());

@@ -72,7 +72,7 @@ pub(in crate::http) fn schema_name(resource: &str) -> String {
     resource.split('_').map(capitalize).collect::<String>() + "Event"
 }
 
-/// Replaces the envelope `Event` by one schema for each resource of `types`, told apart by `type`.
+/// Replaces the envelope `Event` by one schema for each resource of `types`, distinguished by `type`.
 pub(super) fn add(schemas: &mut Value, types: &[String]) {
     let envelope = schemas["Event"].take();
     let mut mapping = Map::new();

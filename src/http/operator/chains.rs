@@ -3,7 +3,6 @@
 use axum::response::Response;
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
-use purser_actors::port::BoxFuture;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,17 +10,7 @@ use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
-use crate::settlement::evm::{RollBackError, RollBackResult};
-
-/// Operator actions on the chains.
-pub trait ChainControl: Send + Sync {
-    /// Accepts the chain that the endpoints show, if it has replaced final blocks. Otherwise only reports what that
-    /// would do.
-    ///
-    /// # Errors
-    /// See [`RollBackError`]. Nothing has changed then.
-    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>>;
-}
+use crate::settlement::evm::RollBackError;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -4,8 +4,8 @@
 use axum::response::Response;
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ProviderReport, ResolveError, UnknownPayment};
 use purser_actors::id::JobId;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{JsonObject, OutboxJob};
+use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::Deserialize;
@@ -223,8 +223,8 @@ fn actions(job: &OutboxJob, keep: bool) -> Vec<&'static str> {
     let (done, not_done) = job.job.resolvable_outcomes();
     // An operator can resolve an unknown payment while the chain is still queried. Other jobs must be dead-lettered
     // first.
-    let (done, not_done) = match job.job {
-        Job::WatchPayment(_) => (done, not_done),
+    let (done, not_done) = match job.job.typed() {
+        Some(payment::Job::WatchPayment(_)) => (done, not_done),
         _ => (done && job.dead_lettered, not_done && job.dead_lettered),
     };
     let all = [

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
+use purser_actors::engine::JOB_NAMES;
 use purser_actors::engine::stats::{
     EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
 };
 use purser_actors::kernel::event_record::rfc3339;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
@@ -222,7 +222,7 @@ async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemSta
         entities: entities
             .map(|(figures, standing)| entity_status(figures, &standing))
             .collect(),
-        jobs: Job::NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
+        jobs: JOB_NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
         scheduled_jobs: scheduled_jobs_status(&timers),
         admission: admission(&figures),
         storage: storage(metrics, segment_bytes),
@@ -289,7 +289,7 @@ fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoItera
 }
 
 fn scheduled_jobs_status(timers: &ScheduledJobs) -> ScheduledJobsStatus {
-    let counts = counted(Job::NAMES, timers.by_job_type).into_iter();
+    let counts = counted(JOB_NAMES, timers.by_job_type).into_iter();
     let by_job_type = counts.map(|LabeledCount { of, count }| JobTypeCount { job_type: of, count });
     ScheduledJobsStatus {
         by_job_type: by_job_type.collect(),

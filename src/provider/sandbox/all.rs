@@ -24,7 +24,7 @@ use super::reloadable_cards::reconciliation::{ReloadableCardBalanceList, Reloada
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
 use crate::provider::{ProviderLists, Providers};
-use crate::settlement::sandbox::remote::ChainRpc;
+use crate::sandbox::chains::remote::ChainRpc;
 
 /// The sandbox's providers with their controls.
 #[derive(Clone)]

@@ -26,9 +26,9 @@ use purser_actors::port::{
 use self::faults::{BridgeFault, BridgeFaultRule, BridgeFaults, BridgeLeg, magic_amounts};
 use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::chains::remote::ChainRpc;
 use crate::sandbox::keys::bridge_wallet;
 use crate::sandbox::record_log::{DurablePromise, LogError};
-use crate::settlement::sandbox::remote::ChainRpc;
 use crate::wallet::TestWallet;
 
 const KIND: [u8; 8] = *b"SBXBRI02";

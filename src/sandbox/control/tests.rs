@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::provider::sandbox::IssuerSettings;
-use crate::settlement::sandbox::DEFAULT_GRANT;
+use crate::sandbox::chains::DEFAULT_GRANT;
 
 struct Fixed;
 

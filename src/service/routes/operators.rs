@@ -42,11 +42,7 @@ fn admin(state: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
         metrics,
         segment_bytes: config.storage.segment_bytes,
         store: state.store.clone(),
-        chains: state
-            .deps
-            .real
-            .clone()
-            .map(|ports| ports as Arc<dyn operator::ChainControl>),
+        chains: state.deps.real.clone(),
         copies: Arc::new(LiveCopies::new(
             state.journal.clone(),
             &state.data,

@@ -10,9 +10,9 @@ use purser_chains::solana::node::Node as SolanaNode;
 use purser_chains::solana::status::Commitment;
 
 use super::{ChainCheck, ENDPOINTS, Findings, rejected};
-use crate::payment::evm::checksummed;
-use crate::payment::solana::address::base58;
-use crate::settlement::settings::evm_address;
+use crate::settings::evm_address;
+use purser_protocol::payment::evm::checksummed;
+use purser_protocol::payment::solana::address::base58;
 
 /// Checks that Circle's contracts are on Base.
 pub struct BaseBridgeCheck {

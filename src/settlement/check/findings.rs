@@ -1,7 +1,7 @@
 //! Results of the checks at start, and which of them prevent the start.
 
 use super::rejected;
-use crate::config::{ConfigError, InvalidSetting};
+use purser_config::{ConfigError, InvalidSetting};
 
 /// Findings for one chain, each with its setting.
 #[derive(Debug, Default)]

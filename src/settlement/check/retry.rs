@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use purser_chains::rpc::Clock;
 
 use super::{ChainCheck, Findings, check_all};
-use crate::settlement::gate::Gate;
+use crate::gate::Gate;
 
 /// Interval between checks of a chain that does not respond.
 pub const UNREACHABLE_RETRY: Duration = Duration::from_secs(5);

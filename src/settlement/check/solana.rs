@@ -10,9 +10,9 @@ use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use serde_json::Value;
 
 use super::{ChainCheck, Findings, query_each_endpoint, rejected, underfunded};
-use crate::payment::SolanaChain;
-use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
-use crate::settlement::settings::SolanaConfig;
+use crate::settings::SolanaConfig;
+use purser_protocol::payment::SolanaChain;
+use purser_protocol::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
 
 /// Checks genesis hash, token accounts and fee payers.
 pub struct SolanaCheck {

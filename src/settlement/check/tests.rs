@@ -12,11 +12,11 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::payment::SolanaChain;
-use crate::payment::solana::address::{Pubkey, TOKEN, base58};
-use crate::settlement::cctp::CctpSettings;
-use crate::settlement::facilitator::{Auth, FacilitatorSettings};
-use crate::settlement::settings::{BridgeConfig, SolanaConfig};
+use crate::cctp::CctpSettings;
+use crate::facilitator::{Auth, FacilitatorSettings};
+use crate::settings::{BridgeConfig, SolanaConfig};
+use purser_protocol::payment::SolanaChain;
+use purser_protocol::payment::solana::address::{Pubkey, TOKEN, base58};
 
 mod restarts;
 

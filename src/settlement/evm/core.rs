@@ -26,7 +26,7 @@ use super::payer_funds::PayerDebits;
 use super::prechecking::Prechecks;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
-use crate::settlement::gate::Gate;
+use crate::gate::Gate;
 
 /// The outcome of a submitted payment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::BaseSettlement;
 use super::core::temporary;
 use super::paying::payment;
-use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented, base_body};
-use crate::settlement::gate::Gate;
+use crate::facilitator::{ChainReader, LookupDepth, Presented, base_body};
+use crate::gate::Gate;
 
 impl ChainReader for BaseSettlement {
     fn can_send_with_own_keys(&self, authorization: &Authorization) -> bool {

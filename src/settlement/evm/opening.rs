@@ -18,7 +18,7 @@ use super::job::Job;
 use super::rows::{self, LevelsRow, NonceRow, RowError};
 use super::settings::{BaseSettings, SettingError};
 use super::supervisor::Supervisor;
-use crate::settlement::gate::Gate;
+use crate::gate::Gate;
 
 /// Why the port does not open. Invalid settings are reported first.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,7 @@ use purser_chains::evm::node::BalanceAt;
 use super::core::{Core, decline};
 use super::job::Job;
 use super::rows::{Key, Payment, RowError};
-use crate::settlement::pending_debits;
+use crate::pending_debits;
 
 /// How long a payment checked before its claim counts until it is prepared, in milliseconds.
 pub(super) const CHECKED_TTL_MS: u64 = 2_000;

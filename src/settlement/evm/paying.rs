@@ -245,7 +245,7 @@ impl BaseSettlement {
     }
 
     /// Time of the newest block that was read. Signatures that use it require a verified chain.
-    pub(in crate::settlement) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
+    pub(crate) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
         self.core.gate.if_open(operation)?;
         self.tip_time(operation)
     }

@@ -14,9 +14,9 @@ use super::job::Job;
 use super::payer_funds::{CHECKED_TTL_MS, insufficient_with_pending};
 use super::paying::payment;
 use super::rows::{Key, Payment};
-use crate::settlement::chain::{Acceptance, ContractWallets};
-use crate::settlement::precheck_counters::{PrecheckCounters, Unavailable};
-use crate::settlement::read_limits::{DEADLINE, ReadLimiter, RecentCache};
+use crate::chain::{Acceptance, ContractWallets};
+use crate::precheck_counters::{PrecheckCounters, Unavailable};
+use crate::read_limits::{DEADLINE, ReadLimiter, RecentCache};
 
 /// Maximum number of payments that wait for a check. Concurrent payments are checked together.
 const MAX_CONCURRENT_CHECKS: usize = 256;

@@ -15,7 +15,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::system::SystemRandom;
+use purser_host::system::SystemRandom;
 
 /// Validity of a token in seconds.
 const TOKEN_TTL_S: u64 = 120;

@@ -7,8 +7,8 @@ use purser_actors::port::BoxFuture;
 use super::client::{Client, Supported};
 use super::settings::FacilitatorSettings;
 use super::wire::Chain;
-use crate::config::ConfigError;
-use crate::settlement::check::{ChainCheck, Findings};
+use crate::check::{ChainCheck, Findings};
+use purser_config::ConfigError;
 
 /// Checks the facilitators of one network.
 pub struct FacilitatorCheck {

@@ -11,7 +11,7 @@ use super::counters::{FacilitatorCounters, Outcome, Request};
 use super::response::{self, ExpectedNetwork, SettleResult, VerifyResult};
 use super::settings::{Auth, FacilitatorSettings};
 use super::wire::{self, Chain, Support};
-use crate::system::{SystemClock, SystemEntropy};
+use purser_host::system::{SystemClock, SystemEntropy};
 
 /// Timeout for establishing a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,7 +53,7 @@ impl Client {
     /// # Errors
     /// When TLS is not available.
     pub(super) fn new(settings: FacilitatorSettings, chain: Chain) -> Result<Self, String> {
-        let http = crate::outbound::client()
+        let http = purser_host::outbound::client()
             .no_proxy()
             .referer(false)
             .connect_timeout(CONNECT_TIMEOUT)

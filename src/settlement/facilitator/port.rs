@@ -19,7 +19,7 @@ use purser_actors::port::{
 use super::list::{FacilitatorList, Member};
 use super::reader::{ChainReader, LookupDepth};
 use super::rows::{Assignment, Mark, RowError, mark};
-use crate::settlement::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
+use crate::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
 
 /// Prefix of the facilitator's name in [`PreparedTransaction::bytes`].
 const TAG: &[u8] = b"facilitator ";

@@ -7,8 +7,8 @@ use purser_chains::solana::Pubkey;
 use serde_json::Value;
 
 use super::wire::Chain as Presented;
-use crate::settlement::by_network::Chain;
-use crate::settlement::gate::Gate;
+use crate::by_network::Chain;
+use crate::gate::Gate;
 
 /// How far a look-up reads the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::cdp::CdpKey;
-use crate::secret::Secret;
+use purser_host::secret::Secret;
 
 /// One facilitator of a network's list.
 #[derive(Clone, Debug)]

@@ -25,8 +25,8 @@ use tempfile::TempDir;
 use self::chain::TestChain;
 use self::server::{Mode, Server};
 use super::{Auth, FacilitatedSettlement, FacilitatorList, FacilitatorSettings, Presented, SubmitIntervals};
-use crate::payment::BaseChain;
-use crate::system::SystemClock;
+use purser_host::system::SystemClock;
+use purser_protocol::payment::BaseChain;
 
 const QUICK: SubmitIntervals = SubmitIntervals {
     poll: Duration::from_millis(2),

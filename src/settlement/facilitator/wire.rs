@@ -5,8 +5,8 @@ use purser_actors::port::EvmAuthorization;
 use purser_chains::solana::address::{Pubkey, base58, parse as parse_pubkey};
 use serde_json::{Value, json};
 
-use crate::payment::evm::{checksummed, parse_address};
-use crate::payment::{BaseChain, SolanaChain};
+use purser_protocol::payment::evm::{checksummed, parse_address};
+use purser_protocol::payment::{BaseChain, SolanaChain};
 
 /// `maxTimeoutSeconds` of the payment requirements. Nothing depends on it: a payment's own fields limit its validity.
 const MAX_TIMEOUT_S: u32 = 300;
@@ -70,7 +70,7 @@ fn body(requirements: &Value, payload: &Value) -> Value {
 }
 
 /// The request body for a payment on Base.
-pub(in crate::settlement) fn base_body(chain: &BaseChain, signed: &EvmAuthorization) -> Value {
+pub(crate) fn base_body(chain: &BaseChain, signed: &EvmAuthorization) -> Value {
     let requirements = json!({
         "scheme": "exact",
         "network": chain.caip2,
@@ -95,7 +95,7 @@ pub(in crate::settlement) fn base_body(chain: &BaseChain, signed: &EvmAuthorizat
 }
 
 /// The request body for a payment on Solana.
-pub(in crate::settlement) fn solana_body(
+pub(crate) fn solana_body(
     chain: &SolanaChain,
     (pay_to, fee_payer): (&Pubkey, &Pubkey),
     amount: u64,

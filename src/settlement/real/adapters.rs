@@ -7,13 +7,11 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, ChainMovement, ErrorKind, PortError, Timestamp};
 use purser_chains::solana::status::Commitment;
 
-use crate::payment::solana::address::Pubkey;
-use crate::settlement::chain::{
-    Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList,
-};
-use crate::settlement::evm::{BaseSettlement, StoredTransfer};
-use crate::settlement::facilitator::FacilitatorList;
-use crate::settlement::solana::SolanaSettlement;
+use crate::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList};
+use crate::evm::{BaseSettlement, StoredTransfer};
+use crate::facilitator::FacilitatorList;
+use crate::solana::SolanaSettlement;
+use purser_protocol::payment::solana::address::Pubkey;
 
 /// The port of the other network was called.
 fn wrong_network(operation: &'static str) -> PortError {

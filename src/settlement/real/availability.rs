@@ -8,9 +8,9 @@ use std::time::Duration;
 use purser_actors::id::Network;
 
 use super::RealPorts;
-use crate::settlement::check::{ChainChecks, Checks, retry_until_valid};
-use crate::settlement::gate::Gate;
-use crate::settlement::supervised::Supervised;
+use crate::check::{ChainChecks, Checks, retry_until_valid};
+use crate::gate::Gate;
+use crate::supervised::Supervised;
 
 /// Interval at which the log checks whether payments are accepted.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);

@@ -8,8 +8,8 @@ use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointStatus;
 
 use super::RealPorts;
-use crate::settlement::facilitator::{FacilitatorList, FacilitatorStats};
-use crate::settlement::precheck_counters::PrecheckStats;
+use crate::facilitator::{FacilitatorList, FacilitatorStats};
+use crate::precheck_counters::PrecheckStats;
 
 /// Timeout of a balance query. Without a response the balance is omitted: monitoring does not wait for a chain.
 const BALANCE_TIMEOUT: Duration = Duration::from_secs(1);

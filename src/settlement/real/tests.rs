@@ -10,9 +10,9 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::payment::{BaseChain, SolanaChain};
-use crate::settlement::cctp::CctpSettings;
-use crate::settlement::facilitator::Auth;
+use crate::cctp::CctpSettings;
+use crate::facilitator::Auth;
+use purser_protocol::payment::{BaseChain, SolanaChain};
 
 const HUNDRED: Usdc = Usdc::from_atomic(100_000_000);
 const ALL: Usdc = Usdc::from_atomic(u64::MAX);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use purser_chains::cctp::{Deployment, MAINNET, TESTNET, THRESHOLD_FAST, THRESHOLD_STANDARD};
 
 use super::Reader;
-use crate::config::Config;
-use crate::config::chains::{BaseNetwork, BridgeFinality, bridge_is_used};
-use crate::payment::evm::parse_address;
-use crate::settlement::cctp::CctpSettings;
+use crate::cctp::CctpSettings;
+use purser_config::Config;
+use purser_config::chains::{BaseNetwork, BridgeFinality, bridge_is_used};
+use purser_protocol::payment::evm::parse_address;
 
 /// Configuration of the bridge; see the module.
 #[derive(Clone, Debug)]

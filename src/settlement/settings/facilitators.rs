@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Reader;
-use crate::config::chains::{Facilitator, FacilitatorAuth};
-use crate::secret::Secret;
-use crate::settlement::facilitator::{Auth, CdpKey, FacilitatorSettings};
+use crate::facilitator::{Auth, CdpKey, FacilitatorSettings};
+use purser_config::chains::{Facilitator, FacilitatorAuth};
+use purser_host::secret::Secret;
 
 impl Reader<'_> {
     pub(super) fn facilitators(&mut self, key: &str, named: &[Facilitator]) -> Vec<FacilitatorSettings> {

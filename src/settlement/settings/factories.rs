@@ -3,7 +3,7 @@
 use purser_chains::evm::Address;
 
 use super::{Reader, evm_address};
-use crate::payment::evm::parse_address;
+use purser_protocol::payment::evm::parse_address;
 
 impl Reader<'_> {
     /// Parses the listed addresses. Any other text is rejected.

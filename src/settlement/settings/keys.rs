@@ -6,9 +6,9 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::Reader;
-use crate::config::chains::Location;
-use crate::private_file;
-use crate::sandbox::keys::reject_outside_sandbox;
+use purser_config::chains::Location;
+use purser_host::private_file;
+use purser_protocol::sandbox_keys::reject_outside_sandbox;
 
 impl Reader<'_> {
     pub(super) fn evm_key(&mut self, key: &str, location: &Location) -> Option<EvmKey> {

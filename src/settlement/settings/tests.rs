@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::*;
-use crate::config::ConfigSources;
-use crate::config::chains::Location;
-use crate::wallet::TestWallet;
+use purser_config::ConfigSources;
+use purser_config::chains::Location;
+use purser_protocol::wallet::TestWallet;
 
 const TREASURY: [u8; 32] = [0x11; 32];
 const GAS: [u8; 32] = [0x22; 32];
@@ -52,7 +52,7 @@ fn config(more: &str) -> Config {
         ..ConfigSources::default()
     };
     // Settings that only other parts of production need are not validated here.
-    Config::read_unchecked(&sources)
+    Config::read_unchecked(&sources).unwrap()
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -291,7 +291,8 @@ fn on_testnets_the_bridge_is_circles_sandbox() {
             "[chains.base]\nnetwork = \"sepolia\"\n[chains.solana]\nnetwork = \"devnet\"".into(),
         )),
         ..ConfigSources::default()
-    });
+    })
+    .unwrap();
     let mut reader = Reader {
         variable: &|_| None,
         errors: Vec::new(),

@@ -118,7 +118,7 @@ impl SolanaSettlement {
     }
 
     /// Rejects new payments while final slots are not being read.
-    pub(in crate::settlement) fn require_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
+    pub(crate) fn require_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
         match self.is_up_to_date() {
             true => Ok(()),
             false => Err(temporary(

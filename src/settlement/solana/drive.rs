@@ -13,7 +13,7 @@ use purser_chains::solana::status::Commitment;
 use super::SolanaSettlement;
 use super::in_flight::NodeUpdate;
 use super::rows::{Closed, End, LostFee};
-use crate::settlement::read_limits::DEADLINE;
+use crate::read_limits::DEADLINE;
 
 impl SolanaSettlement {
     /// Starts everything that is due now and returns; the responses arrive later.

@@ -21,8 +21,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, simulated, temporary};
-use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented, solana_body};
-use crate::settlement::gate::Gate;
+use crate::facilitator::{ChainReader, LookupDepth, Presented, solana_body};
+use crate::gate::Gate;
 
 /// How long a payment counts as able to settle, in milliseconds: many times the validity of a blockhash.
 const VALIDITY_MS: u64 = 3_600_000;

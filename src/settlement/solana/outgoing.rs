@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, temporary};
-use crate::settlement::read_limits::DEADLINE;
+use crate::read_limits::DEADLINE;
 
 const SIGN: &str = "sign";
 /// Compute units of a withdrawal. Creating a token account takes about half of them.

@@ -13,8 +13,8 @@ use super::decline::{
     insufficient, insufficient_with_pending, is_fee_payer_error, is_insufficient, not_accepted, simulated,
 };
 use super::in_flight::{FundsCheck, PaymentDebit, RemainingBalance, debit_from_bytes};
-use crate::settlement::precheck_counters::{PrecheckCounters, PrecheckStats, Unavailable};
-use crate::settlement::read_limits::{ReadLimiter, RecentCache};
+use crate::precheck_counters::{PrecheckCounters, PrecheckStats, Unavailable};
+use crate::read_limits::{ReadLimiter, RecentCache};
 
 /// Maximum number of concurrent simulations.
 const MAX_CONCURRENT_SIMULATIONS: usize = 256;

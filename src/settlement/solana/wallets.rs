@@ -21,7 +21,7 @@ use super::SolanaSettlement;
 use super::decline::temporary;
 use super::reading::movements_of;
 use super::rows::{MovementRow, WalletTransfer};
-use crate::settlement::chain::ListedTransfer;
+use crate::chain::ListedTransfer;
 
 const LISTED: &str = "listed";
 /// Positions of outgoing transfers of managed wallets are above this value; those of the treasury's transfers are

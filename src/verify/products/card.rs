@@ -1,9 +1,9 @@
 //! USA prepaid cards.
 
+use purser_actors::card;
 use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::card::{Card, Event, Status};
 use purser_actors::id::CardId;
-use purser_actors::kernel::job::Job;
 use purser_actors::ledger::LedgerProvider;
 use purser_actors::port::{CardActivity, TransactionStatus};
 use purser_actors::product::PurchasedProduct;
@@ -50,7 +50,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
             },
             cvv: RowExpectation::Never,
             timers: match card.status {
-                Status::Ready(_) | Status::Paused(_) => vec![Job::ExpireCard(id)],
+                Status::Ready(_) | Status::Paused(_) => vec![card::Job::ExpireCard(id).into()],
                 _ => Vec::new(),
             },
             pending_action: false,

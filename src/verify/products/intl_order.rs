@@ -2,16 +2,17 @@
 
 use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::id::CardId;
+use purser_actors::intl_order;
 use purser_actors::intl_order::{Event, IntlOrder, Status};
 use purser_actors::kernel::EntityKind;
-use purser_actors::kernel::job::Job;
+use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::LedgerProvider;
 use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
 use super::{ExpectedRows, MoneyOutcome, RowExpectation, SoldProduct, Usable, remainder};
-use crate::verify::{StoreContents, VerifyReport};
+use crate::{StoreContents, VerifyReport};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
@@ -58,7 +59,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
             },
             cvv: match order.status {
                 Status::Ready(_) | Status::Paused(_) => RowExpectation::Always,
-                Status::Closed(_) | Status::Expired(_) => RowExpectation::Until(Job::ShredCvv(id)),
+                Status::Closed(_) | Status::Expired(_) => RowExpectation::Until(intl_order::Job::ShredCvv(id).into()),
                 _ => RowExpectation::Never,
             },
             timers: timers(id, &order),
@@ -68,16 +69,16 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
 }
 
 /// An open order has a daily notification. A lease has an end, and so does a card.
-fn timers(id: CardId, order: &IntlOrder) -> Vec<Job> {
-    let end = |lease| Job::ExpireOrderLease { order: id, lease };
+fn timers(id: CardId, order: &IntlOrder) -> Vec<AnyJob> {
+    let end = |lease| intl_order::Job::ExpireOrderLease { order: id, lease };
     let (open, timer) = match order.status {
         Status::Queued | Status::Claimed(None) => (true, None),
         Status::Claimed(Some(_)) => (true, Some(end(order.lease))),
-        Status::Ready(_) | Status::Paused(_) => (false, Some(Job::ExpireIntlCard(id))),
+        Status::Ready(_) | Status::Paused(_) => (false, Some(intl_order::Job::ExpireIntlCard(id))),
         Status::Cancelled | Status::Rejected { .. } | Status::Closed(_) | Status::Expired(_) => (false, None),
     };
-    let overdue = (open && !order.overdue).then_some(Job::MarkOrderOverdue(id));
-    timer.into_iter().chain(overdue).collect()
+    let overdue = (open && !order.overdue).then_some(intl_order::Job::MarkOrderOverdue(id));
+    timer.into_iter().chain(overdue).map(Into::into).collect()
 }
 
 /// The status after an event; `None` leaves it unchanged.

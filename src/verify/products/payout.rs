@@ -1,8 +1,8 @@
 //! Payouts on all rails.
 
 use purser_actors::id::PayoutId;
-use purser_actors::kernel::job::Job;
 use purser_actors::ledger::LedgerProvider;
+use purser_actors::payout;
 use purser_actors::payout::{Event, Payout, PayoutTarget, Status};
 use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
@@ -70,9 +70,9 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> 
 /// A card's number stays sealed while its rail may request it. Every wait with a limit has its scheduled job.
 fn expected_rows(id: PayoutId, payout: &Payout) -> ExpectedRows {
     let timer = match (&payout.plan.target, &payout.status) {
-        (_, Status::AwaitingDetails) => Some(Job::ExpirePayout(id)),
-        (PayoutTarget::App(..), Status::InProcess) => Some(Job::RecallPayout(id)),
-        (_, Status::Complete { returnable: true, .. }) => Some(Job::CloseReturnWindow(id)),
+        (_, Status::AwaitingDetails) => Some(payout::Job::ExpirePayout(id)),
+        (PayoutTarget::App(..), Status::InProcess) => Some(payout::Job::RecallPayout(id)),
+        (_, Status::Complete { returnable: true, .. }) => Some(payout::Job::CloseReturnWindow(id)),
         _ => None,
     };
     ExpectedRows {
@@ -82,7 +82,7 @@ fn expected_rows(id: PayoutId, payout: &Payout) -> ExpectedRows {
             _ => RowExpectation::Never,
         },
         cvv: RowExpectation::Never,
-        timers: timer.into_iter().collect(),
+        timers: timer.into_iter().map(Into::into).collect(),
         pending_action: false,
     }
 }

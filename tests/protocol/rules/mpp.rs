@@ -3,7 +3,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser::identity::keys::IdentityKeyRing;
-use purser::identity::secret::MacKey;
 use purser::payment::decode::MAX_HEADER_BYTES;
 use purser::payment::evm::SignatureRecovery;
 use purser::payment::mpp::credential::decode;
@@ -12,6 +11,7 @@ use purser::payment::mpp::{
     BoundRequest, CredentialError, IssuedChallenge, Mpp, VerifiedCredential, verify_for_replay,
 };
 use purser::payment::{BasePayee, InvalidReason, Terms};
+use purser::secret::MacKey;
 use purser::wallet::MppOffer;
 use purser_actors::id::Wallet;
 use purser_actors::port::Timestamp;

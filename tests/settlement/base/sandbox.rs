@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser::payment::terms::Token;
+use purser::sandbox::chains::SandboxSettlement;
 use purser::sandbox::keys::treasury;
-use purser::settlement::sandbox::SandboxSettlement;
 use purser::wallet::TestWallet;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::{CardId, LateReturnId, PaymentId, PaymentRecipientId, PayoutId};
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, EntityKind, table};
+use purser_actors::payout;
 use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::payouts::PayoutRailStatus;
 
@@ -96,7 +96,7 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
         Some(_) => MoneyLocation::Returned,
     };
     drop(rails);
-    let is_dead_lettered = |work: Job| stock.jobs.iter().any(|e| e.dead_lettered && e.job == work);
+    let is_dead_lettered = |work: payout::Job| stock.jobs.iter().any(|e| e.dead_lettered && e.job == work);
     let (price, taken) = match payout.charge.payment {
         // A balance has paid for it, under its own name.
         PaymentId::NONE => (payout.charge.charged.atomic(), payout.charge.charged.atomic()),
@@ -118,7 +118,7 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
         "failed" | "cancelled" => {
             whole
                 && (money == MoneyLocation::Returned
-                    || money == MoneyLocation::Paid && is_dead_lettered(Job::RecallPayout(id)))
+                    || money == MoneyLocation::Paid && is_dead_lettered(payout::Job::RecallPayout(id)))
         }
         "returned" => credited == less && money == MoneyLocation::Returned,
         _ => false,

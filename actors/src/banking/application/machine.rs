@@ -1,9 +1,8 @@
 //! State machine of a banking application.
 
-use super::{BankingApplication, Command, Document, DocumentType, Event, MAX_DOCUMENTS, Rejection, Status};
+use super::{BankingApplication, Command, Document, DocumentType, Event, Job, MAX_DOCUMENTS, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;

@@ -1,11 +1,9 @@
 //! Credits the owner for a failed dead-lettered job.
 
-#![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
-
 use purser_storage::StoreError;
 
-use super::{JobOutcome, Resolvable, ResolveError, storage_error};
-use crate::account;
+use super::{JobOutcome, ResolveError, storage_error};
+use crate::account::{self, CreditCause};
 use crate::approval::ApprovableAction;
 use crate::engine::Engine;
 use crate::engine::approvals::Authority;
@@ -15,7 +13,6 @@ use crate::engine::operator_actions::AuditEntry;
 use crate::engine::operators::corrupt;
 use crate::id::{JobId, PaymentId};
 use crate::kernel::OutboxJob;
-use crate::kernel::job::CreditCause;
 use crate::late_return;
 use crate::money::Usdc;
 use crate::operator::OperatorAction;
@@ -40,8 +37,9 @@ impl Engine {
         leave: Authority<'_>,
     ) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
-        let impossible = !effect.job.is_creditable() || !self.is_from_balance(&effect.job).await?;
-        if impossible {
+        let policy = effect.job.operator_policy().filter(|policy| policy.is_creditable());
+        let policy = policy.ok_or(ResolveError::NotResolvable)?;
+        if !self.is_from_balance(&effect.job).await.map_err(storage_error)? {
             return Err(ResolveError::NotResolvable);
         }
         let proof = match self.query_provider(&effect).await.map_err(storage_error)? {
@@ -49,15 +47,15 @@ impl Engine {
                 return Err(ResolveError::Contradicted(standing));
             }
             ProviderReport::Status(standing @ (EntryStatus::Declined | EntryStatus::Returned)) => standing.name(),
-            ProviderReport::Status(EntryStatus::NotSubmitted) if effect.job.resolvable().absence_is_definitive() => {
+            ProviderReport::Status(EntryStatus::NotSubmitted) if policy.absence_is_definitive => {
                 EntryStatus::NotSubmitted.name()
             }
             ProviderReport::Status(EntryStatus::NotSubmitted)
             | ProviderReport::NotQueryable
-            | ProviderReport::NoResponse(_) => match (effect.job.resolvable(), not_left) {
-                (Resolvable::Credit(..), _) => "a credit that was not given",
-                (_, true) => "the operator states that it has not left",
-                (_, false) => return Err(ResolveError::NotProven),
+            | ProviderReport::NoResponse(_) => match (policy.credit_needs_proof, not_left) {
+                (false, _) => "a credit that was not given",
+                (true, true) => "the operator states that it has not left",
+                (true, false) => return Err(ResolveError::NotProven),
             },
         };
         let words = Some(format!("{evidence} ({proof})"));
@@ -82,8 +80,8 @@ impl Engine {
     /// [`ResolveError`]: [`ResolveError::NotResolvable`] if the job is no withheld credit.
     pub async fn retain_credit(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
-        let (Resolvable::Credit(account, amount, cause), true) = (
-            effect.job.resolvable(),
+        let (Some(account::Job::CreditAccount { account, amount, cause }), true) = (
+            effect.job.typed(),
             self.is_retainable_credit(&effect).await.map_err(storage_error)?,
         ) else {
             return Err(ResolveError::NotResolvable);
@@ -103,7 +101,7 @@ impl Engine {
 
     /// The payment that a credit still waits for, though an operator posts it. A credit for a reorged payment waits for
     /// nothing: it is posted at the service's loss.
-    pub(super) async fn pending_payment_of_credit(
+    pub(in crate::engine) async fn pending_payment_of_credit(
         &self,
         cause: CreditCause,
     ) -> Result<Option<PaymentId>, ResolveError> {
@@ -122,7 +120,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn is_retainable_credit(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
-        let Resolvable::Credit(_, _, cause) = effect.job.resolvable() else {
+        let Some(account::Job::CreditAccount { cause, .. }) = effect.job.typed() else {
             return Ok(false);
         };
         let paid = reorged_payment(&self.0.registries, cause).await.map_err(corrupt)?;
@@ -131,7 +129,7 @@ impl Engine {
 }
 
 /// The command that posts the credit.
-pub(super) const fn credit_command(
+pub(in crate::engine) const fn credit_command(
     effect: JobId,
     amount: Usdc,
     (cause, unfinal): (CreditCause, Option<PaymentId>),

@@ -5,13 +5,22 @@ use crate::engine::Engine;
 use crate::engine::dead_letters::ProviderReport;
 use crate::engine::jobs::with_timeout_ms;
 use crate::id::PaymentId;
-use crate::payment::Payment;
+use crate::kernel::job::AnyJob;
+use crate::payment::{self, Payment};
 use crate::port::{Authorization, ChainMovement, ChainStatus, Finality, TransferName};
 use crate::reconciliation::EntryStatus;
 
 /// Margin after the end of a signature's validity, in milliseconds, after which it counts as expired even if the chain
 /// does not answer. No chain's clock lags that much.
 const EXPIRY_MARGIN_MS: u64 = 3_600_000;
+
+/// The payment that a job reads the chain for. Its outcome may be resolved before the job is dead-lettered.
+pub(in crate::engine) fn watched_payment(job: &AnyJob) -> Option<PaymentId> {
+    match job.typed()? {
+        payment::Job::WatchPayment(id) => Some(id),
+        _ => None,
+    }
+}
 
 impl Engine {
     /// The chain's status of a payment with an unknown outcome. A chain is public, so no statement replaces it. That

@@ -4,18 +4,122 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
+use super::work::{
+    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, listed, not_queryable, not_resolvable, summarize,
+};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::banking::application::{self, BankingApplication, Question};
 use crate::banking::profile::{BankingProfile, CustomerType};
 use crate::banking::{account, transfer};
+use crate::engine::operators::corrupt;
+use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
+use crate::engine::{Engine, ResolveError};
 use crate::id::{BankAccountId, BankTransferId, CardId, JobId, PaymentId, Wallet};
+use crate::kernel::job::AnyJob;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::port::banking::{
-    BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult, OpenAccountRequest, SealedDocument,
+    BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult, OpenAccountRequest,
+    OpenAccountResult, SealedDocument,
 };
-use crate::port::{EntryKey, ErrorKind};
-use crate::reconciliation::{EntryStatus, ReconciliationSource};
+use crate::port::{BoxFuture, EntryKey, ErrorKind};
+use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
+use purser_storage::StoreError;
+
+impl Work for application::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::SubmitBankApplication(wallet) = self;
+        Box::pin(on.submit_bank_application(effect, wallet))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::SubmitBankApplication(wallet) = self;
+        summarize(&all.applications, wallet, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl Work for account::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::OpenBankAccount(id) = self;
+        Box::pin(on.open_bank_account(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::OpenBankAccount(id) = self;
+        summarize(&all.bank_accounts, id, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        let Self::OpenBankAccount(id) = self;
+        if word.done {
+            return not_resolvable();
+        }
+        word.tell(engine, (&engine.0.registries.bank_accounts, id), || {
+            account::Command::RecordResult {
+                job: word.id,
+                result: OpenAccountResult::Rejected {
+                    reason: NOT_COMPLETED_REASON.to_owned(),
+                },
+            }
+        })
+    }
+}
+
+impl Work for transfer::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::ExecuteBankTransfer(id) = self;
+        Box::pin(on.execute_bank_transfer(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::ExecuteBankTransfer(id) = self;
+        summarize(&all.bank_transfers, id, |moved| Some(EntryAmount::Usdc(moved.amount)))
+    }
+
+    fn inquire(self, engine: &Engine, key: JobId) -> BoxFuture<'_, Inquiry> {
+        listed(engine, ReconciliationSource::BankTransfers, key)
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        let Self::ExecuteBankTransfer(id) = self;
+        word.tell(engine, (&engine.0.registries.bank_transfers, id), || {
+            transfer::Command::RecordResult {
+                job: word.id,
+                result: match word.done {
+                    true => BankTransferResult::Complete {
+                        reference: word.reference.to_owned(),
+                    },
+                    false => BankTransferResult::Failed {
+                        reason: NOT_COMPLETED_REASON.to_owned(),
+                    },
+                },
+            }
+        })
+    }
+}
+
+impl Engine {
+    /// False for money that was to come from a bank account: it was never part of the balance.
+    pub(in crate::engine) async fn is_from_balance(&self, job: &AnyJob) -> Result<bool, StoreError> {
+        let Some(transfer::Job::ExecuteBankTransfer(id)) = job.typed() else {
+            return Ok(true);
+        };
+        let read = self.0.registries.bank_transfers.read(&id).await.map_err(corrupt)?;
+        Ok(read.is_some_and(|(moved, _)| moved.direction == transfer::TransferDirection::ToAccount))
+    }
+}
 
 impl JobHandlers {
     /// Submits an application and queries it until the bank has decided, which may take days.

@@ -4,13 +4,58 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
+use super::work::{
+    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, ask, listed, not_queryable, not_resolvable, summarize,
+};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card::{self, Card};
 use crate::engine::refunds::refunded_for_snapshot;
+use crate::engine::registries::Registries;
+use crate::engine::{Engine, ResolveError};
 use crate::id::{CardId, JobId};
 use crate::kernel::{AttemptFailure, OutboxJob};
-use crate::port::{CardActionRequest, CardSnapshot, ErrorKind, IssueCardRequest, IssueResult, PortError};
+use crate::port::{BoxFuture, CardActionRequest, CardSnapshot, ErrorKind, IssueCardRequest, IssueResult, PortError};
+use crate::reconciliation::{EntryAmount, ReconciliationSource};
 use crate::refund::Refunded;
+
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+impl Work for card::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::IssueCard(id) => Box::pin(on.issue_card(effect, id)),
+            Self::ExpireCard(id) => ask(&on.registries.cards, id, card::Command::Expire { job: effect.id }),
+            Self::RefreshCard(id) => Box::pin(on.refresh_card(effect, id)),
+            Self::ChangePrepaidCardState(id) => Box::pin(on.change_prepaid_card_state(effect, id)),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::IssueCard(id) | Self::ExpireCard(id) | Self::RefreshCard(id) | Self::ChangePrepaidCardState(id)) =
+            self;
+        summarize(&all.cards, id, |card| Some(EntryAmount::Usdc(card.charge.charged)))
+    }
+
+    fn inquire(self, engine: &Engine, key: JobId) -> BoxFuture<'_, Inquiry> {
+        match self {
+            Self::IssueCard(_) => listed(engine, ReconciliationSource::Cards, key),
+            Self::ExpireCard(_) | Self::RefreshCard(_) | Self::ChangePrepaidCardState(_) => not_queryable(),
+        }
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        match self {
+            Self::IssueCard(id) if !word.done => word.tell(engine, (&engine.0.registries.cards, id), || {
+                card::Command::RecordDecline {
+                    job: word.id,
+                    reason: NOT_COMPLETED_REASON.into(),
+                }
+            }),
+            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::ChangePrepaidCardState(_) => {
+                not_resolvable()
+            }
+        }
+    }
+}
 
 impl JobHandlers {
     /// Orders the card until the issuer accepts or declines it.

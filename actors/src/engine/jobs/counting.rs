@@ -2,32 +2,12 @@
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
+use crate::account::{CapReservation, UnclaimedCapUsage};
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{CapReservation, Job, UnclaimedCapUsage};
 use crate::kernel::{AttemptFailure, OutboxJob};
 
 impl JobHandlers {
-    pub(super) async fn handle_count(&self, effect: &OutboxJob) -> HandlerResult {
-        match &effect.job {
-            Job::CountUnclaimed {
-                account,
-                payment,
-                lines,
-                reservations: shares,
-            } => {
-                let counted = UnclaimedCapUsage {
-                    account: *account,
-                    lines: lines.clone(),
-                    reservations: shares.clone(),
-                };
-                self.count_unclaimed(effect, *payment, counted).await
-            }
-            Job::CountClaimed { account, payment } => self.count_claimed(effect, *account, *payment).await,
-            _ => Err(AttemptFailure::temporary("nothing to count")),
-        }
-    }
-
-    async fn count_unclaimed(
+    pub(super) async fn count_unclaimed(
         &self,
         effect: &OutboxJob,
         payment: PaymentId,
@@ -48,7 +28,7 @@ impl JobHandlers {
         ask_entity(&self.registries.accounts, account, command).await
     }
 
-    async fn count_claimed(&self, effect: &OutboxJob, account: Wallet, payment: PaymentId) -> HandlerResult {
+    pub(super) async fn count_claimed(&self, effect: &OutboxJob, account: Wallet, payment: PaymentId) -> HandlerResult {
         let counted = self.incoming.unclaimed_usage_of(payment, &*self.store).await;
         let counted = counted.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
         let known = self.registries.payments.read(&payment).await.map_err(load_failed)?;

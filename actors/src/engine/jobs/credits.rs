@@ -1,27 +1,19 @@
 //! Jobs that credit a balance.
 
 use purser_storage::mutants::{self, Mutant};
+use purser_storage::{Batch, Condition, Write};
+use tokio::sync::oneshot;
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
+use crate::account::CreditCause;
 use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::OutgoingTransferGuard;
 use crate::id::{CardId, PaymentId, PayoutId, Wallet};
-use crate::kernel::job::{CreditCause, RetryMode};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{AttemptFailure, OutboxJob};
+use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::money::Usdc;
 use crate::payment::Status;
-use crate::port::ErrorKind;
-
-/// A failure that is not retried automatically.
-fn needs_operator(message: String) -> AttemptFailure {
-    AttemptFailure {
-        kind: ErrorKind::Permanent,
-        message,
-        retry_mode: RetryMode::Backoff,
-    }
-}
 
 impl JobHandlers {
     /// Credits a balance once. A charge whose payment was reorged is not credited too, but waits for an operator.
@@ -34,7 +26,7 @@ impl JobHandlers {
     ) -> HandlerResult {
         if let Some(paid) = reorged_payment(&self.registries, cause).await.map_err(load_failed)? {
             let message = format!("payment {paid} was reversed by the chain");
-            return Err(needs_operator(message));
+            return Err(AttemptFailure::permanent(message));
         }
         let effect_id = effect.id;
         let unfinal = pending_payment_behind(&self.registries, &self.outgoing_guard, cause).await;
@@ -56,6 +48,23 @@ impl JobHandlers {
             self.complete_job(effect).await?;
         }
         Ok(())
+    }
+
+    /// Deletes a job whose outcome was recorded without it. Only [`Mutant::CreditThenDelete`] does this.
+    async fn complete_job(&self, effect: &OutboxJob) -> HandlerResult {
+        let key = table::outbox_job(effect.id);
+        let batch = Batch {
+            conditions: vec![Condition::Present(key.clone())],
+            writes: vec![Write::Delete { key }],
+            ..Batch::default()
+        };
+        let (done, struck) = oneshot::channel();
+        self.store
+            .commit(batch, Box::new(move |result| drop(done.send(result))));
+        match struck.await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(AttemptFailure::temporary("the effect could not be struck off")),
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 use super::{HandlerResult, JobHandlers, ask_entity};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::{AttemptFailure, OutboxJob};
+use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{ChainStatus, ChainTransactionStatus, Finality};
 
@@ -70,10 +70,12 @@ impl JobHandlers {
     }
 
     /// Ends the hold on a credit once its payment is final or reversed.
-    pub(super) async fn release_credit(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
-        let Job::ReleaseCredit { payment, amount, .. } = effect.job else {
-            return Ok(());
-        };
+    pub(super) async fn release_credit(
+        &self,
+        effect: &OutboxJob,
+        account: Wallet,
+        (payment, amount): (PaymentId, Usdc),
+    ) -> HandlerResult {
         let is_final = match self.is_pending_finality(payment).await? {
             false => true,
             true if self.is_reversed(payment).await? => false,

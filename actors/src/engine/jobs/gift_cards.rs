@@ -2,11 +2,44 @@
 
 use std::time::Duration;
 
+use super::work::{Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, listed, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::gift_card::{Command, Status};
-use crate::id::CardId;
+use crate::engine::registries::Registries;
+use crate::engine::{Engine, ResolveError};
+use crate::gift_card::{Command, Job, Status};
+use crate::id::{CardId, JobId};
 use crate::kernel::{AttemptFailure, OutboxJob};
-use crate::port::{GiftCardOrderResult, GiftCardRequest};
+use crate::port::{BoxFuture, GiftCardOrderResult, GiftCardRequest};
+use crate::reconciliation::{EntryAmount, ReconciliationSource};
+
+impl Work for Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::OrderGiftCard(id) = self;
+        Box::pin(on.order_gift_card(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::OrderGiftCard(id) = self;
+        summarize(&all.gift_cards, id, |gift| Some(EntryAmount::Usdc(gift.charge.charged)))
+    }
+
+    fn inquire(self, engine: &Engine, key: JobId) -> BoxFuture<'_, Inquiry> {
+        listed(engine, ReconciliationSource::GiftCards, key)
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        let Self::OrderGiftCard(id) = self;
+        if word.done {
+            return not_resolvable();
+        }
+        word.tell(engine, (&engine.0.registries.gift_cards, id), || {
+            Command::RecordDecline {
+                job: word.id,
+                reason: NOT_COMPLETED_REASON.into(),
+            }
+        })
+    }
+}
 
 impl JobHandlers {
     pub(super) async fn order_gift_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {

@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
+use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::account;
 use crate::engine::incoming::{SettlementMatch, match_settlement};
+use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::top_ups::PossibleTopUpPayment;
+use crate::engine::{Engine, ResolveError};
 use crate::id::{DepositId, JobId, PaymentId, Wallet};
-use crate::incoming::{AdoptableProduct, Command, Status, Transfer, Verdict};
-use crate::kernel::job::Job;
+use crate::incoming::{self, AdoptableProduct, Command, Status, Transfer, Verdict};
 use crate::kernel::{AskError, AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment};
 use crate::port::payouts::PayoutRailStatus;
 use crate::port::{
-    Authorization, ChainStatus, EntryKey, ExternalText, OutgoingTransfer, PortError, ProviderEntry, Timestamp,
+    Authorization, BoxFuture, ChainStatus, EntryKey, ExternalText, OutgoingTransfer, PortError, ProviderEntry,
+    Timestamp,
 };
 use crate::product::{Currency, ProductLine};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
@@ -45,6 +48,30 @@ const PAYOUTS: [ProductLine; 3] = [
     ProductLine::BankPayment,
     ProductLine::AppPayment,
 ];
+
+impl Work for incoming::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::ClassifyIncoming(id) => Box::pin(on.classify_incoming(effect, id)),
+            Self::ConfirmIncoming(id) => ask(&on.registries.incoming, id, Command::Confirm { job: effect.id }),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::ClassifyIncoming(id) | Self::ConfirmIncoming(id)) = self;
+        summarize(&all.incoming, id, |incoming| {
+            Some(EntryAmount::Usdc(incoming.transfer.amount))
+        })
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
 
 impl JobHandlers {
     /// Classifies a transfer. A source that can't answer now is asked again. Nothing is credited before every source
@@ -317,22 +344,6 @@ impl JobHandlers {
         }
         let shown = self.product_at_provider(id, line).await?;
         Ok(!matches!(shown, ProviderProduct::None))
-    }
-
-    pub(super) async fn send_back(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
-        let Job::SendBack {
-            deposit, to, amount, ..
-        } = effect.job
-        else {
-            return Err(AttemptFailure::temporary("nothing to send back"));
-        };
-        let command = account::Command::SendBack {
-            job: effect.id,
-            deposit,
-            to,
-            amount,
-        };
-        ask_entity(&self.registries.accounts, account, command).await
     }
 
     const fn provider_timeout(&self) -> Duration {

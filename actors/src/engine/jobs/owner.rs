@@ -2,12 +2,66 @@
 
 use std::time::Duration;
 
+use super::work::{
+    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize,
+};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::id::Wallet;
+use crate::engine::registries::Registries;
+use crate::engine::{Engine, ResolveError};
+use crate::id::{JobId, Wallet};
 use crate::identity_verification::{self, Status};
 use crate::issuer_link;
 use crate::kernel::{AttemptFailure, OutboxJob};
-use crate::port::{CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountResult};
+use crate::port::{BoxFuture, CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountResult};
+
+impl Work for identity_verification::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::CheckIdentity(wallet) = self;
+        Box::pin(on.check_identity(effect, wallet))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::CheckIdentity(wallet) = self;
+        summarize(&all.identities, wallet, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl Work for issuer_link::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::OpenIssuerAccount(wallet) = self;
+        Box::pin(on.open_issuer_account(effect, wallet))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::OpenIssuerAccount(wallet) = self;
+        summarize(&all.issuer_links, wallet, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        let Self::OpenIssuerAccount(wallet) = self;
+        if word.done {
+            return not_resolvable();
+        }
+        word.tell(engine, (&engine.0.registries.issuer_links, wallet), || {
+            issuer_link::Command::RecordDecline {
+                job: word.id,
+                reason: NOT_COMPLETED_REASON.into(),
+            }
+        })
+    }
+}
 
 impl JobHandlers {
     /// Starts the check once and queries it until it has ended. A callback may be faster; the job is then gone.

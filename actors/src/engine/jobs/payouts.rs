@@ -5,16 +5,23 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 
 use super::finality::PAYMENT_REVERSED;
+use super::work::{
+    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize,
+};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::bank_destination;
+use crate::engine::operators::corrupt;
+use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::closure_for;
+use crate::engine::{Engine, ResolveError};
 use crate::id::{BankDestinationId, CardId, JobId, LateReturnId, PayoutId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::late_return;
 use crate::payment_recipient;
-use crate::payout::{Command, Payout, PayoutTarget, Status};
-use crate::port::ErrorKind;
+use crate::payout::{self, Command, Payout, PayoutTarget, Status};
 use crate::port::payouts::{PayoutDestination, PayoutRailStatus, PayoutRequest, PayoutStatusUpdate, RecallResult};
+use crate::port::{BoxFuture, ErrorKind, PortError};
+use crate::reconciliation::{EntryAmount, EntryStatus};
 
 /// Milliseconds until the rail is queried again after an outdated update.
 const STALE_RETRY_MS: u64 = 1_000;
@@ -22,6 +29,153 @@ const STALE_RETRY_MS: u64 = 1_000;
 const IN_USE_RETRY_MS: u64 = 3_600_000;
 /// Payouts read in one page.
 const PAGE: usize = 200;
+
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+impl Work for payout::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::SendPayout(id) => Box::pin(on.send_payout(effect, id)),
+            Self::RecallPayout(id) => Box::pin(on.recall_payout(effect, id)),
+            Self::ExpirePayout(id) => Box::pin(on.expire_payout(effect, id)),
+            Self::CloseReturnWindow(id) => Box::pin(on.close_return_window(effect, id)),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::SendPayout(id) | Self::RecallPayout(id) | Self::ExpirePayout(id) | Self::CloseReturnWindow(id)) =
+            self;
+        summarize_payout(all, id)
+    }
+
+    fn inquire(self, engine: &Engine, key: JobId) -> BoxFuture<'_, Inquiry> {
+        match self {
+            Self::SendPayout(_) => Box::pin(async move { Ok(Some(engine.payout_order_status(key).await)) }),
+            Self::RecallPayout(id) => Box::pin(async move {
+                let Some((payout, _)) = engine.0.registries.payouts.read(&id).await.map_err(corrupt)? else {
+                    return Ok(None);
+                };
+                Ok(Some(engine.payout_order_status(payout.key).await.map(recall_status)))
+            }),
+            Self::ExpirePayout(_) | Self::CloseReturnWindow(_) => not_queryable(),
+        }
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        let payouts = &engine.0.registries.payouts;
+        match self {
+            Self::SendPayout(id) => word.tell(engine, (payouts, id), || Command::ResolveManually {
+                job: word.id,
+                state: stated_status(word),
+            }),
+            Self::RecallPayout(id) if word.done => word.tell(engine, (payouts, id), || Command::RecordRecall {
+                job: word.id,
+                done: true,
+            }),
+            Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturnWindow(_) => not_resolvable(),
+        }
+    }
+}
+
+impl Work for late_return::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::ConfirmLateReturnCredit(id) = self;
+        Box::pin(on.confirm_late_return_credit(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::ConfirmLateReturnCredit(id) = self;
+        summarize(&all.late_returns, id, |late| Some(EntryAmount::Usdc(late.amount)))
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl Work for payment_recipient::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::SaveRecipient(payout) => Box::pin(on.save_recipient(effect, payout)),
+            Self::ReverseRecipientTotals(payout) => Box::pin(on.reverse_recipient_totals(effect, payout)),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::SaveRecipient(payout) | Self::ReverseRecipientTotals(payout)) = self;
+        summarize_payout(all, payout)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl Work for bank_destination::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::ShredAccountNumber(id) = self;
+        Box::pin(on.shred_account_number(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::ShredAccountNumber(id) = self;
+        summarize(&all.destinations, id, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+fn summarize_payout(all: &Registries, id: PayoutId) -> BoxFuture<'_, Summary> {
+    summarize(&all.payouts, id, |payout| {
+        Some(EntryAmount::Usdc(payout.charge.charged))
+    })
+}
+
+/// The status that a rail would have reported.
+fn stated_status(word: &OperatorWord<'_>) -> PayoutRailStatus {
+    match word.done {
+        true => PayoutRailStatus::Complete {
+            reference: word.reference.into(),
+        },
+        false => PayoutRailStatus::Failed {
+            reason: NOT_COMPLETED_REASON.into(),
+        },
+    }
+}
+
+/// A completed payout has not been recalled yet.
+const fn recall_status(standing: EntryStatus) -> EntryStatus {
+    match standing {
+        EntryStatus::Returned | EntryStatus::Declined => EntryStatus::Completed,
+        EntryStatus::Completed => EntryStatus::Pending,
+        other @ (EntryStatus::NotSubmitted | EntryStatus::Pending | EntryStatus::Held) => other,
+    }
+}
+
+impl Engine {
+    async fn payout_order_status(&self, key: JobId) -> Result<EntryStatus, PortError> {
+        let word = with_timeout_ms(self.query_timeout(), self.0.ports.payout_rails.find(key), "ask after").await?;
+        Ok(word.map_or(EntryStatus::NotSubmitted, |word| match word.status {
+            PayoutRailStatus::InProcess { .. } => EntryStatus::Pending,
+            PayoutRailStatus::Complete { .. } => EntryStatus::Completed,
+            PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } => EntryStatus::Declined,
+            PayoutRailStatus::Returned { .. } => EntryStatus::Returned,
+        }))
+    }
+}
 
 impl JobHandlers {
     /// Sends an order, or queries it, until the rail has decided. An event from the rail may decide first.

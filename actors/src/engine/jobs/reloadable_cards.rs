@@ -4,12 +4,134 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
+use super::work::{
+    Inquiry, NOT_COMPLETED_REASON, OperatorWord, Summary, Work, ask, listed, not_queryable, not_resolvable, summarize,
+    usd,
+};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card_withdrawal;
+use crate::engine::operators::corrupt;
+use crate::engine::registries::Registries;
+use crate::engine::{Engine, ResolveError};
 use crate::id::{CardId, JobId, WithdrawalId};
 use crate::kernel::{AttemptFailure, OutboxJob};
-use crate::port::{CardActionRequest, ErrorKind, HoldRequest, HoldResult, OpenCardRequest, OpenCardResult, PortError};
+use crate::port::{
+    BoxFuture, CardActionRequest, ErrorKind, HoldRequest, HoldResult, HoldStatus, OpenCardRequest, OpenCardResult,
+    PortError,
+};
+use crate::reconciliation::{EntryStatus, ReconciliationSource};
 use crate::reloadable_card::{self, INSUFFICIENT};
+
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+impl Work for reloadable_card::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::OpenReloadableCard(id) => Box::pin(on.open_reloadable_card(effect, id)),
+            Self::ChangeCardState(id) => Box::pin(on.change_card_state(effect, id)),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::OpenReloadableCard(id) | Self::ChangeCardState(id)) = self;
+        summarize(&all.reloadable_cards, id, |card| Some(usd(card.amount)))
+    }
+
+    fn inquire(self, engine: &Engine, key: JobId) -> BoxFuture<'_, Inquiry> {
+        match self {
+            Self::OpenReloadableCard(_) => listed(engine, ReconciliationSource::ReloadableCards, key),
+            Self::ChangeCardState(_) => not_queryable(),
+        }
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        match self {
+            Self::OpenReloadableCard(id) if !word.done => {
+                word.tell(engine, (&engine.0.registries.reloadable_cards, id), || {
+                    reloadable_card::Command::RecordDecline {
+                        job: word.id,
+                        reason: NOT_COMPLETED_REASON.into(),
+                    }
+                })
+            }
+            Self::OpenReloadableCard(_) | Self::ChangeCardState(_) => not_resolvable(),
+        }
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+impl Work for card_withdrawal::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::HoldCardBalance(id) => Box::pin(on.hold_card_balance(effect, id)),
+            Self::SettleCardHold(id) => Box::pin(on.settle_card_hold(effect, id)),
+            Self::ExpireWithdrawalLease { withdrawal, lease } => {
+                let command = card_withdrawal::Command::ExpireLease { job: effect.id, lease };
+                ask(&on.registries.card_withdrawals, withdrawal, command)
+            }
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::HoldCardBalance(id) | Self::SettleCardHold(id) | Self::ExpireWithdrawalLease { withdrawal: id, .. }) =
+            self;
+        summarize(&all.card_withdrawals, id, |asked| Some(usd(asked.amount)))
+    }
+
+    fn inquire(self, engine: &Engine, key: JobId) -> BoxFuture<'_, Inquiry> {
+        match self {
+            Self::HoldCardBalance(_) => Box::pin(async move { Ok(Some(engine.card_hold_status(key).await)) }),
+            Self::SettleCardHold(id) => Box::pin(engine.settled_hold_status(id)),
+            Self::ExpireWithdrawalLease { .. } => not_queryable(),
+        }
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        let withdrawals = &engine.0.registries.card_withdrawals;
+        match self {
+            Self::HoldCardBalance(id) => word.tell(engine, (withdrawals, id), || match word.done {
+                true => card_withdrawal::Command::RecordHold { job: word.id },
+                false => card_withdrawal::Command::RecordDecline {
+                    job: word.id,
+                    reason: NOT_COMPLETED_REASON.into(),
+                },
+            }),
+            Self::SettleCardHold(id) if word.done => word.tell(engine, (withdrawals, id), || {
+                card_withdrawal::Command::RecordHoldSettled { job: word.id }
+            }),
+            Self::SettleCardHold(_) | Self::ExpireWithdrawalLease { .. } => not_resolvable(),
+        }
+    }
+}
+
+impl Engine {
+    async fn card_hold_status(&self, key: JobId) -> Result<EntryStatus, PortError> {
+        Ok(match self.hold_at_issuer(key).await? {
+            HoldStatus::Held => EntryStatus::Completed,
+            HoldStatus::Settled { .. } => EntryStatus::Returned,
+            HoldStatus::NotFound => EntryStatus::NotSubmitted,
+        })
+    }
+
+    /// Whether the hold has ended in the intended way.
+    async fn settled_hold_status(&self, id: WithdrawalId) -> Inquiry {
+        let read = self.0.registries.card_withdrawals.read(&id).await.map_err(corrupt)?;
+        let Some((key, wanted)) = read.and_then(|(asked, _)| asked.hold_key.zip(asked.is_paid())) else {
+            return Ok(None);
+        };
+        let reported = self.hold_at_issuer(key).await;
+        Ok(Some(reported.map(|reported| match reported {
+            HoldStatus::Held => EntryStatus::Pending,
+            HoldStatus::Settled { paid } if paid == wanted => EntryStatus::Completed,
+            HoldStatus::Settled { .. } => EntryStatus::Declined,
+            HoldStatus::NotFound => EntryStatus::NotSubmitted,
+        })))
+    }
+
+    async fn hold_at_issuer(&self, key: JobId) -> Result<HoldStatus, PortError> {
+        let asked = self.0.ports.reloadable_cards.hold_status(key);
+        with_timeout_ms(self.query_timeout(), asked, "reservation").await
+    }
+}
 
 impl JobHandlers {
     /// Orders the card until the issuer accepts or declines it.
@@ -145,17 +267,6 @@ impl JobHandlers {
             card_withdrawal::Command::RecordHoldSettled { job: effect },
         )
         .await
-    }
-
-    pub(super) async fn expire_withdrawal_lease(
-        &self,
-        effect: &OutboxJob,
-        id: WithdrawalId,
-        lease: u64,
-    ) -> HandlerResult {
-        let effect = effect.id;
-        let command = card_withdrawal::Command::ExpireLease { job: effect, lease };
-        ask_entity(&self.registries.card_withdrawals, id, command).await
     }
 
     /// Retries without a limit on attempts. A permanent error is dead-lettered with its reason.

@@ -1,14 +1,37 @@
 //! Handles a payment removed by a reorg: its account is frozen and a loss is posted.
 
+use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
-use crate::discrepancy::{Command, Status};
-use crate::id::{DiscrepancyId, PaymentId, Wallet};
+use crate::discrepancy::{self, Command, Status};
+use crate::engine::registries::Registries;
+use crate::engine::{Engine, ResolveError};
+use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob, audit_log};
 use crate::operator::{AuditedAction, OperatorAction, Role, system};
 use crate::payment::{self, Payment};
-use crate::port::ChainStatus;
+use crate::port::{BoxFuture, ChainStatus};
 use crate::product::PurchasedProduct;
+
+impl Work for discrepancy::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::ConfirmReorg(id) = self;
+        Box::pin(on.confirm_reorg(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::ConfirmReorg(id) = self;
+        summarize(&all.discrepancies, id, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
 
 impl JobHandlers {
     /// Reads the chain until it shows the payment again, or proves that it can never settle. Only then the account is

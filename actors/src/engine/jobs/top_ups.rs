@@ -5,17 +5,22 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::finality::PAYMENT_REVERSED;
 use super::gate::OutgoingPermit;
+use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
+use crate::engine::operators::corrupt;
+use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
-use crate::id::{Network, TopUpId, Wallet};
-use crate::kernel::job::OutgoingPurpose;
+use crate::engine::{Engine, ResolveError};
+use crate::id::{JobId, Network, TopUpId, Wallet};
+use crate::jobs::OutgoingPurpose;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::port::{
-    AttestationStatus, AttestedMessage, BridgeTransfer, CardDeposit, ChainStatus, Decline, ErrorKind, Finality,
-    MintResult, OutgoingTransferRequest, PortError, Preparation, SignedBurn, SubmitResult,
+    AttestationStatus, AttestedMessage, BoxFuture, BridgeTransfer, CardDeposit, ChainStatus, Decline, ErrorKind,
+    Finality, MintResult, OutgoingTransferRequest, PortError, Preparation, SignedBurn, SubmitResult,
 };
+use crate::reconciliation::{EntryAmount, EntryStatus};
 use crate::top_up::{
-    BridgeProgress, Command, DECLINED, FirstLeg, ISSUER_NOT_LINKED, MINT_IMPOSSIBLE, Status, TopUp, UNAVAILABLE,
+    BridgeProgress, Command, DECLINED, FirstLeg, ISSUER_NOT_LINKED, Job, MINT_IMPOSSIBLE, Status, TopUp, UNAVAILABLE,
 };
 use crate::withdrawal::SignedTransfer;
 
@@ -38,6 +43,61 @@ impl FirstLegSigning {
             Self::Ready(first) => first.fingerprint(),
             Self::Declined(_) => None,
         }
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new job is asked about here")]
+impl Work for Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::SendTopUp(id) => Box::pin(on.send_top_up(effect, id)),
+            Self::BridgeTopUp(id) => Box::pin(on.bridge_top_up(effect, id)),
+            Self::AwaitIssuerCredit(id) => Box::pin(on.await_issuer_credit(effect, id)),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::SendTopUp(id) | Self::BridgeTopUp(id) | Self::AwaitIssuerCredit(id)) = self;
+        summarize(&all.top_ups, id, |top_up| {
+            Some(EntryAmount::Usdc(top_up.charge.charged))
+        })
+    }
+
+    fn inquire(self, engine: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        match self {
+            Self::AwaitIssuerCredit(id) => Box::pin(engine.issuer_credit_status(id)),
+            Self::SendTopUp(_) | Self::BridgeTopUp(_) => not_queryable(),
+        }
+    }
+
+    fn resolve<'a>(self, engine: &'a Engine, word: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        match self {
+            Self::AwaitIssuerCredit(id) if word.done => word.tell(engine, (&engine.0.registries.top_ups, id), || {
+                Command::RecordIssuerCredit { job: word.id }
+            }),
+            Self::SendTopUp(_) | Self::BridgeTopUp(_) | Self::AwaitIssuerCredit(_) => not_resolvable(),
+        }
+    }
+}
+
+impl Engine {
+    /// Whether the issuer has credited what was delivered to it.
+    async fn issuer_credit_status(&self, id: TopUpId) -> Inquiry {
+        let Some(top_up) = self.top_up(&id).await.map_err(corrupt)? else {
+            return Ok(None);
+        };
+        let (transaction, amount) = top_up.delivered().unwrap_or(("", top_up.delivered_amount()));
+        let deposit = CardDeposit {
+            address: top_up.address,
+            transaction: transaction.to_owned(),
+            amount,
+        };
+        let asked = self.0.ports.card_balances.is_credited(&deposit);
+        let response = with_timeout_ms(self.query_timeout(), asked, "credited").await;
+        Ok(Some(response.map(|counted| match counted {
+            true => EntryStatus::Completed,
+            false => EntryStatus::Pending,
+        })))
     }
 }
 

@@ -6,16 +6,20 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::gate::OutgoingPermit;
 use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
+use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::agent_wallet::{self, AgentWallet};
+use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
-use crate::id::{PaymentId, Wallet, WalletPaymentId};
+use crate::engine::{Engine, ResolveError};
+use crate::id::{JobId, PaymentId, Wallet, WalletPaymentId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::payment;
 use crate::port::{
-    ChainStatus, Decline, ErrorKind, ExternalText, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation,
-    SealedHttpPart, SealedKeys, SubmitResult,
+    BoxFuture, ChainStatus, Decline, ErrorKind, ExternalText, OutgoingTransfer, OutgoingTransferRequest, PortError,
+    Preparation, SealedHttpPart, SealedKeys, SubmitResult,
 };
+use crate::reconciliation::EntryAmount;
 use crate::wallet_payment::{
     self, CallFailure, HttpRecordPart, PaymentMethod, SendTarget, ServerResponse, SignedWalletPayment, Status,
     WalletPayment,
@@ -27,6 +31,57 @@ enum SigningResult {
     Ready(SignedWalletPayment, Vec<u8>),
     /// Why the chain would decline it.
     Declined(Decline),
+}
+
+impl Work for wallet_payment::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        match self {
+            Self::SendWalletPayment(id) => Box::pin(on.send_wallet_payment(effect, id)),
+            Self::PurgeHttpRecord(id) => Box::pin(on.delete_http_record(effect, id)),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::SendWalletPayment(id) | Self::PurgeHttpRecord(id)) = self;
+        summarize_payment(all, id)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl Work for agent_wallet::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        // Captures the wallet's hold for a sent payment, or releases it.
+        let Self::SettleWalletHold { payment, wallet, paid } = self;
+        let job = effect.id;
+        let command = agent_wallet::Command::SettleHold { job, payment, paid };
+        ask(&on.registries.agent_wallets, wallet, command)
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::SettleWalletHold { payment, .. } = self;
+        summarize_payment(all, payment)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+fn summarize_payment(all: &Registries, id: WalletPaymentId) -> BoxFuture<'_, Summary> {
+    summarize(&all.wallet_payments, id, |spend| {
+        Some(EntryAmount::Usdc(spend.order.amount))
+    })
 }
 
 impl JobHandlers {
@@ -381,22 +436,6 @@ impl JobHandlers {
             rows: rows.into_iter().map(|(key, _)| key).collect(),
         };
         ask_entity(&self.registries.wallet_payments, id, command).await
-    }
-
-    /// Captures the wallet's hold for a sent payment, or releases it.
-    pub(super) async fn settle_wallet_hold(
-        &self,
-        effect: &OutboxJob,
-        wallet: Wallet,
-        spend: WalletPaymentId,
-        paid: bool,
-    ) -> HandlerResult {
-        let command = agent_wallet::Command::SettleHold {
-            job: effect.id,
-            payment: spend,
-            paid,
-        };
-        ask_entity(&self.registries.agent_wallets, wallet, command).await
     }
 }
 

@@ -8,15 +8,17 @@ use std::time::Duration;
 use purser_storage::{Span, StoreError};
 
 use self::limiter::DeliveryPermit;
+use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
+use crate::engine::registries::Registries;
 use crate::engine::webhook_dispatcher::message_for;
-use crate::id::{WebhookDeliveryId, WebhookId};
+use crate::engine::{Engine, ResolveError};
+use crate::id::{JobId, WebhookDeliveryId, WebhookId};
 use crate::kernel::event_record::EventRecord;
-use crate::kernel::job::Job;
 use crate::kernel::{AskError, AttemptFailure, OutboxJob};
-use crate::port::{ExternalText, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse};
+use crate::port::{BoxFuture, ExternalText, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse};
 use crate::webhook::{self, EndpointHealth, WebhookEndpoint};
-use crate::webhook_delivery::{AttemptResult, Command, DeliveryAttempt, DroppedReason, Status, WebhookDelivery};
+use crate::webhook_delivery::{self, AttemptResult, Command, DeliveryAttempt, DroppedReason, Status, WebhookDelivery};
 
 pub(in crate::engine) use limiter::DeliveryLimiter;
 pub use limiter::{OUTCOMES, WebhookStats};
@@ -36,21 +38,51 @@ type PostOutcome = Result<WebhookResponse, &'static str>;
 /// Timeout, as shown to the endpoint's owner.
 const NO_RESPONSE: &str = "no answer in time";
 
-impl JobHandlers {
-    pub(super) async fn handle_webhook(&self, effect: &OutboxJob) -> HandlerResult {
-        match effect.job {
-            Job::DeliverWebhook {
-                delivery,
-                endpoint,
-                round,
-            } => self.deliver_webhook(effect, delivery, endpoint, round).await,
-            Job::RedeliverWebhooks { endpoint, since, upto } => {
-                self.redeliver_webhooks(effect, endpoint, since, upto).await
-            }
-            _ => Err(AttemptFailure::temporary("no work with webhooks")),
-        }
+impl Work for webhook_delivery::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::DeliverWebhook {
+            delivery,
+            endpoint,
+            round,
+        } = self;
+        Box::pin(on.deliver_webhook(effect, delivery, endpoint, round))
     }
 
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::DeliverWebhook { delivery, .. } = self;
+        summarize(&all.webhook_deliveries, delivery, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl Work for webhook::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::RedeliverWebhooks { endpoint, since, upto } = self;
+        Box::pin(on.redeliver_webhooks(effect, endpoint, since, upto))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::RedeliverWebhooks { endpoint, .. } = self;
+        summarize(&all.webhooks, endpoint, |_| None)
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
+
+impl JobHandlers {
     async fn deliver_webhook(
         &self,
         effect: &OutboxJob,

@@ -1,16 +1,39 @@
 //! Jobs of withdrawals on chain.
 
 use super::gate::OutgoingPermit;
+use super::work::{Inquiry, OperatorWord, Summary, Work, not_queryable, not_resolvable, summarize};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
-use crate::account;
+use crate::engine::registries::Registries;
 use crate::engine::untracked_transfers::gate::GateClosure;
-use crate::id::{PaymentId, Wallet, WithdrawalId};
-use crate::kernel::job::{Job, OutgoingPurpose};
+use crate::engine::{Engine, ResolveError};
+use crate::id::{JobId, PaymentId, Wallet, WithdrawalId};
+use crate::jobs::OutgoingPurpose;
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{
-    Authorization, ChainStatus, Finality, OutgoingTransferRequest, PortError, Preparation, SubmitResult,
+    Authorization, BoxFuture, ChainStatus, Finality, OutgoingTransferRequest, PortError, Preparation, SubmitResult,
 };
+use crate::reconciliation::EntryAmount;
 use crate::withdrawal::{self, SignedTransfer, Withdrawal};
+
+impl Work for withdrawal::Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let Self::SendWithdrawal(id) = self;
+        Box::pin(on.send_withdrawal(effect, id))
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let Self::SendWithdrawal(id) = self;
+        summarize(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount)))
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
 
 impl JobHandlers {
     /// Signs, persists and sends. Sends the same transfer again until the chain shows it or proves that it can never
@@ -109,26 +132,6 @@ impl JobHandlers {
             Ok(ChainStatus::Pending) => Err(AttemptFailure::defer(every_ms)),
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
         }
-    }
-
-    /// Captures the account's hold for a completed withdrawal, or releases it.
-    pub(super) async fn settle_hold(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
-        let Job::SettleHold {
-            withdrawal,
-            amount,
-            paid,
-            ..
-        } = effect.job
-        else {
-            return Ok(());
-        };
-        let command = account::Command::SettleHold {
-            job: effect.id,
-            withdrawal,
-            amount,
-            paid,
-        };
-        ask_entity(&self.registries.accounts, account, command).await
     }
 
     /// The transfer is on chain. Until it is final the status stays `sent`: after a reorg, the same transfer is sent

@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use purser_storage::{StoreError, codec};
 use ractor::{ActorCell, ActorId};
 
-use crate::engine::Engine;
 use crate::engine::operators::corrupt;
-use crate::kernel::job::Job;
+use crate::engine::{Engine, JOB_NAMES};
 use crate::kernel::registry::ActorCounts;
 use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
 use crate::port::Timestamp;
@@ -90,8 +89,8 @@ impl EntitySupervisorInfo {
 /// Jobs that are not due yet.
 #[derive(Clone, Debug)]
 pub struct ScheduledJobs {
-    /// In the order of [`Job::NAMES`].
-    pub by_job_type: [u64; Job::NAMES.len()],
+    /// In the order of [`JOB_NAMES`].
+    pub by_job_type: [u64; JOB_NAMES.len()],
     /// Whether there are more than were counted.
     pub more: bool,
     /// When the next is due.
@@ -152,10 +151,12 @@ impl Engine {
             .store
             .scan(&[table::TIMER], None, limit.saturating_add(1))
             .await?;
-        let mut by_work = [0; Job::NAMES.len()];
+        let mut by_work = [0; JOB_NAMES.len()];
         for (_, row) in rows.iter().take(limit) {
             let effect: OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
-            by_work[effect.job.index()] += 1;
+            if let Some(index) = effect.job.index() {
+                by_work[index] += 1;
+            }
         }
         Ok(ScheduledJobs {
             by_job_type: by_work,

@@ -18,7 +18,7 @@ use crate::engine::operator_actions::{AuditEntry, OperatorLock};
 use crate::engine::operators::put_row;
 use crate::engine::{Engine, IncomingDecisionError};
 use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, Wallet, WithdrawalId};
-use crate::kernel::job::Job;
+use crate::kernel::job::EntityJob;
 use crate::kernel::{AskError, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction, Outlay};
 use crate::money::Usdc;
@@ -158,7 +158,7 @@ impl Engine {
                 if !read.is_some_and(|withdrawal| candidate_withdrawal(&withdrawal, &transfer)) {
                     return Err(AttributionError::Mismatch);
                 }
-                let effect = self.sending_job(&Job::SendWithdrawal(id)).await?;
+                let effect = self.sending_job(withdrawal::Job::SendWithdrawal(id)).await?;
                 let command = |act| withdrawal::Command::AttributeTransfer {
                     job: effect,
                     transaction: transfer.key(),
@@ -183,7 +183,7 @@ impl Engine {
                     return Err(AttributionError::Mismatch);
                 }
                 let dead = self.expired_burn(&waits).await?;
-                let effect = self.sending_job(&Job::SendTopUp(id)).await?;
+                let effect = self.sending_job(top_up::Job::SendTopUp(id)).await?;
                 let command = |act| top_up::Command::AttributeBurn {
                     job: effect,
                     burn: burn.clone(),
@@ -307,12 +307,12 @@ impl Engine {
     }
 
     /// The job that would send the transfer.
-    async fn sending_job(&self, work: &Job) -> Result<JobId, AttributionError> {
+    async fn sending_job(&self, work: impl EntityJob) -> Result<JobId, AttributionError> {
         let open = self
             .open_jobs(usize::MAX)
             .await
             .map_err(|_| AttributionError::Unavailable)?;
-        let moving = open.into_iter().find(|effect| effect.job == *work);
+        let moving = open.into_iter().find(|effect| effect.job == work);
         moving.map(|effect| effect.id).ok_or(AttributionError::Mismatch)
     }
 

@@ -8,12 +8,14 @@ use purser_storage::StoreError;
 use purser_storage::mutants::{self, Mutant};
 
 use super::OutgoingTransferGuard;
+use crate::account;
 use crate::banking::transfer;
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{Job, OutgoingPurpose};
+use crate::jobs::OutgoingPurpose;
+use crate::kernel::job::AnyJob;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{OutboxJob, table};
 use crate::port::Finality;
@@ -203,9 +205,9 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn gate_hold(&self, work: &Job) -> Result<Option<GateHold>, StoreError> {
-        if let Job::ReleaseCredit { payment, .. } = work {
-            let unfinal = self.0.outgoing_guard.is_pending_finality(*payment).await?;
+    pub async fn gate_hold(&self, work: &AnyJob) -> Result<Option<GateHold>, StoreError> {
+        if let Some(account::Job::ReleaseCredit { payment, .. }) = work.typed() {
+            let unfinal = self.0.outgoing_guard.is_pending_finality(payment).await?;
             return Ok(unfinal.then_some(GateHold::PaymentNotFinal));
         }
         let Some(leaves) = work.outgoing_purpose() else {

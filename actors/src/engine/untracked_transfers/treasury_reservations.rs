@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::engine::jobs::with_timeout_ms;
 use crate::engine::registries::Registries;
 use crate::id::{Network, Wallet, WithdrawalId};
-use crate::kernel::job::OutgoingPurpose;
+use crate::jobs::OutgoingPurpose;
 use crate::kernel::registry::LoadError;
 use crate::money::Usdc;
 use crate::{top_up, withdrawal};

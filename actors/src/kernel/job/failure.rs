@@ -37,6 +37,14 @@ impl AttemptFailure {
         }
     }
 
+    /// It is not retried automatically: an operator decides.
+    pub fn permanent(message: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Permanent,
+            ..Self::temporary(message)
+        }
+    }
+
     /// The same with a fixed delay; the job is never dead-lettered.
     #[must_use]
     pub fn retry_every_ms(self, ms: u64) -> Self {

@@ -3,7 +3,7 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use super::Job;
+use super::AnyJob;
 use crate::id::{JobId, RequestId};
 use crate::kernel::table;
 use crate::port::Timestamp;
@@ -14,7 +14,7 @@ pub struct OutboxJob {
     /// Id of the job; also the idempotency key at a provider.
     pub id: JobId,
     /// Task of the job.
-    pub job: Job,
+    pub job: AnyJob,
     /// Request that caused it, for logs.
     pub request_id: RequestId,
     /// Time at which the job was enqueued.
@@ -30,12 +30,12 @@ pub struct OutboxJob {
 }
 
 impl Stored for OutboxJob {
-    const SCHEMA: u16 = 5;
+    const SCHEMA: u16 = 551;
 }
 
 impl OutboxJob {
     /// A job that is due at `due` and was created then.
-    pub(crate) const fn new(id: JobId, job: Job, due: Timestamp) -> Self {
+    pub(crate) const fn new(id: JobId, job: AnyJob, due: Timestamp) -> Self {
         Self {
             id,
             job,

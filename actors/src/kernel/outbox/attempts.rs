@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use crate::id::JobId;
-use crate::kernel::job::{Job, OutboxJob};
+use crate::kernel::job::OutboxJob;
 use crate::port::{ErrorKind, Timestamp};
 
 /// Failure reasons of attempts; `crash` is a panic, or an exit without a report. A deferred job has no failure.
@@ -32,20 +32,20 @@ pub struct LastFailure {
     pub next_at: Timestamp,
 }
 
-/// Counters of one engine, by [`Job::NAMES`]. Each cell is written by one supervisor.
+/// Counters of one engine, by the index of a job's type. Each cell is written by one supervisor.
 #[derive(Debug)]
 pub struct AttemptCounters {
-    counters: [CounterCells; Job::NAMES.len()],
+    counters: Box<[CounterCells]>,
     last_failures: Mutex<HashMap<JobId, LastFailure>>,
     /// Number of jobs with a failure; while it is zero, no lock is taken.
     failing_jobs: AtomicUsize,
 }
 
-// The standard library implements `Default` for arrays up to 32.
-impl Default for AttemptCounters {
-    fn default() -> Self {
+impl AttemptCounters {
+    /// Counters for this many types, and for the jobs of unknown types.
+    pub fn new(types: usize) -> Self {
         Self {
-            counters: std::array::from_fn(|_| CounterCells::default()),
+            counters: (0..=types).map(|_| CounterCells::default()).collect(),
             last_failures: Mutex::default(),
             failing_jobs: AtomicUsize::new(0),
         }
@@ -68,8 +68,8 @@ impl AttemptCounters {
     }
 
     /// How often jobs of this type were woken so far.
-    pub(super) fn wakes(&self, work: &Job) -> u64 {
-        self.counters[work.index()].wakes.load(Ordering::Relaxed)
+    pub(super) fn wakes(&self, work: usize) -> u64 {
+        self.counters[work].wakes.load(Ordering::Relaxed)
     }
 
     /// The latest attempt did not complete the job and failed.
@@ -97,33 +97,35 @@ impl AttemptCounters {
         }
     }
 
-    pub(super) fn started(&self, work: &Job) {
-        let cells = &self.counters[work.index()];
+    pub(super) fn started(&self, work: usize) {
+        let cells = &self.counters[work];
         cells.running.fetch_add(1, Ordering::Relaxed);
         cells.attempts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn finished(&self, work: &Job) {
-        self.counters[work.index()].running.fetch_sub(1, Ordering::Relaxed);
+    pub(super) fn finished(&self, work: usize) {
+        self.counters[work].running.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// `None` is a crash.
-    pub(super) fn failed(&self, work: &Job, kind: Option<ErrorKind>) {
+    pub(super) fn failed(&self, work: usize, kind: Option<ErrorKind>) {
         let place = match kind {
             Some(ErrorKind::Temporary) => 0,
             Some(ErrorKind::Unknown) => 1,
             Some(ErrorKind::Permanent) => 2,
             None => 3,
         };
-        self.counters[work.index()].failures[place].fetch_add(1, Ordering::Relaxed);
+        self.counters[work].failures[place].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts in the order of [`Job::NAMES`].
-    pub fn read(&self) -> [AttemptCounts; Job::NAMES.len()] {
-        self.counters.each_ref().map(|cells| AttemptCounts {
+    /// Counts by type, in the order of the index. Jobs of unknown types are left out.
+    pub fn read(&self) -> Vec<AttemptCounts> {
+        let known = &self.counters[..self.counters.len() - 1];
+        let counts = known.iter().map(|cells| AttemptCounts {
             running: cells.running.load(Ordering::Relaxed),
             attempts: cells.attempts.load(Ordering::Relaxed),
             failures: cells.failures.each_ref().map(|n| n.load(Ordering::Relaxed)),
-        })
+        });
+        counts.collect()
     }
 }

@@ -32,7 +32,7 @@ impl Actor for JobRunner {
         effect: OutboxJob,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
-        let (id, request, work) = (effect.id, effect.request_id, effect.job.name());
+        let (id, request, work) = (effect.id, effect.request_id, self.handler.facts(&effect.job).name);
         // Off by default, and then free: the default log lines name job and request themselves.
         let span = tracing::debug_span!("delivery", effect = %id, %request, work);
         let end = match request_context::with_request(request, self.handler.handle(&effect))

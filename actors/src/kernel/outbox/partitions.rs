@@ -45,8 +45,8 @@ pub(super) enum QueueDecision {
 }
 
 impl PartitionQueues {
-    pub(super) fn admit(&mut self, effect: OutboxJob) -> QueueDecision {
-        let Some(name) = effect.job.partition_key() else {
+    pub(super) fn admit(&mut self, effect: OutboxJob, partition: Option<u128>) -> QueueDecision {
+        let Some(name) = partition else {
             return QueueDecision::Run(effect);
         };
         let lane = self.queues.entry(name).or_default();
@@ -66,9 +66,9 @@ impl PartitionQueues {
         QueueDecision::Queued
     }
 
-    /// An attempt ended; returns the job that may run next.
-    pub(super) fn release(&mut self, effect: &OutboxJob) -> Option<OutboxJob> {
-        let name = effect.job.partition_key()?;
+    /// An attempt of this partition ended; returns the job that may run next.
+    pub(super) fn release(&mut self, partition: Option<u128>) -> Option<OutboxJob> {
+        let name = partition?;
         let lane = self.queues.get_mut(&name)?;
         if let Some(next) = lane.waiting.pop_front() {
             self.waiting -= 1;
@@ -115,15 +115,16 @@ impl OutboxSupervisor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{JobId, WebhookDeliveryId, WebhookId};
-    use crate::kernel::job::Job;
+    use crate::id::JobId;
+    use crate::kernel::job::AnyJob;
     use crate::port::Timestamp;
 
-    fn outbox_job(id: u128, endpoint: u128) -> OutboxJob {
-        let work = Job::DeliverWebhook {
-            delivery: WebhookDeliveryId(id),
-            endpoint: WebhookId(endpoint),
-            round: 1,
+    fn outbox_job(id: u128) -> OutboxJob {
+        let work = AnyJob {
+            kind: 1,
+            op: 1,
+            subject: Vec::new(),
+            payload: Vec::new(),
         };
         OutboxJob::new(JobId(id), work, Timestamp(1))
     }
@@ -137,18 +138,18 @@ mod tests {
     #[test]
     fn partition_queue_is_isolated() {
         let (mut lanes, all) = (PartitionQueues::default(), (MAX_RUNNING + MAX_WAITING) as u128);
-        let entries: Vec<QueueDecision> = (0..all).map(|id| lanes.admit(outbox_job(id, 1))).collect();
+        let entries: Vec<QueueDecision> = (0..all).map(|id| lanes.admit(outbox_job(id), Some(1))).collect();
         assert_eq!(entries.iter().filter(|entry| runs(entry)).count(), MAX_RUNNING);
-        assert!(matches!(lanes.admit(outbox_job(all, 1)), QueueDecision::Full(_)));
-        assert!(runs(&lanes.admit(outbox_job(all + 1, 2))), "another lane");
+        assert!(matches!(lanes.admit(outbox_job(all), Some(1)), QueueDecision::Full(_)));
+        assert!(runs(&lanes.admit(outbox_job(all + 1), Some(2))), "another lane");
         for id in 0..MAX_WAITING as u128 {
-            let next = lanes.release(&outbox_job(id, 1)).map(|next| next.id);
+            let next = lanes.release(Some(1)).map(|next| next.id);
             assert_eq!(next, Some(JobId(id + MAX_RUNNING as u128)));
         }
         for _ in 0..MAX_RUNNING {
-            assert_eq!(lanes.release(&outbox_job(0, 1)), None);
+            assert_eq!(lanes.release(Some(1)), None);
         }
-        assert_eq!(lanes.release(&outbox_job(all + 1, 2)), None);
+        assert_eq!(lanes.release(Some(2)), None);
         assert!(lanes.queues.is_empty() && lanes.waiting == 0);
     }
 
@@ -158,7 +159,7 @@ mod tests {
         let mut lanes = PartitionQueues::default();
         for lane in 0..3_000_u128 {
             for n in 0..100 {
-                lanes.admit(outbox_job(lane * 1_000 + n, lane));
+                lanes.admit(outbox_job(lane * 1_000 + n), Some(lane));
             }
         }
         assert!(

@@ -13,8 +13,8 @@ use super::faults::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
 use super::records::{BridgeRecord, BridgeRecordKind, SignedBurnRecord, nonce_of};
 use super::{SandboxBridge, before, decline, failed, has, signed_of};
+use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::keys::treasury;
-use crate::settlement::sandbox::SandboxSettlement;
 
 /// The bridge's fee in ten-thousandths of the delivered amount, rounded up.
 const FEE_PER_10_000: u64 = 1;

@@ -9,7 +9,7 @@ use purser_actors::port::{BoxFuture, ErrorKind, PortError, Timestamp};
 use reqwest::{Client, Url};
 use serde::Deserialize;
 
-use crate::settlement::sandbox::SandboxSettlement;
+use crate::sandbox::chains::SandboxSettlement;
 
 /// Timeout for one page.
 const TIMEOUT: Duration = Duration::from_secs(5);

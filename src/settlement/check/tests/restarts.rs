@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use purser_actors::id::Network;
 
 use super::*;
-use crate::settlement::gate::{Gate, UNREACHABLE};
+use crate::gate::{Gate, UNREACHABLE};
 
 /// Behavior of the Base nodes; the Solana nodes are always valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use purser_storage::{Write, codec};
 use ractor::ActorRef;
 
 use super::{Core, GasKeyActor, GasKeyState, Load, Message, decline, loading};
-use crate::settlement::evm::core::Outcome;
-use crate::settlement::evm::job::Job;
-use crate::settlement::evm::rows::{self, AttemptRow, Key, NonceRow, RowError};
+use crate::evm::core::Outcome;
+use crate::evm::job::Job;
+use crate::evm::rows::{self, AttemptRow, Key, NonceRow, RowError};
 
 impl GasKeyActor {
     pub(super) async fn execute(

@@ -12,8 +12,8 @@ use purser_storage::codec;
 use ractor::ActorRef;
 
 use super::{Core, GasKeyActor, GasKeyState, Message, NonceRecord, State};
-use crate::settlement::evm::job::Job;
-use crate::settlement::evm::rows::{self, Key, NonceRow, RowError};
+use crate::evm::job::Job;
+use crate::evm::rows::{self, Key, NonceRow, RowError};
 
 /// Number of a key's transactions in the newest block, and in the block on which proofs rest. If there are two
 /// endpoints, two must agree: a nonce skipped or wrongly counted as used stops the key.
@@ -158,11 +158,7 @@ impl GasKeyActor {
 }
 
 /// The jobs of a transaction.
-pub(in crate::settlement::evm) async fn transaction_jobs(
-    core: &Core,
-    gas_key: &Address,
-    nonce: u64,
-) -> Result<Vec<Job>, RowError> {
+pub(in crate::evm) async fn transaction_jobs(core: &Core, gas_key: &Address, nonce: u64) -> Result<Vec<Job>, RowError> {
     let bytes = rows::read_pieces(&*core.store, &rows::transaction_payments(gas_key, nonce)).await?;
     if bytes.is_empty() {
         return Ok(Vec::new());

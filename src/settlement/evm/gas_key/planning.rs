@@ -10,10 +10,10 @@ use purser_storage::Write;
 use ractor::ActorRef;
 
 use super::{Core, GasKeyActor, GasKeyState, Message, decline};
-use crate::settlement::evm::checking::{Failure, Verdict};
-use crate::settlement::evm::core::Outcome;
-use crate::settlement::evm::job::Job;
-use crate::settlement::evm::rows::{self, Key, RowError};
+use crate::evm::checking::{Failure, Verdict};
+use crate::evm::core::Outcome;
+use crate::evm::job::Job;
+use crate::evm::rows::{self, Key, RowError};
 
 /// Maximum number of transactions of payers with code in flight. The gas that one wastes is known once it is included.
 const MAX_WITH_CODE_IN_FLIGHT: usize = 2;
@@ -193,7 +193,7 @@ impl Core {
     }
 
     /// Whether a transfer with this authorization is known once the newest block was read.
-    pub(in crate::settlement::evm) async fn read_and_check_used(&self, key: &Key) -> Result<bool, String> {
+    pub(in crate::evm) async fn read_and_check_used(&self, key: &Key) -> Result<bool, String> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let head = self
             .node

@@ -12,8 +12,8 @@ use purser_chains::evm::{Address, B256, U256};
 use ractor::ActorRef;
 
 use super::{Core, GasKeyActor, GasKeyState, Message};
-use crate::settlement::evm::core::{Counters, Outcome, gwei};
-use crate::settlement::evm::rows::Key;
+use crate::evm::core::{Counters, Outcome, gwei};
+use crate::evm::rows::Key;
 
 /// How long a search waits until the block of a receipt was read.
 const BLOCK_READ_TIMEOUT: Duration = Duration::from_secs(10);

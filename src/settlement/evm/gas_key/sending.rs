@@ -9,9 +9,9 @@ use purser_chains::evm::{Address, Bytes, U256};
 use ractor::ActorRef;
 
 use super::{GasKeyActor, GasKeyState, Message, NonceRecord};
-use crate::settlement::evm::core::Counters;
-use crate::settlement::evm::job::Job;
-use crate::settlement::evm::rows::Key;
+use crate::evm::core::Counters;
+use crate::evm::job::Job;
+use crate::evm::rows::Key;
 
 /// Gas of a transfer of 0 wei to the key itself.
 const FILLER_GAS: u64 = 21_000;

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 
 use super::MAINNET;
 use super::server::{Backend, Failure};
-use crate::payment::SolanaChain;
-use crate::settlement::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
-use crate::settlement::facilitator::rows::{Mark, mark};
-use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented};
-use crate::settlement::gate::Gate;
+use crate::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
+use crate::facilitator::rows::{Mark, mark};
+use crate::facilitator::{ChainReader, LookupDepth, Presented};
+use crate::gate::Gate;
+use purser_protocol::payment::SolanaChain;
 
 #[derive(Default)]
 struct State {

@@ -4,7 +4,7 @@ use purser_actors::port::{ChainStatus, Decline, ErrorKind, Finality, PortError};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::settlement::facilitator::rows::mark;
+use crate::facilitator::rows::mark;
 
 /// A submission in its own task, as the engine awaits it.
 fn submitting(

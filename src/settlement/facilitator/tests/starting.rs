@@ -6,9 +6,9 @@ use ed25519_dalek::SigningKey;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::secret::Secret;
-use crate::settlement::check::ChainCheck as _;
-use crate::settlement::facilitator::{CdpKey, FacilitatorCheck};
+use crate::check::ChainCheck as _;
+use crate::facilitator::{CdpKey, FacilitatorCheck};
+use purser_host::secret::Secret;
 
 async fn startup_errors(world: &Harness, servers: &[usize]) -> Vec<(String, String)> {
     let settings = servers.iter().map(|n| settings(&world.servers[*n])).collect();

@@ -12,9 +12,9 @@ use purser_chains::solana::status::{Commitment, SignatureStatus, TransactionErro
 use purser_storage::Write;
 
 use super::{CONCURRENT_READS, Coverage, FollowPosition, Lister};
-use crate::settlement::solana::SolanaSettlement;
-use crate::settlement::solana::rows::{self, CursorRow, MovementRow, RowError};
-use crate::settlement::solana::treasury_history::ReadTransaction;
+use crate::solana::SolanaSettlement;
+use crate::solana::rows::{self, CursorRow, MovementRow, RowError};
+use crate::solana::treasury_history::ReadTransaction;
 
 type Listers = HashMap<Signature, Lister>;
 

@@ -13,27 +13,27 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use super::{InFlightTransaction, InFlightTransactions};
-use crate::settlement::pending_debits;
+use crate::pending_debits;
 
 /// How long a payment checked before its claim counts until it is prepared, in milliseconds.
 const CHECKED_TTL_MS: u64 = 2_000;
 
 /// A debit, by the paying token account and the hash of the message.
-pub(in crate::settlement::solana) type PaymentDebit = pending_debits::Debit<Pubkey, [u8; 32]>;
+pub(in crate::solana) type PaymentDebit = pending_debits::Debit<Pubkey, [u8; 32]>;
 pub(super) type PaymentDebits = pending_debits::PendingDebits<Pubkey, [u8; 32], Signature>;
 
 /// The balance that a simulation leaves in the paying token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::settlement::solana) struct RemainingBalance {
+pub(in crate::solana) struct RemainingBalance {
     /// Slot of the state that the simulation started from.
-    pub(in crate::settlement::solana) slot: u64,
+    pub(in crate::solana) slot: u64,
     /// `None` from a node that does not show it: the simulation is then the only check.
-    pub(in crate::settlement::solana) atomic: Option<u64>,
+    pub(in crate::solana) atomic: Option<u64>,
 }
 
 /// Result of [`InFlightTransactions::check_funds`].
 #[derive(Debug)]
-pub(in crate::settlement::solana) enum FundsCheck {
+pub(in crate::solana) enum FundsCheck {
     /// The payment is covered, and counts from now on.
     Sufficient,
     /// Covered if other sent payments are already part of that state: their changes decide.
@@ -50,7 +50,7 @@ enum Deduct {
 }
 
 /// Debit of a signed or unsigned transaction. `None` if it has no plain transfer.
-pub(in crate::settlement::solana) fn debit_from_bytes(bytes: &[u8]) -> Option<PaymentDebit> {
+pub(in crate::solana) fn debit_from_bytes(bytes: &[u8]) -> Option<PaymentDebit> {
     let transaction = Transaction::parse_without_tables(bytes).ok()?;
     let (source, atomic) = debited(&transaction.message)?;
     Some(PaymentDebit {
@@ -78,7 +78,7 @@ fn debited(message: &Message<'_>) -> Option<(Pubkey, u64)> {
 
 impl InFlightTransactions {
     /// Whether the paying token account covers this payment in addition to all pending ones.
-    pub(in crate::settlement::solana) fn check_funds(
+    pub(in crate::solana) fn check_funds(
         &mut self,
         taking: &PaymentDebit,
         left: RemainingBalance,

@@ -19,13 +19,13 @@ impl Stored for CrossChecked {
 
 impl Rows {
     /// The slot up to which two endpoints agree on the treasury's transactions; `None` before the first time.
-    pub(in crate::settlement::solana) async fn cross_checked(&self) -> Result<Option<u64>, RowError> {
+    pub(in crate::solana) async fn cross_checked(&self) -> Result<Option<u64>, RowError> {
         let row: Option<CrossChecked> = self.one(&key(CROSS_CHECKED, &[])).await?;
         Ok(row.map(|row| row.slot))
     }
 }
 
 /// The write for the cross-checked slot.
-pub(in crate::settlement::solana) fn cross_checked(slot: u64) -> Write {
+pub(in crate::solana) fn cross_checked(slot: u64) -> Write {
     put(key(CROSS_CHECKED, &[]), &CrossChecked { slot })
 }

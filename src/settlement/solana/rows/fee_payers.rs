@@ -17,13 +17,13 @@ impl Stored for FacilitatorFeePayer {
 
 impl Rows {
     /// All stored fee payers.
-    pub(in crate::settlement::solana) async fn fee_payers(&self) -> Result<Vec<Pubkey>, RowError> {
+    pub(in crate::solana) async fn fee_payers(&self) -> Result<Vec<Pubkey>, RowError> {
         let all = self.all::<FacilitatorFeePayer>(FEE_PAYER, None).await?;
         Ok(all.into_iter().map(|(_, row)| row.0).collect())
     }
 
     /// Stores a fee payer; it is durable when this returns.
-    pub(in crate::settlement::solana) async fn persist_fee_payer(&self, fee_payer: &Pubkey) -> Result<(), RowError> {
+    pub(in crate::solana) async fn persist_fee_payer(&self, fee_payer: &Pubkey) -> Result<(), RowError> {
         let row = put(key(FEE_PAYER, &[fee_payer]), &FacilitatorFeePayer(*fee_payer));
         self.commit(Vec::new(), vec![row]).await
     }

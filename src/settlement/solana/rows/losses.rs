@@ -11,10 +11,10 @@ const LOST: u8 = b'l';
 
 /// The fee lost to one failed payment.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(in crate::settlement::solana) struct LostFee {
-    pub(in crate::settlement::solana) payer: Pubkey,
-    pub(in crate::settlement::solana) lamports: u64,
-    pub(in crate::settlement::solana) at: Timestamp,
+pub(in crate::solana) struct LostFee {
+    pub(in crate::solana) payer: Pubkey,
+    pub(in crate::solana) lamports: u64,
+    pub(in crate::solana) at: Timestamp,
 }
 
 impl Stored for LostFee {
@@ -23,7 +23,7 @@ impl Stored for LostFee {
 
 impl Rows {
     /// Does not wait for durability.
-    pub(in crate::settlement::solana) fn record_loss(&self, id: &Signature, lost: &LostFee) {
+    pub(in crate::solana) fn record_loss(&self, id: &Signature, lost: &LostFee) {
         let batch = Batch {
             writes: vec![put(key(LOST, &[id]), lost)],
             ..Batch::default()
@@ -37,7 +37,7 @@ impl Rows {
     }
 
     /// Losses since this time, oldest first; earlier ones are deleted.
-    pub(in crate::settlement::solana) async fn losses(&self, since: Timestamp) -> Result<Vec<LostFee>, RowError> {
+    pub(in crate::solana) async fn losses(&self, since: Timestamp) -> Result<Vec<LostFee>, RowError> {
         let (mut all, mut old) = (Vec::new(), Vec::new());
         for (id, lost) in self.all::<LostFee>(LOST, None).await? {
             match lost.at >= since {

@@ -13,9 +13,9 @@ const WALLET_TRANSFER: u8 = b'v';
 
 /// A final outgoing transfer of a managed wallet.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(in crate::settlement::solana) struct WalletTransfer {
-    pub(in crate::settlement::solana) wallet: Pubkey,
-    pub(in crate::settlement::solana) movement: MovementRow,
+pub(in crate::solana) struct WalletTransfer {
+    pub(in crate::solana) wallet: Pubkey,
+    pub(in crate::solana) movement: MovementRow,
 }
 
 impl Stored for WalletTransfer {
@@ -40,16 +40,13 @@ impl Stored for Count {
 
 impl Rows {
     /// The newest final transaction that was read of a wallet.
-    pub(in crate::settlement::solana) async fn wallet_cursor(
-        &self,
-        wallet: &Pubkey,
-    ) -> Result<Option<Signature>, RowError> {
+    pub(in crate::solana) async fn wallet_cursor(&self, wallet: &Pubkey) -> Result<Option<Signature>, RowError> {
         let read: Option<WalletCursor> = self.one(&key(WALLET, &[wallet])).await?;
         Ok(read.map(|read| read.0))
     }
 
     /// Adds outgoing transfers of a wallet, together with its new read position. Only one caller at a time.
-    pub(in crate::settlement::solana) async fn add_wallet_transfers(
+    pub(in crate::solana) async fn add_wallet_transfers(
         &self,
         wallet: &Pubkey,
         moved: Vec<MovementRow>,
@@ -76,13 +73,13 @@ impl Rows {
     }
 
     /// Number of outgoing transfers of managed wallets.
-    pub(in crate::settlement::solana) async fn count_wallet_transfers(&self) -> Result<u64, RowError> {
+    pub(in crate::solana) async fn count_wallet_transfers(&self) -> Result<u64, RowError> {
         let count: Option<Count> = self.one(&key(WALLET, &[])).await?;
         Ok(count.map_or(0, |count| count.0))
     }
 
     /// Outgoing transfers of managed wallets after a number, at most `limit`, with their numbers.
-    pub(in crate::settlement::solana) async fn wallet_transfers(
+    pub(in crate::solana) async fn wallet_transfers(
         &self,
         after: u64,
         limit: usize,

@@ -7,19 +7,19 @@ use purser_storage::Write;
 use super::{FINAL, MOVEMENT, MovementRow, NUMBER, OUTGOING, PENDING, POSITION, TransactionRow, key, put, put_bytes};
 
 /// The write for a seen transaction.
-pub(in crate::settlement::solana) fn put_pending(row: ChainRow) -> Write {
+pub(in crate::solana) fn put_pending(row: ChainRow) -> Write {
     put(key(PENDING, &[&row.id]), &TransactionRow::from(row))
 }
 
 /// The write for a removed transaction.
-pub(in crate::settlement::solana) fn delete_pending(id: &Signature) -> Write {
+pub(in crate::solana) fn delete_pending(id: &Signature) -> Write {
     Write::Delete {
         key: key(PENDING, &[id]),
     }
 }
 
 /// The writes for a final transaction: its row and its number.
-pub(in crate::settlement::solana) fn put_final(row: ChainRow, number: u64) -> [Write; 3] {
+pub(in crate::solana) fn put_final(row: ChainRow, number: u64) -> [Write; 3] {
     let number = number.to_be_bytes();
     [
         delete_pending(&row.id),
@@ -29,7 +29,7 @@ pub(in crate::settlement::solana) fn put_final(row: ChainRow, number: u64) -> [W
 }
 
 /// The writes for one of its transfers.
-pub(in crate::settlement::solana) fn put_movement(movement: &MovementRow, position: u64) -> Vec<Write> {
+pub(in crate::solana) fn put_movement(movement: &MovementRow, position: u64) -> Vec<Write> {
     let position = position.to_be_bytes();
     let by_name = key(POSITION, &[&movement.transaction, &movement.index.to_be_bytes()]);
     let mut writes = vec![

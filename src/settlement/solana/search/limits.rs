@@ -101,7 +101,7 @@ enum KnownTransaction {
 
 /// Limits and stored results of all searches; see the module.
 #[derive(Debug, Default)]
-pub(in crate::settlement::solana) struct Searches {
+pub(in crate::solana) struct Searches {
     payments: HashMap<[u8; 32], ExternalPayment>,
     transactions: HashMap<Signature, KnownTransaction>,
     read_order: VecDeque<Signature>,
@@ -213,7 +213,7 @@ impl Searches {
     }
 
     /// Makes the next search due at once: a decision depends on its result.
-    pub(in crate::settlement::solana) fn expedite(&mut self, payment: &[u8; 32]) {
+    pub(in crate::solana) fn expedite(&mut self, payment: &[u8; 32]) {
         if let Some(foreign) = self.payments.get_mut(payment) {
             foreign.next_ms = 0;
             foreign.is_decisive = true;

@@ -1,0 +1,36 @@
+//! Jobs of refunds.
+
+use super::work::{Inquiry, OperatorWord, Summary, Work, ask, not_queryable, not_resolvable, summarize};
+use super::{HandlerResult, JobHandlers};
+use crate::engine::registries::Registries;
+use crate::engine::{Engine, ResolveError};
+use crate::id::JobId;
+use crate::kernel::OutboxJob;
+use crate::port::BoxFuture;
+use crate::reconciliation::EntryAmount;
+use crate::refund::{Command, Job};
+
+impl Work for Job {
+    fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        let (refunds, job) = (&on.registries.refunds, effect.id);
+        match self {
+            Self::ConfirmRefund(id) => ask(refunds, id, Command::RecordCredit { job }),
+            Self::ExpireRefund { refund, round } => ask(refunds, refund, Command::Expire { job, round }),
+        }
+    }
+
+    fn summarize(self, all: &Registries) -> BoxFuture<'_, Summary> {
+        let (Self::ConfirmRefund(id) | Self::ExpireRefund { refund: id, .. }) = self;
+        summarize(&all.refunds, id, |refund| {
+            Some(EntryAmount::Usdc(refund.request.amount))
+        })
+    }
+
+    fn inquire(self, _: &Engine, _: JobId) -> BoxFuture<'_, Inquiry> {
+        not_queryable()
+    }
+
+    fn resolve<'a>(self, _: &'a Engine, _: &'a OperatorWord<'a>) -> BoxFuture<'a, Result<(), ResolveError>> {
+        not_resolvable()
+    }
+}
