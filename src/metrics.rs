@@ -1,8 +1,9 @@
-//! The metrics page for the operator's monitoring, rendered on request. `docs/metrics.md` lists all metrics.
+//! The metrics page for the operator's monitoring, rendered on request. `table.rs` lists all metrics.
 
 mod chains;
 mod exposition;
 mod settlement;
+mod table;
 
 use std::sync::Arc;
 
@@ -15,8 +16,10 @@ use purser_actors::port::Clock;
 use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{JournalStore, Store, StoreError};
 
+use exposition::Exposition;
+
 pub use exposition::CONTENT_TYPE;
-use exposition::{Exposition, Unit};
+pub use table::{FACILITATORS, Metric, REAL_CHAINS, SERVICE};
 
 use crate::checkout::PaidCallCounters;
 use crate::http::rate_limit::RateLimiter;
@@ -52,12 +55,7 @@ impl Metrics {
         let incoming = self.engine.incoming_counts().await?;
         let mut page = Exposition::default();
         let version = env!("CARGO_PKG_VERSION");
-        let info = page.gauge(
-            "purser_build_info",
-            Unit::One,
-            "Always 1. Labels name the version and mode.",
-        );
-        info.with(&[("version", version), ("mode", self.mode)], 1);
+        let _ = page.metric(&table::BUILD_INFO).with(&[version, self.mode], 1);
         self.requests(&mut page);
         self.journal(&mut page);
         entities(&mut page, &figures);
@@ -79,146 +77,72 @@ impl Metrics {
     }
 
     fn requests(&self, page: &mut Exposition) {
-        let mut times = page.histogram(
-            "purser_http_request_duration_seconds",
-            Unit::Micros,
-            "Time to the response head, by route and status class. 402 is its own class.",
-        );
+        let mut times = page.metric(&table::HTTP_REQUEST_DURATION);
         for (route, class, spread) in self.requests.read() {
-            times = times.histogram_samples(&[("route", route), ("status", class)], &spread);
+            times = times.histogram_samples(&[route, class], &spread);
         }
-        page.counter("purser_paid_calls_total", "Paid calls by outcome.")
-            .each("outcome", self.calls.read());
-        page.counter("purser_rate_limited_total", "Requests rejected by a rate limit.")
-            .each(
-                "limit",
-                self.limiter
-                    .rejected_count()
-                    .into_iter()
-                    .chain([("messages", self.hub.rate_limited())]),
-            );
+        page.metric(&table::PAID_CALLS).each(self.calls.read());
+        let limits = self.limiter.rejected_count().into_iter();
+        page.metric(&table::RATE_LIMITED)
+            .each(limits.chain([("messages", self.hub.rate_limited())]));
     }
 
     fn journal(&self, page: &mut Exposition) {
         let (stats, headroom) = (self.store.stats(), self.store.headroom());
-        let batches = "Batches answered by one commit; refused ones and barriers are among them.";
         let _ = page
-            .histogram("purser_journal_commit_batches", Unit::One, batches)
+            .metric(&table::JOURNAL_COMMIT_BATCHES)
             .histogram_samples(&[], &stats.batches);
-        let time = "One commit: conditions, write, sync, publishing, answers.";
         let _ = page
-            .histogram("purser_journal_commit_duration_seconds", Unit::Micros, time)
+            .metric(&table::JOURNAL_COMMIT_DURATION)
             .histogram_samples(&[], &stats.group_us);
-        page.counter(
-            "purser_journal_batches_rejected_total",
-            "Batches rejected because a condition failed or their write session had failed.",
-        )
-        .is(stats.rejected);
-        page.counter("purser_journal_written_bytes_total", "Bytes written to the journal.")
-            .is(stats.bytes);
-        page.gauge(
-            "purser_journal_queued_batches",
-            Unit::One,
-            "Batches waiting for the committer.",
-        )
-        .is(headroom.queued as u64);
-        page.gauge(
-            "purser_journal_lag_bytes",
-            Unit::One,
-            "Journal bytes not yet applied to snapshots.",
-        )
-        .is(headroom.lag_bytes);
-        page.gauge(
-            "purser_journal_max_lag_bytes",
-            Unit::One,
-            "Lag above which new paid calls are rejected.",
-        )
-        .is(headroom.lag_limit_bytes);
-        page.gauge(
-            "purser_journal_last_sequence",
-            Unit::One,
-            "Last durable sequence number.",
-        )
-        .is(stats.durable_seq);
-        page.gauge(
-            "purser_snapshot_last_sequence",
-            Unit::One,
-            "Last sequence number applied to snapshots.",
-        )
-        .is(stats.applied_seq);
-        page.gauge("purser_journal_segments", Unit::One, "Journal segments on disk.")
-            .is(stats.segments as u64);
+        page.metric(&table::JOURNAL_BATCHES_REJECTED).is(stats.rejected);
+        page.metric(&table::JOURNAL_WRITTEN_BYTES).is(stats.bytes);
+        page.metric(&table::JOURNAL_QUEUED_BATCHES).is(headroom.queued as u64);
+        page.metric(&table::JOURNAL_LAG_BYTES).is(headroom.lag_bytes);
+        page.metric(&table::JOURNAL_MAX_LAG_BYTES).is(headroom.lag_limit_bytes);
+        page.metric(&table::JOURNAL_LAST_SEQUENCE).is(stats.durable_seq);
+        page.metric(&table::SNAPSHOT_LAST_SEQUENCE).is(stats.applied_seq);
+        page.metric(&table::JOURNAL_SEGMENTS).is(stats.segments as u64);
     }
 
     fn streams(&self, page: &mut Exposition) {
-        page.gauge("purser_stream_connections", Unit::One, "Open WebSocket connections.")
+        page.metric(&table::STREAM_CONNECTIONS)
             .is(self.hub.connections() as u64);
-        page.gauge(
-            "purser_stream_subscribers",
-            Unit::One,
-            "Authenticated WebSocket connections.",
-        )
-        .is(self.hub.subscriptions() as u64);
-        page.counter(
-            "purser_stream_buffer_overflows_total",
-            "Subscriber buffers dropped because the client was slow; events are re-read from the store.",
-        )
-        .is(self.hub.overflows());
+        page.metric(&table::STREAM_SUBSCRIBERS)
+            .is(self.hub.subscriptions() as u64);
+        page.metric(&table::STREAM_BUFFER_OVERFLOWS).is(self.hub.overflows());
     }
 
     async fn webhooks(&self, page: &mut Exposition) -> Result<(), StoreError> {
         let posting = self.engine.webhook_stats();
-        page.counter("purser_webhook_attempts_total", "Webhook delivery attempts by outcome.")
-            .each("outcome", OUTCOMES.into_iter().zip(posting.outcomes));
+        page.metric(&table::WEBHOOK_ATTEMPTS)
+            .each(OUTCOMES.into_iter().zip(posting.outcomes));
         let _ = page
-            .histogram(
-                "purser_webhook_delivery_latency_seconds",
-                Unit::Millis,
-                "Time from event to delivery, for deliveries that succeeded on the first attempt.",
-            )
+            .metric(&table::WEBHOOK_DELIVERY_LATENCY)
             .histogram_samples(&[], &posting.first_ms);
-        page.gauge(
-            "purser_webhook_deliveries_pending",
-            Unit::One,
-            "Pending webhook deliveries, counted over at most 10,000 jobs.",
-        )
-        .is(self.engine.webhooks_pending().await?);
-        page.gauge(
-            "purser_webhook_degraded_attempts_in_flight",
-            Unit::One,
-            "Attempts in the degraded pool; limit `webhooks.max_concurrent_degraded`.",
-        )
-        .is(posting.degraded as u64);
+        page.metric(&table::WEBHOOK_DELIVERIES_PENDING)
+            .is(self.engine.webhooks_pending().await?);
+        page.metric(&table::WEBHOOK_DEGRADED_ATTEMPTS_IN_FLIGHT)
+            .is(posting.degraded as u64);
         Ok(())
     }
 }
 
 fn entities(page: &mut Exposition, figures: &EngineStats) {
     let kinds = || figures.kinds.iter();
-    page.gauge("purser_entities_active", Unit::One, "Entities in memory.")
-        .each("entity", kinds().map(|k| (k.kind, k.active as u64)));
-    page.gauge(
-        "purser_entity_commands_in_flight",
-        Unit::One,
-        "Commands in flight: queued in a mailbox, being decided, or waiting for the disk.",
-    )
-    .each("entity", kinds().map(|k| (k.kind, k.commands_in_flight)));
-    page.counter(
-        "purser_entity_restarts_total",
-        "Entity actors restarted after a crash or a failed load.",
-    )
-    .each("entity", kinds().map(|k| (k.kind, k.restarts)));
-    page.gauge(
-        "purser_entities_quarantined",
-        Unit::One,
-        "Entities quarantined after repeated load failures, until restart.",
-    )
-    .each("entity", kinds().map(|k| (k.kind, k.quarantined)));
+    page.metric(&table::ENTITIES_ACTIVE)
+        .each(kinds().map(|k| (k.kind, k.active as u64)));
+    page.metric(&table::ENTITY_COMMANDS_IN_FLIGHT)
+        .each(kinds().map(|k| (k.kind, k.commands_in_flight)));
+    page.metric(&table::ENTITY_RESTARTS)
+        .each(kinds().map(|k| (k.kind, k.restarts)));
+    page.metric(&table::ENTITIES_QUARANTINED)
+        .each(kinds().map(|k| (k.kind, k.quarantined)));
 }
 
 fn jobs(page: &mut Exposition, figures: &EngineStats) {
     let job_types = || JOB_NAMES.into_iter().zip(&figures.jobs);
-    let mut open = page.gauge("purser_outbox_jobs", Unit::One, "Outbox jobs by type and state.");
+    let mut open = page.metric(&table::OUTBOX_JOBS);
     for (job_type, f) in job_types() {
         let states = [
             ("running", f.attempts.running),
@@ -226,151 +150,69 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
             ("dead_letter", f.dead_lettered),
         ];
         for (state, n) in states {
-            open = open.with(&[("job_type", job_type), ("state", state)], n);
+            open = open.with(&[job_type, state], n);
         }
     }
-    page.gauge(
-        "purser_outbox_jobs_late",
-        Unit::One,
-        "Open effects that fail and are older than engine.late_after_minutes.",
-    )
-    .each("job_type", job_types().map(|(job_type, f)| (job_type, f.late)));
-    let mut oldest = page.gauge(
-        "purser_outbox_oldest_job_age_seconds",
-        Unit::Millis,
-        "Age of the oldest pending job and the oldest dead letter.",
-    );
+    page.metric(&table::OUTBOX_JOBS_LATE)
+        .each(job_types().map(|(job_type, f)| (job_type, f.late)));
+    let mut oldest = page.metric(&table::OUTBOX_OLDEST_JOB_AGE);
     for (job_type, f) in job_types() {
         for (state, ms) in [
             ("pending", f.oldest_age_ms),
             ("dead_letter", f.oldest_dead_letter_age_ms),
         ] {
-            oldest = oldest.with(&[("job_type", job_type), ("state", state)], ms);
+            oldest = oldest.with(&[job_type, state], ms);
         }
     }
-    page.counter("purser_outbox_attempts_total", "Job attempts.").each(
-        "job_type",
-        job_types().map(|(job_type, f)| (job_type, f.attempts.attempts)),
-    );
-    let mut failed = page.counter("purser_outbox_attempt_failures_total", "Failed job attempts.");
+    page.metric(&table::OUTBOX_ATTEMPTS)
+        .each(job_types().map(|(job_type, f)| (job_type, f.attempts.attempts)));
+    let mut failed = page.metric(&table::OUTBOX_ATTEMPT_FAILURES);
     for (job_type, f) in job_types() {
         for (reason, n) in FAILURE_REASONS.into_iter().zip(f.attempts.failures) {
-            failed = failed.with(&[("job_type", job_type), ("reason", reason)], n);
+            failed = failed.with(&[job_type, reason], n);
         }
     }
-    page.gauge(
-        "purser_held",
-        Unit::One,
-        "Work that waits at the gate before money leaves, by why.",
-    )
-    .each(
-        "reason",
-        GateHold::ALL.map(GateHold::name).into_iter().zip(figures.gate_holds),
-    );
-    page.gauge(
-        "purser_payments_unknown",
-        Unit::One,
-        "Payments with an unknown outcome.",
-    )
-    .is(figures.unknown_payments);
-    page.gauge(
-        "purser_payments_unknown_oldest_age_seconds",
-        Unit::Millis,
-        "Age of the oldest payment with an unknown outcome.",
-    )
-    .is(figures.oldest_unknown_ms);
+    page.metric(&table::HELD)
+        .each(GateHold::ALL.map(GateHold::name).into_iter().zip(figures.gate_holds));
+    page.metric(&table::PAYMENTS_UNKNOWN).is(figures.unknown_payments);
+    page.metric(&table::PAYMENTS_UNKNOWN_OLDEST_AGE)
+        .is(figures.oldest_unknown_ms);
 }
 
 fn admission(page: &mut Exposition, figures: &EngineStats) {
-    page.gauge(
-        "purser_admission_in_flight",
-        Unit::One,
-        "Paid calls admitted to the engine.",
-    )
-    .is(figures.in_flight as u64);
-    page.gauge(
-        "purser_admission_limit",
-        Unit::One,
-        "Maximum number of admitted paid calls.",
-    )
-    .is(figures.max_in_flight as u64);
-    page.gauge(
-        "purser_admission_payers_in_flight",
-        Unit::One,
-        "Payers with an admitted paid call.",
-    )
-    .is(figures.payers as u64);
-    let refused = OverloadReason::ALL
-        .map(OverloadReason::name)
-        .into_iter()
-        .zip(figures.rejected);
-    page.counter(
-        "purser_admission_rejected_total",
-        "Paid calls rejected by admission control.",
-    )
-    .each("reason", refused);
+    page.metric(&table::ADMISSION_IN_FLIGHT).is(figures.in_flight as u64);
+    page.metric(&table::ADMISSION_LIMIT).is(figures.max_in_flight as u64);
+    page.metric(&table::ADMISSION_PAYERS_IN_FLIGHT)
+        .is(figures.payers as u64);
+    let reasons = OverloadReason::ALL.map(OverloadReason::name);
+    page.metric(&table::ADMISSION_REJECTED)
+        .each(reasons.into_iter().zip(figures.rejected));
 }
 
 fn lines(page: &mut Exposition, figures: &EngineStats) {
-    let lines = || figures.lines.iter();
-    let mut open = page.gauge(
-        "purser_lines",
-        Unit::One,
-        "1 for the status of each product line: open, failing (its provider is down), or closed by an operator.",
-    );
-    for line in lines() {
+    let mut open = page.metric(&table::LINES);
+    for line in &figures.lines {
         for status in [Status::Open, Status::Failing, Status::Closed] {
-            let labels = [("line", line.line.name()), ("status", status.name())];
-            open = open.with(&labels, u64::from(line.status == status));
+            open = open.with(&[line.line.name(), status.name()], u64::from(line.status == status));
         }
     }
-    page.gauge(
-        "purser_line_failures",
-        Unit::One,
-        "Deliveries of each line that failed in a row.",
-    )
-    .each(
-        "line",
-        lines().map(|status| (status.line.name(), u64::from(status.failures))),
-    );
+    let lines = figures.lines.iter();
+    page.metric(&table::LINE_FAILURES)
+        .each(lines.map(|status| (status.line.name(), u64::from(status.failures))));
 }
 
 fn reconciliation(page: &mut Exposition, status: &ReconciliationStatus) {
-    let open = DiscrepancyKind::ALL
-        .map(DiscrepancyKind::name)
-        .into_iter()
-        .zip(status.open);
-    page.gauge(
-        "purser_reconciliation_discrepancies",
-        Unit::One,
-        "Open discrepancies by kind.",
-    )
-    .each("kind", open);
-    page.gauge(
-        "purser_reconciliation_last_completed_timestamp_seconds",
-        Unit::Millis,
-        "Unix time of the last complete reconciliation run; 0 before the first.",
-    )
-    .is(status.run.completed_at.map_or(0, |at| at.0));
-    page.counter("purser_reconciliation_entries_compared_total", "Entries compared.")
-        .is(status.compared);
-    page.counter(
-        "purser_reconciliation_restarts_total",
-        "Restarts of the reconciliation worker.",
-    )
-    .is(status.restarts);
+    let kinds = DiscrepancyKind::ALL.map(DiscrepancyKind::name);
+    page.metric(&table::RECONCILIATION_DISCREPANCIES)
+        .each(kinds.into_iter().zip(status.open));
+    page.metric(&table::RECONCILIATION_LAST_COMPLETED_TIMESTAMP)
+        .is(status.run.completed_at.map_or(0, |at| at.0));
+    page.metric(&table::RECONCILIATION_ENTRIES_COMPARED).is(status.compared);
+    page.metric(&table::RECONCILIATION_RESTARTS).is(status.restarts);
 }
 
 fn incoming_transfers(page: &mut Exposition, [found, waiting]: [u64; 2], restarts: u64) {
-    page.gauge(
-        "purser_incoming_transfers",
-        Unit::One,
-        "Transfers to the treasury that no payment claims and no operator has decided, by status.",
-    )
-    .each("state", [("found", found), ("waiting", waiting)]);
-    page.counter(
-        "purser_incoming_restarts_total",
-        "Times that the watch over incoming transfers died and was started again by its supervisor.",
-    )
-    .is(restarts);
+    page.metric(&table::INCOMING_TRANSFERS)
+        .each([("found", found), ("waiting", waiting)]);
+    page.metric(&table::INCOMING_RESTARTS).is(restarts);
 }

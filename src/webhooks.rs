@@ -1,6 +1,7 @@
 //! Posts events to webhook endpoints, signed as [`purser_protocol::webhook_signature`] says.
 
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use http::{HeaderMap, HeaderValue, Method, header};
 use purser_actors::id::CardId;
@@ -10,7 +11,6 @@ use purser_actors::port::{
 };
 pub use purser_protocol::webhook_signature::{ID, SIGNATURE, SigningSecret, TIMESTAMP, headers};
 
-use crate::identity::rfc3339;
 use crate::outbound::address_policy::BlockedUrl;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
 use crate::vault::{Vault, VaultError};
@@ -114,13 +114,8 @@ impl HttpWebhookSender {
 
 /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` to milliseconds since the epoch.
 fn http_date(text: &str) -> Option<u64> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let parts: Vec<&str> = text.split(' ').collect();
-    let [_, day, month, year, time, "GMT"] = parts[..] else {
-        return None;
-    };
-    let month = MONTHS.find(month).filter(|at| month.len() == 3 && at % 3 == 0)? / 3 + 1;
-    rfc3339::parse(&format!("{year}-{month:02}-{day}T{time}Z")).map(|at| at.0)
+    let time = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(time.as_millis()).ok()
 }
 
 fn internal_error(error: VaultError) -> WebhookPostError {

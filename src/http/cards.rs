@@ -15,7 +15,7 @@ use purser_actors::kernel::JsonObject;
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
-use self::any_card::CARD_TYPES;
+pub(super) use self::any_card::CARD_TYPES;
 pub(super) use self::any_card::{AnyCard, render_transaction};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
@@ -68,7 +68,7 @@ pub fn router(cards: Arc<CardState>) -> Router {
 /// settled.
 #[utoipa::path(get, path = "/get-card", operation_id = "buyCard", tag = "Cards",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
-        ("format" = Option<String>, Query, description = "`json` (default) or `html`.")),
+        ("format" = inline(Option<schemas::PurchaseFormat>), Query, description = "`json` (default) or `html`.")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`.",
             content((schemas::CardPurchaseResponse = "application/json"), (String = "text/html"))),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
@@ -109,8 +109,8 @@ async fn get_card(
 /// sent. Without `card_id`: all cards of a type, without their numbers and without failed orders.
 #[utoipa::path(get, path = "/get-card-data", operation_id = "getCardData", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
-        ("details" = Option<String>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
-        ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
+        ("details" = Option<bool>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
+        ("card_type" = inline(Option<schemas::CardTypeName>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
     responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = schemas::CardDataResponse),

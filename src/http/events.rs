@@ -61,7 +61,7 @@ struct EventPage {
 #[utoipa::path(get, path = "/events", operation_id = "listEvents", tag = "Events", security(("bearer" = [])),
     params(("after" = Option<u64>, Query, description = "The last `seq` the caller has; 0 for the oldest kept."),
         ("before" = Option<u64>, Query, description = "With `order=desc`: `next_before` of the page before."),
-        ("order" = Option<String>, Query, description = "`asc`, the default, or `desc`."),
+        ("order" = inline(Option<schemas::EventOrder>), Query, description = "`asc`, the default, or `desc`."),
         ("types" = Option<String>, Query, description = "Comma-separated types such as `card.ready` or `card.*`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default.")),
     responses((status = 200, description = "`events`, `has_more`, and `next_after`, or `next_before` if more follow.", body = schemas::EventList),

@@ -33,6 +33,7 @@ pub trait Readiness: Send + Sync {
 #[derive(Serialize, ToSchema)]
 struct Status {
     /// `ok` in every case.
+    #[schema(value_type = super::schemas::OkStatus)]
     status: &'static str,
 }
 
@@ -40,6 +41,7 @@ struct Status {
 #[derive(Serialize, ToSchema)]
 struct Ready {
     /// `ok` in every case.
+    #[schema(value_type = super::schemas::OkStatus)]
     status: &'static str,
     /// Unavailable products: their provider is down, or an operator has closed them.
     not_sold: Vec<&'static str>,

@@ -12,6 +12,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
+use super::schemas;
 use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantQuery};
 
 /// Limit in characters.
@@ -38,6 +39,7 @@ struct MerchantSearchResponse {
     /// Whether more merchants follow.
     has_more: bool,
     /// Card type of every `status`.
+    #[schema(value_type = schemas::MerchantCardType)]
     card_type: &'static str,
     /// Explains the status `unknown`; null otherwise.
     note: Option<&'static str>,
@@ -57,6 +59,7 @@ struct MerchantResult {
     /// Countries (ISO 3166-1 alpha-2); null for all countries, or if not known.
     countries: Option<Vec<String>>,
     /// `accepted`, `not_accepted` or `unknown`.
+    #[schema(value_type = schemas::MerchantStatus)]
     status: &'static str,
     /// Advice for paying there; null for none.
     notes: Option<String>,
@@ -98,7 +101,7 @@ impl MerchantResult {
 /// name and the status `unknown`, never a guess. Free; needs no authentication.
 #[utoipa::path(get, path = "/search-merchants", operation_id = "searchMerchants", tag = "Catalog",
     params(("q" = Option<String>, Query, description = "A name or an address, at most 100 characters; all merchants by name without it."),
-        ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
+        ("card_type" = inline(Option<schemas::MerchantCardType>), Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `merchant_id` of the page before.")),
     responses((status = 200, description = "A page of merchants.", body = MerchantSearchResponse),

@@ -1,10 +1,11 @@
-//! `GET /openapi.json`: generated from the handlers. Values from the settings (prices, the service's URL) are added
-//! here, from the same tables that the handlers use. `responses.rs` completes the responses of every operation, and
-//! `examples.rs` adds examples.
+//! `GET /openapi.json` and, in the sandbox, `GET /sandbox/openapi.json`: generated from the handlers. Values from the
+//! settings (prices, the service's URL) are added here, from the same tables that the handlers use. `responses.rs`
+//! completes the responses of every operation, `examples.rs` adds examples, and `parts.rs` divides the operations.
 
 mod discriminators;
 pub(super) mod event_schemas;
 mod examples;
+pub(super) mod parts;
 mod responses;
 mod schema_example;
 
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
+pub use parts::{for_clients, for_sandbox};
 pub(super) use responses::complete;
 
 use super::json as answer;
@@ -45,7 +47,7 @@ use purser_actors::id::Network;
 )]
 struct FrontApiDoc;
 
-/// The whole document. `modules` are the documents of the other modules, and `event_types` all types of an account's
+/// All operations in one document, before it is divided. `modules` are the documents of the other modules, and `event_types` all types of an account's
 /// events.
 ///
 /// # Errors
@@ -83,6 +85,10 @@ pub fn document(
     for (.., operation) in responses::operations(&mut document) {
         if operation.get("security").is_none() {
             operation["security"] = json!([]);
+        }
+        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+        for parameter in parameters.into_iter().flatten() {
+            responses::remove_null(&mut parameter["schema"]);
         }
     }
     document["servers"] = json!([{ "url": public_url }]);
@@ -161,17 +167,33 @@ pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
 }
 
 #[derive(Clone)]
-struct PageApiDoc(Bytes);
+pub(super) struct PageApiDoc(Bytes);
 
+/// Serves the document of the clients' operations.
 pub fn router(document: &Value) -> Router {
     let page = PageApiDoc(document.to_string().into());
     Router::new().route("/openapi.json", get(get_openapi).with_state(page))
+}
+
+/// Serves the document of the other operations, in the sandbox.
+pub fn sandbox_router(document: &Value) -> Router {
+    let page = PageApiDoc(document.to_string().into());
+    Router::new().route("/sandbox/openapi.json", get(get_sandbox_openapi).with_state(page))
 }
 
 /// Read the OpenAPI 3.1 document
 #[utoipa::path(get, path = "/openapi.json", operation_id = "getOpenApi", tag = "Service",
     responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
 async fn get_openapi(State(page): State<PageApiDoc>) -> Response {
+    answer::bytes_as_json(page.0)
+}
+
+/// Read the OpenAPI 3.1 document of the sandbox
+///
+/// Also describes the account owner's pages and the providers' callbacks.
+#[utoipa::path(get, path = "/sandbox/openapi.json", operation_id = "getSandboxOpenApi", tag = "Sandbox",
+    responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
+pub(super) async fn get_sandbox_openapi(State(page): State<PageApiDoc>) -> Response {
     answer::bytes_as_json(page.0)
 }
 

@@ -179,7 +179,7 @@ async fn send_bank_payment(
 /// the account's balance.
 #[utoipa::path(get, path = "/send-payment", operation_id = "sendAppPayment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "5"),
-        ("platform" = Option<String>, Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
+        ("platform" = inline(Option<schemas::PaymentApp>), Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`, or what the app knows the recipient by.", example = "@ada"),
         ("recipient_first_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Ada"),
         ("recipient_last_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Lovelace"),

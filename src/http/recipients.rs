@@ -62,8 +62,8 @@ const MAX_NAME_LEN: usize = 100;
 /// includes a payment from its purchase, until its funds return. `GET /send-payment` pays a recipient by its
 /// `recipient_id` and an amount. Archived recipients are listed only with `include_archived=true`.
 #[utoipa::path(get, path = "/payment-recipients", operation_id = "listPaymentRecipients", tag = "Payouts", security(("bearer" = [])),
-    params(("platform" = Option<String>, Query, description = "`venmo` or `paypal`; both if absent."),
-        ("include_archived" = Option<String>, Query, description = "`false` (default) or `true`."),
+    params(("platform" = inline(Option<schemas::PaymentApp>), Query, description = "`venmo` or `paypal`; both if absent."),
+        ("include_archived" = Option<bool>, Query, description = "`false` (default) or `true`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `recipient_id` of the page before.")),
     responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::PaymentRecipientList),
@@ -119,6 +119,7 @@ struct UpdateRecipientRequest {
     /// Recipient from `GET /payment-recipients`.
     recipient_id: String,
     /// Payment app of the recipient.
+    #[schema(value_type = schemas::PaymentApp)]
     platform: String,
     /// New name of 1 to 100 characters.
     #[serde(default, deserialize_with = "present")]

@@ -152,6 +152,7 @@ pub const ROUTES: &[&str] = &[
     "/sandbox/link",
     "/sandbox/magic",
     "/sandbox/merchants",
+    "/sandbox/openapi.json",
     "/sandbox/payouts",
     "/sandbox/rates",
     "/sandbox/chain-rpc",

@@ -58,6 +58,7 @@ type SharedState = State<Arc<SandboxState>>;
     get_balance,
     get_transfers,
     get_magic,
+    super::openapi::get_sandbox_openapi,
     post_chain,
     post_issuer,
     post_faucet,

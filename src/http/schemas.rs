@@ -13,6 +13,7 @@ mod event_resources;
 mod gift_cards;
 mod identity;
 mod intl_orders;
+mod names;
 mod payments;
 mod payouts;
 mod reloadable_cards;
@@ -20,14 +21,11 @@ pub mod statuses;
 mod webhooks;
 mod withdrawals;
 
-use purser_actors::id::Network;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
-
-use super::error::ErrorCode;
 
 pub use account::{
     AccountBalance, AccountOverview, AnyCardWithDetails, AuthLinkResponse, BillingAddress, Card, CardDataResponse,
@@ -56,6 +54,7 @@ pub use intl_orders::{
     CancelOrderResponse, IntlCard, IntlCardDetails, IntlCardOrder, IntlCardWithDetails, IntlOrderPurchase,
     IntlOrderPurchaseResponse,
 };
+pub use names::*;
 pub use payments::{ListedPayment, Payment, PaymentList, PaymentReceipt, PaymentStatusResponse};
 pub use reloadable_cards::{
     CardActionResponse, CardCharge, CardHistoryEntry, CreateReloadableCardResponse, CreatedReloadableCard,
@@ -86,37 +85,6 @@ impl PartialSchema for ExactDecimal {
 }
 
 impl ToSchema for ExactDecimal {}
-
-/// Code of an error. `docs/errors.md` explains each one.
-pub struct ErrorCodeName;
-
-impl PartialSchema for ErrorCodeName {
-    fn schema() -> RefOr<Schema> {
-        let codes = ErrorCode::ALL.iter().map(|code| code.as_str());
-        string_enum("Code of an error.", codes)
-    }
-}
-
-impl ToSchema for ErrorCodeName {}
-
-/// CAIP-2 name of a network on which this service settles.
-pub struct NetworkId;
-
-impl PartialSchema for NetworkId {
-    fn schema() -> RefOr<Schema> {
-        let names = Network::ALL.map(Network::caip2);
-        string_enum("CAIP-2 name of a network on which this service settles.", names)
-    }
-}
-
-impl ToSchema for NetworkId {}
-
-fn string_enum(description: &str, values: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
-    let string = ObjectBuilder::new()
-        .schema_type(Type::String)
-        .description(Some(description));
-    string.enum_values(Some(values)).build().into()
-}
 
 /// Every error except a 402. As `application/problem+json` with the members of RFC 9457.
 #[derive(Deserialize, ToSchema)]
@@ -327,8 +295,10 @@ pub struct ChallengeResource {
 #[serde(rename_all = "camelCase")]
 pub struct PaymentOffer {
     /// `exact` is the payment scheme.
+    #[schema(value_type = PaymentScheme)]
     pub scheme: String,
     /// Network as a CAIP-2 name.
+    #[schema(value_type = NetworkId)]
     pub network: String,
     /// Amount in atomic USDC, fees included.
     pub amount: String,
@@ -373,6 +343,7 @@ pub struct SettlementFailure {
     /// Always the empty string.
     pub transaction: String,
     /// Network as a CAIP-2 name.
+    #[schema(value_type = NetworkId)]
     pub network: String,
     /// Address of the payer.
     pub payer: String,

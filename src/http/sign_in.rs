@@ -62,7 +62,7 @@ pub fn router(state: Arc<SignInState>) -> Router {
 ///
 /// Free. Without a valid `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored.
 #[utoipa::path(get, path = "/auth", operation_id = "signIn", tag = "Authentication",
-    params(("network" = Option<String>, Query, description = "`base` (default) or `solana`: which network the challenge names first."),
+    params(("network" = inline(Option<schemas::NetworkName>), Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
     responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = schemas::SignInResponse),
         (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = schemas::PaymentChallenge),
@@ -131,7 +131,7 @@ fn challenge(state: &SignInState, first: Network, refusal: Option<SignInError>) 
 #[derive(Deserialize, ToSchema)]
 struct TokenRequest {
     /// `refresh_token` is the only grant type.
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::GrantType)]
     grant_type: Option<serde_json::Value>,
     /// Newest refresh token of the session.
     #[schema(value_type = String)]

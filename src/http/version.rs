@@ -20,6 +20,7 @@ struct VersionResponse<'a> {
     /// Hash of the documents; also in `X-Service-Docs-Version`.
     docs_version: &'a str,
     /// `sandbox` or `production`.
+    #[schema(value_type = super::schemas::ServiceMode)]
     mode: &'a str,
     /// What may change and how it is announced.
     policy: VersionPolicy<'a>,

@@ -73,6 +73,7 @@ struct WithdrawRequest {
     /// Address of the receiver on either chain. By default the caller's own wallet.
     address: Option<String>,
     /// `base` or `solana`. By default derived from the address.
+    #[schema(value_type = Option<schemas::NetworkName>)]
     network: Option<String>,
 }
 

@@ -2,124 +2,59 @@
 
 use purser_chains::rpc::EndpointStatus;
 
-use super::exposition::{Exposition, Samples, Unit};
+use super::exposition::Exposition;
+use super::table::{self, Metric};
 use crate::settlement::real::stats::{ChainStats, FeeKey};
 
-/// Name, help, and the value for a `T`.
-type ChainMetric<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
+/// The value of a metric for a `T`; `None` leaves the sample out.
+type Figure<T> = fn(&T) -> Option<u64>;
 
 pub(super) fn chains(page: &mut Exposition, chains: &[ChainStats]) {
-    let all = |page: &mut Exposition, name, unit, help, of: fn(&ChainStats) -> Option<u64>| {
-        let mut samples = page.gauge(name, unit, help);
-        for chain in chains {
-            if let Some(value) = of(chain) {
-                samples = samples.with(&[("network", chain.network.name())], value);
-            }
-        }
-    };
-    let height = "The newest block (slot on Solana) that was read.";
-    all(page, "purser_chain_height", Unit::One, height, |chain| chain.height);
-    let checked = "The newest block or slot up to which two endpoints have shown the same.";
-    all(page, "purser_chain_cross_checked_height", Unit::One, checked, |chain| {
+    of_chains(page, chains, &table::CHAIN_HEIGHT, |chain| chain.height);
+    of_chains(page, chains, &table::CHAIN_CROSS_CHECKED_HEIGHT, |chain| {
         chain.cross_checked
     });
-    let takes = "1 while new payments are taken on the network.";
-    all(page, "purser_chain_takes_payments", Unit::One, takes, |chain| {
+    of_chains(page, chains, &table::CHAIN_TAKES_PAYMENTS, |chain| {
         Some(u64::from(chain.accepts_payments))
     });
-    let age = "How old the newest block is that was read, by the chain's clock; on Solana how long ago the newest slot was read.";
-    all(page, "purser_chain_block_age_seconds", Unit::Millis, age, |chain| {
-        chain.age_ms
+    of_chains(page, chains, &table::CHAIN_BLOCK_AGE, |chain| chain.age_ms);
+    of_endpoints(page, chains, &table::RPC_ENDPOINT_FAILURES, |endpoint| {
+        Some(u64::from(endpoint.consecutive_failures))
     });
-    endpoints(page, chains);
-    keys(page, chains);
-    let counts: [ChainMetric<ChainStats>; 4] = [
-        (
-            "purser_chain_cross_check_mismatches_total",
-            "Blocks or transactions that were read again because two endpoints showed other movements.",
-            |chain| Some(chain.mismatches),
-        ),
-        (
-            "purser_chain_fees_total",
-            "Fees paid, in gwei on Base and lamports on Solana.",
-            |chain| Some(chain.fees_spent),
-        ),
-        (
-            "purser_chain_fees_lost_total",
-            "Of the fees paid, those for payments that did not settle by it.",
-            |chain| Some(chain.fees_lost),
-        ),
-        (
-            "purser_chain_alarms_total",
-            "What an operator should look at; the log says what.",
-            |chain| Some(chain.alarms),
-        ),
-    ];
-    for (name, help, of) in counts {
-        let values = chains
-            .iter()
-            .filter_map(|chain| Some((chain.network.name(), of(chain)?)));
-        page.counter(name, help).each("network", values);
-    }
+    of_endpoints(page, chains, &table::RPC_ENDPOINT_LAG, |endpoint| endpoint.lag);
+    of_endpoints(page, chains, &table::RPC_CALLS, |endpoint| Some(endpoint.calls));
+    of_keys(page, chains, &table::FEE_KEY_BALANCE, |key| key.balance);
+    of_keys(page, chains, &table::FEE_KEY_IN_FLIGHT, |key| Some(key.in_flight));
+    of_chains(page, chains, &table::CHAIN_CROSS_CHECK_MISMATCHES, |chain| {
+        Some(chain.mismatches)
+    });
+    of_chains(page, chains, &table::CHAIN_FEES, |chain| Some(chain.fees_spent));
+    of_chains(page, chains, &table::CHAIN_FEES_LOST, |chain| Some(chain.fees_lost));
+    of_chains(page, chains, &table::CHAIN_ALARMS, |chain| Some(chain.alarms));
 }
 
-fn endpoints(page: &mut Exposition, chains: &[ChainStats]) {
-    let figures: [ChainMetric<EndpointStatus>; 2] = [
-        (
-            "purser_rpc_endpoint_failures",
-            "Failures of an endpoint since its last answer.",
-            |endpoint| Some(u64::from(endpoint.consecutive_failures)),
-        ),
-        (
-            "purser_rpc_endpoint_lag",
-            "Blocks or slots that an endpoint is behind the best one.",
-            |endpoint| endpoint.lag,
-        ),
-    ];
-    for (name, help, of) in figures {
-        of_endpoints(page.gauge(name, Unit::One, help), chains, of);
-    }
-    let calls = page.counter(
-        "purser_rpc_calls_total",
-        "Calls to an endpoint, each of a batch for itself, as its provider counts them.",
-    );
-    of_endpoints(calls, chains, |endpoint| Some(endpoint.calls));
+fn of_chains(page: &mut Exposition, chains: &[ChainStats], metric: &Metric, of: Figure<ChainStats>) {
+    let value = |chain: &ChainStats| Some((chain.network.name(), of(chain)?));
+    page.metric(metric).each(chains.iter().filter_map(value));
 }
 
-fn of_endpoints(mut samples: Samples<'_>, chains: &[ChainStats], of: fn(&EndpointStatus) -> Option<u64>) {
+fn of_endpoints(page: &mut Exposition, chains: &[ChainStats], metric: &Metric, of: Figure<EndpointStatus>) {
+    let mut samples = page.metric(metric);
     for chain in chains {
         for (n, endpoint) in chain.endpoints.iter().enumerate() {
-            let place = n.to_string();
-            let labels = [
-                ("network", chain.network.name()),
-                ("endpoint", &*place),
-                ("host", &endpoint.host),
-            ];
             if let Some(value) = of(endpoint) {
-                samples = samples.with(&labels, value);
+                samples = samples.with(&[chain.network.name(), &n.to_string(), &endpoint.host], value);
             }
         }
     }
 }
 
-fn keys(page: &mut Exposition, chains: &[ChainStats]) {
-    let figures: [ChainMetric<FeeKey>; 2] = [
-        (
-            "purser_fee_key_balance",
-            "What a key that pays fees has, in gwei on Base and lamports on Solana.",
-            |key| key.balance,
-        ),
-        ("purser_fee_key_in_flight", "Payments in progress per gas key.", |key| {
-            Some(key.in_flight)
-        }),
-    ];
-    for (name, help, of) in figures {
-        let mut samples = page.gauge(name, Unit::One, help);
-        for chain in chains {
-            for key in &chain.keys {
-                if let Some(value) = of(key) {
-                    samples = samples.with(&[("network", chain.network.name()), ("address", &key.address)], value);
-                }
+fn of_keys(page: &mut Exposition, chains: &[ChainStats], metric: &Metric, of: Figure<FeeKey>) {
+    let mut samples = page.metric(metric);
+    for chain in chains {
+        for key in &chain.keys {
+            if let Some(value) = of(key) {
+                samples = samples.with(&[chain.network.name(), &key.address], value);
             }
         }
     }

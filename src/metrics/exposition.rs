@@ -4,18 +4,10 @@ use std::fmt::Write as _;
 
 use purser_storage::stats::HistogramSnapshot;
 
+use super::table::{Metric, Unit};
+
 /// The `Content-Type` of a page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Unit of a whole number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
-    One,
-    /// Milliseconds, shown as seconds.
-    Millis,
-    /// Microseconds, shown as seconds.
-    Micros,
-}
 
 impl Unit {
     fn text(self, value: u64) -> String {
@@ -31,9 +23,6 @@ impl Unit {
     }
 }
 
-/// Label names with their values.
-pub(super) type Labels<'a> = &'a [(&'a str, &'a str)];
-
 #[derive(Default)]
 pub(super) struct Exposition {
     text: String,
@@ -42,8 +31,7 @@ pub(super) struct Exposition {
 /// The samples of one metric.
 pub(super) struct Samples<'a> {
     exposition: &'a mut Exposition,
-    name: &'static str,
-    unit: Unit,
+    metric: &'a Metric,
 }
 
 impl Exposition {
@@ -51,44 +39,17 @@ impl Exposition {
         self.text
     }
 
-    /// Starts a counter. Its name ends in `_total`.
-    pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Samples<'_> {
-        self.start_metric(name, "counter", help, Unit::One)
-    }
-
-    /// Starts a gauge.
-    pub(super) fn gauge(&mut self, name: &'static str, unit: Unit, help: &str) -> Samples<'_> {
-        self.start_metric(name, "gauge", help, unit)
-    }
-
-    /// Starts a histogram.
-    pub(super) fn histogram(&mut self, name: &'static str, unit: Unit, help: &str) -> Samples<'_> {
-        self.start_metric(name, "histogram", help, unit)
-    }
-
-    fn start_metric(&mut self, name: &'static str, kind: &str, help: &str, unit: Unit) -> Samples<'_> {
+    /// Starts a metric.
+    pub(super) fn metric<'a>(&'a mut self, metric: &'a Metric) -> Samples<'a> {
+        let Metric {
+            name, kind, meaning, ..
+        } = metric;
         // Writing to a String cannot fail.
-        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        let _ = writeln!(self.text, "# HELP {name} {meaning}\n# TYPE {name} {}", kind.name());
         Samples {
             exposition: self,
-            name,
-            unit,
+            metric,
         }
-    }
-
-    fn line(&mut self, name: &str, suffix: &str, labels: Labels<'_>, bound: Option<&str>, value: &str) {
-        self.text.push_str(name);
-        self.text.push_str(suffix);
-        let bound = bound.map(|bound| ("le", bound));
-        for (n, (label, value)) in labels.iter().copied().chain(bound).enumerate() {
-            self.text.push(if n == 0 { '{' } else { ',' });
-            let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-            let _ = write!(self.text, "{label}=\"{value}\"");
-        }
-        if !labels.is_empty() || bound.is_some() {
-            self.text.push('}');
-        }
-        let _ = writeln!(self.text, " {value}");
     }
 }
 
@@ -98,40 +59,61 @@ impl Samples<'_> {
         self.with(&[], value);
     }
 
-    pub(super) fn with(self, labels: Labels<'_>, value: u64) -> Self {
-        let text = self.unit.text(value);
-        self.exposition.line(self.name, "", labels, None, &text);
-        self
+    /// A sample with these values of the labels, in their order.
+    pub(super) fn with(self, labels: &[&str], value: u64) -> Self {
+        let text = self.unit_text(value);
+        self.line("", labels, None, &text)
     }
 
-    /// One sample per value of a label.
-    pub(super) fn each<'v>(self, label: &str, values: impl IntoIterator<Item = (&'v str, u64)>) {
+    /// One sample per value of the only label.
+    pub(super) fn each<'v>(self, values: impl IntoIterator<Item = (&'v str, u64)>) {
         let mut samples = self;
-        for (value, n) in values {
-            samples = samples.with(&[(label, value)], n);
+        for (label, n) in values {
+            samples = samples.with(&[label], n);
         }
     }
 
     /// The samples of one histogram.
-    pub(super) fn histogram_samples(self, labels: Labels<'_>, spread: &HistogramSnapshot) -> Self {
-        let mut below = 0;
+    pub(super) fn histogram_samples(self, labels: &[&str], spread: &HistogramSnapshot) -> Self {
+        let (mut samples, mut below) = (self, 0);
         for (count, bound) in spread.counts.iter().zip(spread.bounds) {
             below += count;
-            let bound = self.unit.text(*bound);
-            self.exposition
-                .line(self.name, "_bucket", labels, Some(&bound), &below.to_string());
+            let bound = samples.unit_text(*bound);
+            samples = samples.line("_bucket", labels, Some(&bound), &below.to_string());
         }
-        let count = spread.count().to_string();
-        self.exposition.line(self.name, "_bucket", labels, Some("+Inf"), &count);
-        self.exposition
-            .line(self.name, "_sum", labels, None, &self.unit.text(spread.sum));
-        self.exposition.line(self.name, "_count", labels, None, &count);
+        let (count, sum) = (spread.count().to_string(), samples.unit_text(spread.sum));
+        samples
+            .line("_bucket", labels, Some("+Inf"), &count)
+            .line("_sum", labels, None, &sum)
+            .line("_count", labels, None, &count)
+    }
+
+    fn unit_text(&self, value: u64) -> String {
+        self.metric.kind.unit().text(value)
+    }
+
+    fn line(self, suffix: &str, labels: &[&str], bound: Option<&str>, value: &str) -> Self {
+        let text = &mut self.exposition.text;
+        text.push_str(self.metric.name);
+        text.push_str(suffix);
+        let labels = self.metric.labels.iter().copied().zip(labels.iter().copied());
+        let mut open = '{';
+        for (label, value) in labels.chain(bound.map(|bound| ("le", bound))) {
+            let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+            let _ = write!(text, "{open}{label}=\"{value}\"");
+            open = ',';
+        }
+        if open == ',' {
+            text.push('}');
+        }
+        let _ = writeln!(text, " {value}");
         self
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::MetricKind;
     use super::*;
 
     // Checks: seconds are exact, without a float and without trailing zeros.
@@ -155,16 +137,28 @@ mod tests {
     #[test]
     fn a_page_is_the_text_format() {
         let mut page = Exposition::default();
-        page.gauge("open", Unit::One, "Things open.").is(3);
-        page.counter("asked_total", "Things asked.")
-            .each("what", [("a\"b\\\n", 1), ("c", 2)]);
+        let metric = |name, kind, labels, meaning| Metric {
+            name,
+            kind,
+            labels,
+            meaning,
+        };
+        let open = metric("open", MetricKind::Gauge(Unit::One), &[], "Things open.");
+        page.metric(&open).is(3);
+        let asked = metric(
+            "asked_total",
+            MetricKind::Counter(Unit::One),
+            &["what"],
+            "Things asked.",
+        );
+        page.metric(&asked).each([("a\"b\\\n", 1), ("c", 2)]);
         let spread = HistogramSnapshot {
             bounds: &[1_000, 2_000],
             counts: vec![1, 0, 2],
             sum: 9_500,
         };
-        let times = page.histogram("took_seconds", Unit::Millis, "Time.");
-        let _ = times.histogram_samples(&[("k", "v")], &spread);
+        let took = metric("took_seconds", MetricKind::Histogram(Unit::Millis), &["k"], "Time.");
+        let _ = page.metric(&took).histogram_samples(&["v"], &spread);
         let expected = r#"# HELP open Things open.
 # TYPE open gauge
 open 3

@@ -124,7 +124,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(pricing::router(config, rates(&state, checkout.prices.clone()), sold(&state)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
-        .merge(openapi::router(&document))
+        .merge(openapi::router(&openapi::for_clients(&document)))
         .merge(discovery::router(documents))
         .merge(sign_in)
         .merge(account_access::routes(&state, &entrance)?)
@@ -134,7 +134,9 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(webhooks::routes(&state))
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
-        routes = routes.merge(sandbox::router(&state, own));
+        routes = routes
+            .merge(sandbox::router(&state, own))
+            .merge(openapi::sandbox_router(&openapi::for_sandbox(&document)));
     }
     // For every route that takes an idempotency key.
     let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));

@@ -12,8 +12,8 @@ mod top_up;
 use purser_actors::account;
 use purser_actors::account::CreditCause;
 use purser_actors::account::DebitPurpose;
-use purser_actors::card;
-use purser_actors::gift_card;
+use purser_actors::card::Job as CardJob;
+use purser_actors::gift_card::Job as GiftCardJob;
 use purser_actors::id::{
     BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
 };
@@ -21,10 +21,10 @@ use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::AnyJob;
 use purser_actors::ledger::{Charge, LedgerProvider};
 use purser_actors::money::Cents;
-use purser_actors::payout;
+use purser_actors::payout::Job as PayoutJob;
 use purser_actors::product::{Currency, PurchasedProduct};
 use purser_actors::quote::QuoteFacts;
-use purser_actors::top_up;
+use purser_actors::top_up::Job as TopUpJob;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
 use rust_decimal::Decimal;
@@ -277,22 +277,21 @@ pub(crate) fn check(contents: &StoreContents, report: &mut VerifyReport) {
 
 /// The product that a job moves on, if any.
 pub(crate) fn product_of_job(work: &AnyJob) -> Option<String> {
-    if let Some(card::Job::IssueCard(id) | card::Job::ChangePrepaidCardState(id)) = work.typed() {
+    if let Some(CardJob::IssueCard(id) | CardJob::ChangePrepaidCardState(id)) = work.typed() {
         return Some(id.to_string());
     }
-    if let Some(gift_card::Job::OrderGiftCard(id)) = work.typed() {
+    if let Some(GiftCardJob::OrderGiftCard(id)) = work.typed() {
         return Some(id.to_string());
     }
     if let Some(job) = work.typed() {
         return Some(match job {
-            payout::Job::SendPayout(id)
-            | payout::Job::RecallPayout(id)
-            | payout::Job::ExpirePayout(id)
-            | payout::Job::CloseReturnWindow(id) => id.to_string(),
+            PayoutJob::SendPayout(id)
+            | PayoutJob::RecallPayout(id)
+            | PayoutJob::ExpirePayout(id)
+            | PayoutJob::CloseReturnWindow(id) => id.to_string(),
         });
     }
-    let (top_up::Job::SendTopUp(id) | top_up::Job::BridgeTopUp(id) | top_up::Job::AwaitIssuerCredit(id)) =
-        work.typed()?;
+    let (TopUpJob::SendTopUp(id) | TopUpJob::BridgeTopUp(id) | TopUpJob::AwaitIssuerCredit(id)) = work.typed()?;
     Some(id.to_string())
 }
 

@@ -31,7 +31,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             let expected = match has {
                 RowExpectation::Never => false,
                 RowExpectation::Always => true,
-                RowExpectation::Until(work) => under_way.contains(&format!("{work:?}")),
+                RowExpectation::Until(work) => under_way.contains(work),
             };
             if expected != there {
                 let detail = format!("{}, and its sealed record is there: {there}", sold.status);
@@ -39,7 +39,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             }
         }
         for timer in &sold.expected_rows.timers {
-            if !under_way.contains(&format!("{timer:?}")) {
+            if !under_way.contains(timer) {
                 let detail = format!("{}, and no timer for {}", sold.status, timer.name());
                 report.report("product.timer_missing", sold.product, detail);
             }

@@ -1,4 +1,4 @@
-//! Runs `schemathesis`, the published tester of OpenAPI documents, on `/openapi.json` and the sandbox. It generates
+//! Runs `schemathesis`, the published tester of OpenAPI documents, on `/openapi.json` and `/sandbox/openapi.json`. It generates
 //! valid and invalid requests from the schemas and compares the responses with the document.
 //!
 //! Each run takes 60 seconds, or `PURSER_SCHEMATHESIS_SECONDS`. Each finding is printed with a `curl` command that
@@ -19,10 +19,19 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
     response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance,\
     missing_required_header,ignored_auth";
 
-/// Test runs with their arguments. The sandbox controls come last, because they inject faults.
-const RUNS: [(&str, &[&str]); 2] = [
-    ("the service", &["--exclude-path-regex", "^/sandbox"]),
-    ("the sandbox controls", &["--include-path-regex", "^/sandbox"]),
+/// Test runs with their documents and arguments. The sandbox controls come last, because they inject faults.
+const RUNS: [(&str, &str, &[&str]); 3] = [
+    ("the service", "/openapi.json", &[]),
+    (
+        "the pages and callbacks",
+        "/sandbox/openapi.json",
+        &["--exclude-path-regex", "^/sandbox"],
+    ),
+    (
+        "the sandbox controls",
+        "/sandbox/openapi.json",
+        &["--include-path-regex", "^/sandbox"],
+    ),
 ];
 
 #[tokio::test]
@@ -41,16 +50,15 @@ async fn schemathesis_finds_only_documented_responses() {
     ]);
     let folder = tempfile::tempdir().unwrap();
     let token = customer(&purser, folder.path()).await;
-    let (_, _, document) = purser.get("/openapi.json", &[]).await;
     let mut tried = 0;
-    for (what, selection) in RUNS {
+    for (what, document, selection) in RUNS {
         let report = folder.path().join("report.json");
         let mut command = python.program("schemathesis");
         command
             .current_dir(folder.path())
             .arg("--config-file")
             .arg(folder_of_settings().join("schemathesis.toml"))
-            .args(["run", &purser.url("/openapi.json"), "--header"])
+            .args(["run", &purser.url(document), "--header"])
             .arg(format!("Authorization: Bearer {token}"))
             .args([
                 "--phases",
@@ -89,10 +97,16 @@ async fn schemathesis_finds_only_documented_responses() {
             report["test_cases"]["generated"]
         ));
     }
-    let paths = document["paths"].as_object().unwrap().iter();
-    // The document that it has read is no operation to it.
-    let paths = paths.filter(|(path, _)| *path != "/openapi.json");
-    let known: usize = paths.map(|(_, methods)| methods.as_object().unwrap().len()).sum();
+    let mut known = 0;
+    for document in ["/openapi.json", "/sandbox/openapi.json"] {
+        let (_, _, body) = purser.get(document, &[]).await;
+        let paths = body["paths"].as_object().unwrap().iter();
+        // The document that it has read is no operation to it.
+        let paths = paths.filter(|(path, _)| *path != document);
+        known += paths
+            .map(|(_, methods)| methods.as_object().unwrap().len())
+            .sum::<usize>();
+    }
     assert_eq!(tried, known as u64);
 }
 

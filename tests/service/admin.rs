@@ -96,7 +96,7 @@ async fn without_credentials(service: &Service, wallet: &str, operator_token: &s
         admin,
         "every admin route is in the table"
     );
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let mut met = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -13,7 +13,7 @@ use purser_actors::id::Network;
 
 /// Every operation of the service's document.
 async fn operations(site: &ServiceClient<'_>) -> (Value, Vec<(String, String)>) {
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let mut all = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         all.extend(

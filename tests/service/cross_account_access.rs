@@ -199,7 +199,7 @@ async fn case_48_ids_of_another_user_grant_no_access() {
     let one = FullAccount::furnished(&site, Network::Base, 31).await;
     let two = FullAccount::furnished(&site, Network::Solana, 47).await;
     let (of_one, of_two) = (one.reads(&site).await, two.reads(&site).await);
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     for (who, owner, theirs, own) in [(&one, &two, &of_two, &of_one), (&two, &one, &of_one, &of_two)] {
         let secrets: BTreeSet<String> = theirs.difference(own).cloned().collect();
         assert!(secrets.len() > 20, "secrets that could leak: {secrets:?}");
@@ -268,7 +268,7 @@ async fn every_route_that_takes_an_id_is_in_the_matrix() {
     // identify no resource. Every row of the matrix has an operation. Sandbox controls are open to all, and the
     // operator API has its own case.
     let service = Host::new().start();
-    let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
+    let document = ServiceClient::of(&service).document().await;
     let paths = document["paths"].as_object().unwrap();
     let theirs = |route: &str| {
         ["/sandbox", "/admin", "/metrics", "/copy"]

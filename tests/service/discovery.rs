@@ -15,11 +15,11 @@ async fn guide_lists_every_route_and_every_sample_returns_its_price() {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let openapi = site.get("/openapi.json", &[]).await;
+    let openapi = site.document().await;
     let guide = site.get("/llms.txt", &[]).await;
     let (mut operations, mut paid) = (0, 0);
     let mut ids = BTreeSet::new();
-    for (path, methods) in openapi.body["paths"].as_object().unwrap() {
+    for (path, methods) in openapi["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap();
             assert!(ids.insert(id.to_owned()), "{id} names two operations");

@@ -123,7 +123,7 @@ async fn allow_header_is_correct_on_every_path() {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let split = |answer: &Response| -> Vec<String> {
         let allow = answer
             .header("allow")

@@ -87,7 +87,7 @@ async fn case_49_frozen_account_is_rejected_on_every_route() {
         let answer = ask.of(&site, Some(&person), person.id(ask.of)).await;
         assert_frozen(&answer, ask.route);
     }
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let mut met = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
@@ -153,7 +153,7 @@ async fn case_49_payments_of_a_frozen_account_never_settle() {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let mut met = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         let operation = &methods["get"];

@@ -118,12 +118,32 @@ pub(crate) async fn send_to_operator(request: reqwest::RequestBuilder) -> reqwes
 /// The document, which is the same for every service under test.
 async fn contract(client: &reqwest::Client, url: &reqwest::Url) -> reqwest::Result<&'static Conformance> {
     static CONTRACT: OnceCell<Conformance> = OnceCell::const_new();
-    let read = async || {
-        let document = client.get(url.join("/openapi.json").unwrap()).send().await?;
-        let text = document.error_for_status()?.text().await?;
-        Ok(Conformance::new(serde_json::from_str(&text).unwrap()))
-    };
+    let read = async || Ok(Conformance::new(both_documents(client, url).await?));
     CONTRACT.get_or_try_init(read).await
+}
+
+/// The operations of clients and those of the sandbox, the pages and the callbacks, in one document.
+async fn both_documents(client: &reqwest::Client, url: &reqwest::Url) -> reqwest::Result<Value> {
+    let read = async |path: &str| -> reqwest::Result<Value> {
+        let document = client.get(url.join(path).unwrap()).send().await?;
+        Ok(serde_json::from_str(&document.error_for_status()?.text().await?).unwrap())
+    };
+    let mut whole = read("/openapi.json").await?;
+    let other = read("/sandbox/openapi.json").await?;
+    let mut join = |part: &str| {
+        let more = other.pointer(part).unwrap().as_object().unwrap().clone();
+        whole.pointer_mut(part).unwrap().as_object_mut().unwrap().extend(more);
+    };
+    for part in [
+        "/paths",
+        "/components/schemas",
+        "/components/responses",
+        "/components/headers",
+        "/components/examples",
+    ] {
+        join(part);
+    }
+    Ok(whole)
 }
 
 /// A client of one service.
@@ -143,6 +163,13 @@ impl<'a> ServiceClient<'a> {
     pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         self.client.request(method, format!("{}{path}", self.service.url))
+    }
+
+    /// All operations of both OpenAPI documents.
+    pub(crate) async fn document(&self) -> Value {
+        both_documents(&self.client, &self.service.url.parse().unwrap())
+            .await
+            .unwrap()
     }
 
     /// GET with headers.

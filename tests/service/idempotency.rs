@@ -109,7 +109,7 @@ async fn every_route_that_changes_state_takes_a_key() {
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_DELAY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let method = method.to_uppercase();

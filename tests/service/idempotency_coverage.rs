@@ -37,7 +37,7 @@ async fn list_of_keyed_routes_is_complete_and_correct() {
     let token = Agent::new(Network::Base).token(&site).await;
     let listed = listed();
     let mut unmet: Vec<&String> = listed.keys().collect();
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let paid = operation.get("x-payment-info").is_some();

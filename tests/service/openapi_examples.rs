@@ -30,7 +30,7 @@ async fn every_response_and_request_has_a_valid_example() {
     // Checks: Every status of every operation, in each media type, every JSON request body and every required parameter
     // has at least one example. Each matches its schema and has no other members.
     let service = Host::new().start();
-    let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
+    let document = ServiceClient::of(&service).document().await;
     let contract = Conformance::new(document);
     let document = &contract.document;
     let (mut wrong, mut held) = (Vec::new(), 0);
@@ -86,7 +86,7 @@ async fn request_examples_are_never_malformed() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let (mut wrong, mut sent) = (Vec::new(), 0);
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
@@ -122,7 +122,7 @@ async fn paid_operations_document_prices_and_responses_document_headers() {
     // Checks: Every route of the price list documents its payment. The documented headers match real responses.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let prices = site.get("/get-pricing", &[]).await.body;
     for product in prices["products"].as_array().unwrap() {
         let operation = &document["paths"][product["route"].as_str().unwrap()]["get"];

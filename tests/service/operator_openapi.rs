@@ -211,11 +211,12 @@ const LINES: &[(&str, &str)] = &[
 ];
 
 /// Sandbox routes without an operator command: those for clients and other processes, and the one `freeze` replaces.
-const NOT_FOR_OPERATORS: [&str; 6] = [
+const NOT_FOR_OPERATORS: [&str; 7] = [
     "/sandbox/bank-recipients",
     "/sandbox/base",
     "/sandbox/freeze",
     "/sandbox/identity-check",
+    "/sandbox/openapi.json",
     "/sandbox/chain-rpc",
     "/sandbox/solana",
 ];

@@ -38,7 +38,7 @@ async fn every_error_is_a_problem_document_on_request() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let (mut statuses, mut met) = (BTreeSet::new(), 0);
     for (path, methods) in document["paths"].as_object().unwrap() {
         let own = methods.as_object().unwrap().keys().map(|method| method.to_uppercase());

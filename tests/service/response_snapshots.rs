@@ -43,7 +43,7 @@ async fn operations_and_statuses_match_the_snapshot() {
     // Checks: no route and no status appears or disappears without a change of the snapshot.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
-    let document = site.get("/openapi.json", &[]).await.body;
+    let document = site.document().await;
     let mut lines = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -64,11 +64,46 @@ async fn invalid_sandbox_request_names_the_field_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sandbox_routes_are_in_the_openapi_document() {
-    // Checks: /openapi.json has every sandbox route, with the fields and values of its body.
+async fn sandbox_routes_pages_and_callbacks_have_their_own_document() {
+    // Checks: /openapi.json has only what clients call, /sandbox/openapi.json the rest: every sandbox route with the
+    // fields and values of its body, the pages and the callbacks. Each document defines all that it refers to, declares
+    // its tags, and contains no unused schema.
     let host = Host::new();
     let service = host.start();
-    let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
+    let site = ServiceClient::of(&service);
+    let others = ["Account pages", "Provider callbacks", "Sandbox"];
+    for (path, is_other) in [("/openapi.json", false), ("/sandbox/openapi.json", true)] {
+        let document = site.get(path, &[]).await.body;
+        let declared: Vec<&Value> = document["tags"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tag| &tag["name"])
+            .collect();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for operation in methods.as_object().unwrap().values() {
+                let tag = &operation["tags"][0];
+                assert!(declared.contains(&tag), "{path}: {tag}");
+                assert_eq!(others.iter().any(|other| tag == other), is_other, "{path}");
+                assert!(operation["security"].is_array(), "{path}");
+            }
+        }
+        let text = document.to_string();
+        let references = text
+            .split("\"$ref\":\"#")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap());
+        for reference in references {
+            assert!(document.pointer(reference).is_some(), "{path}: {reference}");
+        }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(
+                text.contains(&format!("\"#/components/schemas/{name}\"")),
+                "{path}: {name}"
+            );
+        }
+    }
+    let document = site.get("/sandbox/openapi.json", &[]).await.body;
     let paths = document["paths"].as_object().unwrap();
     for route in purser::http::request_metrics::ROUTES
         .iter()

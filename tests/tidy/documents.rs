@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use purser::http::error::ErrorCode;
+use purser::metrics::{FACILITATORS, Metric, REAL_CHAINS, SERVICE};
 
 use crate::generated;
 use crate::source_files::{File, ROOT, files, lines_with, none};
@@ -50,6 +51,37 @@ fn error_table() -> String {
 #[test]
 fn error_page_is_generated_from_the_table_of_codes() {
     generated::assert_section("docs/errors.md", "error codes", &error_table());
+}
+
+/// A table of `docs/metrics.md`, generated from the metrics.
+fn metric_table(metrics: &[Metric]) -> String {
+    let row = |metric: &Metric| {
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let labels = labels.join(", ");
+        let name = format!("`{}`", metric.name);
+        let cells = [name.as_str(), metric.kind.name(), &labels, metric.meaning];
+        let cells = cells.map(|cell| {
+            if cell.is_empty() {
+                String::new()
+            } else {
+                format!(" {cell}")
+            }
+        });
+        format!("|{} |\n", cells.join(" |"))
+    };
+    let rows: String = metrics.iter().map(row).collect();
+    format!("| Metric | Kind | Labels | Meaning |\n| --- | --- | --- | --- |\n{rows}")
+}
+
+#[test]
+fn metrics_page_is_generated_from_the_table_of_metrics() {
+    for (section, metrics) in [
+        ("metrics", SERVICE),
+        ("metrics of the real chains", REAL_CHAINS),
+        ("metrics of facilitators", FACILITATORS),
+    ] {
+        generated::assert_section("docs/metrics.md", section, &metric_table(metrics));
+    }
 }
 
 #[test]

@@ -44,7 +44,8 @@ pub(super) struct SaveAddressRequest {
     name: String,
     /// Base or Solana address.
     address: String,
-    /// `base` or `solana`. By default derived from the address.
+    /// `base`, `solana` or a CAIP-2 name. By default derived from the address.
+    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
     network: Option<String>,
 }
 

@@ -41,6 +41,7 @@ pub(super) struct PayRequest {
     #[schema(value_type = Option<Object>)]
     params: Option<Box<RawValue>>,
     /// `GET` (default), `POST`, `PUT`, `PATCH` or `DELETE`.
+    #[schema(value_type = Option<schemas::CallMethod>)]
     method: Option<String>,
     /// JSON body, for every method except `GET`.
     #[schema(value_type = Option<Object>)]
@@ -53,6 +54,7 @@ pub(super) struct PayRequest {
     /// Required token: the address of its contract or mint.
     expected_asset: Option<String>,
     /// Required network: `base`, `solana` or a CAIP-2 name.
+    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
     expected_network: Option<String>,
     /// Required recipient address.
     expected_pay_to: Option<String>,

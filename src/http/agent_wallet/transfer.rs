@@ -30,7 +30,8 @@ pub(super) struct TransferRequest {
     to_address: Option<String>,
     /// Recipient, as an entry of the address book.
     address_book_entry_id: Option<String>,
-    /// `base` or `solana`. By default derived from the address.
+    /// `base`, `solana` or a CAIP-2 name. By default derived from the address.
+    #[schema(value_type = Option<schemas::NetworkNameOrId>)]
     network: Option<String>,
     /// Note of the agent, at most 200 characters.
     note: Option<String>,

@@ -24,7 +24,7 @@ const RELOADABLE: &str = "Reloadable";
 const GIFT: &str = "Gift Card";
 
 /// Values of `card_type`. The first is the default.
-pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, RELOADABLE, GIFT];
+pub(in crate::http) const CARD_TYPES: [&str; 4] = [USA, INTL, RELOADABLE, GIFT];
 
 pub(in crate::http) enum AnyCard {
     Usa(Card),

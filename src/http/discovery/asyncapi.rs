@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::super::openapi::event_schemas::{resource_of, schema_name};
+use super::super::openapi::parts::references;
 
 /// Messages of the stream that are not events.
 const STREAM_CONTROL: [&str; 2] = ["ping", "error"];
@@ -111,27 +112,14 @@ fn schemas(all: &Value, types: &[String]) -> Map<String, Value> {
         missing.push(event);
     }
     let mut seen = BTreeSet::new();
-    while let Some(name) = missing.pop() {
+    while let Some(reference) = missing.pop() {
+        let name = reference.rsplit('/').next().unwrap_or_default().to_owned();
         if seen.insert(name.clone()) {
             references(&all[&name], &mut missing);
             parts.insert(name.clone(), all[&name].clone());
         }
     }
     parts
-}
-
-/// Names of the schemas that a schema refers to.
-fn references(schema: &Value, names: &mut Vec<String>) {
-    match schema {
-        Value::Object(members) => {
-            if let Some(target) = members.get("$ref").and_then(Value::as_str) {
-                names.extend(target.rsplit('/').next().map(str::to_owned));
-            }
-            members.values().for_each(|member| references(member, names));
-        }
-        Value::Array(items) => items.iter().for_each(|item| references(item, names)),
-        _ => {}
-    }
 }
 
 fn control_schemas() -> Map<String, Value> {

@@ -104,6 +104,9 @@ pub(super) fn add(schemas: &mut Value, types: &[String]) {
         }
         schemas[changes] = earlier;
     }
+    if let Some(delivered) = schemas.pointer_mut("/WebhookDelivery/properties/type") {
+        delivered["enum"] = json!(types);
+    }
     schemas["Event"] = json!({"description": "An event of the account.", "oneOf": choices,
         "discriminator": {"propertyName": "type", "mapping": mapping}});
     if let Some(schemas) = schemas.as_object_mut() {

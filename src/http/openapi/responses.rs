@@ -316,3 +316,19 @@ pub(super) fn patch(value: &mut Value) {
         _ => {}
     }
 }
+
+/// An optional parameter can be absent, but it is never null.
+pub(super) fn remove_null(schema: &mut Value) {
+    if let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_mut_slice() {
+            schema["type"] = only.take();
+        }
+    }
+    if let Some(choices) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [only] = choices.as_mut_slice() {
+            *schema = only.take();
+        }
+    }
+}

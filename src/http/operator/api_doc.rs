@@ -223,6 +223,29 @@ impl QueryParameter {
     }
 }
 
+/// Tags of the operations.
+const TAGS: [(&str, &str); 13] = [
+    ("Accounts", "Customers with what they have, and frozen accounts."),
+    ("Approvals", "Actions that need a second operator."),
+    (
+        "Availability",
+        "Product lines that are sold, and chains that are accepted.",
+    ),
+    ("Card withdrawals", "Withdrawals from the balance at the card issuer."),
+    (
+        "Incoming transfers",
+        "Transfers to the treasury that no payment claims.",
+    ),
+    ("International cards", "Reports of the issuer of international cards."),
+    ("International orders", "Orders of international cards."),
+    ("Jobs", "Jobs that failed or wait."),
+    ("Reconciliation", "Differences from the lists of chains and providers."),
+    ("Refunds", "Refunds at the cost of the service."),
+    ("System", "Status of the service, its events and the audit log."),
+    ("Tokens", "Tokens of operators."),
+    ("Webhooks", "Webhook endpoints and deliveries of all accounts."),
+];
+
 pub(super) fn document() -> Value {
     let mut named = NamedSchemas::new();
     let mut paths = Map::new();
@@ -241,6 +264,8 @@ pub(super) fn document() -> Value {
             "description": "At an address of its own, never the public one. Every operation says in `x-roles` whom it admits.",
             "version": headers::API_VERSION,
         },
+        "servers": [{"url": "/", "description": "The operator's address."}],
+        "tags": openapi::parts::tags_of(&TAGS),
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -251,6 +276,7 @@ pub(super) fn document() -> Value {
         },
     });
     openapi::complete(&mut document, &[]);
+    openapi::parts::remove_unused(&mut document);
     document
 }
 

@@ -10,12 +10,14 @@ use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::schemas::NetworkName;
 use crate::settlement::evm::RollBackError;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptChainRequest {
     /// `base` or `solana`.
+    #[schema(value_type = NetworkName)]
     network: String,
     evidence: String,
 }

@@ -15,7 +15,7 @@ use super::intl_orders::{load_order, unknown};
 use super::leases::{conflict, page, queue, to_response};
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::http::schemas::ExactDecimal;
+use crate::http::schemas::{CardTransactionStatus, ExactDecimal, ReportedStatus};
 use crate::http::withdrawals::in_range;
 
 /// Cards with a requested action, oldest request first.
@@ -51,6 +51,7 @@ fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
 pub(super) struct CardReportRequest {
     card_id: String,
     /// `ready`, `paused` or `closed`.
+    #[schema(value_type = ReportedStatus)]
     status: String,
     /// Remaining amount, in US dollars.
     #[schema(value_type = Option<ExactDecimal>)]
@@ -78,6 +79,7 @@ struct ReportedCharge {
     #[schema(value_type = ExactDecimal)]
     usd_amount: Box<RawValue>,
     /// `pending`, `settled`, `declined` or `refunded`.
+    #[schema(value_type = CardTransactionStatus)]
     status: String,
     /// Reason of a declined charge.
     decline_reason: Option<String>,

@@ -264,6 +264,7 @@ pub(super) async fn post_retry(
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveJobRequest {
     job_id: String,
+    #[schema(value_type = super::schemas::JobOutcome)]
     outcome: String,
     reference: String,
     evidence: String,

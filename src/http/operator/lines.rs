@@ -13,6 +13,7 @@ use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::schemas::ProductName;
 
 /// All product lines, in the contract's order.
 pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -50,6 +51,7 @@ fn render(health: &LineStatus, known: Option<&LineState>) -> JsonObject {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloseLineRequest {
+    #[schema(value_type = ProductName)]
     line: String,
     reason: String,
 }
@@ -69,6 +71,7 @@ pub(super) async fn post_close(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenLineRequest {
+    #[schema(value_type = ProductName)]
     line: String,
     reason: String,
 }

@@ -12,7 +12,7 @@ pub use self::jobs::*;
 pub use self::queues::*;
 pub use self::statuses::*;
 pub use super::system::SystemStatus;
-use crate::http::schemas::{Event, ExactDecimal, LateReturnStatus, NetworkName};
+use crate::http::schemas::{Event, ExactDecimal, JobTypeName, LateReturnStatus, NetworkName};
 
 /// Result of a customer search.
 #[derive(Deserialize, ToSchema)]
@@ -96,6 +96,7 @@ pub struct OpenJob {
     /// Id for `POST /admin/jobs/retry`.
     pub job_id: String,
     /// Type of the job.
+    #[schema(value_type = JobTypeName)]
     pub job_type: String,
     /// Id of the entity the job works on.
     pub subject: String,

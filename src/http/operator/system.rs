@@ -18,6 +18,7 @@ use super::extractors::AuthorizedRead;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::schemas::JobTypeName;
 use crate::metrics::Metrics;
 
 /// Maximum scheduled jobs counted per request. Each card has one for its expiry, years ahead.
@@ -91,6 +92,7 @@ pub struct EntityStatus {
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeStatus {
     /// Name of the job type.
+    #[schema(value_type = JobTypeName)]
     job_type: &'static str,
     /// Attempts running now.
     in_flight: u64,
@@ -120,6 +122,7 @@ pub struct LabeledCount {
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeCount {
     /// Name of the job type.
+    #[schema(value_type = JobTypeName)]
     job_type: &'static str,
     /// Number of jobs.
     count: u64,

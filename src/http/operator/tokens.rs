@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 
 use super::auth::{hash_of, new_token};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
+use super::schemas::OperatorRole;
 use super::{SharedState, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
@@ -62,6 +63,7 @@ pub(super) async fn get_tokens(
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateTokenRequest {
     name: String,
+    #[schema(value_type = OperatorRole)]
     role: String,
 }
 

@@ -18,6 +18,7 @@ use utoipa::{OpenApi, ToSchema};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
+use crate::http::schemas::{ChargeOutcome, ChargeStatus};
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::{CardCharge, SandboxIssuer};
@@ -65,6 +66,7 @@ struct ChargeResponse {
     /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled`, `pending`, or `declined`.
+    #[schema(value_type = ChargeStatus)]
     status: &'static str,
     /// Reason of a declined charge: `insufficient_funds`, `card_paused`, `card_closed` or `card_expired`.
     decline_reason: Option<String>,
@@ -79,6 +81,7 @@ struct OutcomeRequest {
     /// Transaction from `POST /sandbox/charge`.
     transaction_id: String,
     /// `settled` for a pending charge, `refunded` for one that is pending or settled.
+    #[schema(value_type = ChargeOutcome)]
     status: String,
 }
 
@@ -88,6 +91,7 @@ struct ChargeOutcomeResponse {
     /// Id of the transaction at the issuer.
     transaction_id: String,
     /// `settled` or `refunded`.
+    #[schema(value_type = ChargeOutcome)]
     status: &'static str,
 }
 

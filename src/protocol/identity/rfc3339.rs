@@ -1,5 +1,7 @@
 //! The only time format of sign-in messages: `YYYY-MM-DDTHH:MM:SS[.mmm]Z` (RFC 3339, UTC only).
 
+use std::time::UNIX_EPOCH;
+
 use purser_actors::port::Timestamp;
 
 /// Formats 24 characters, with milliseconds. Times after the year 9999 are formatted as its last instant.
@@ -9,75 +11,23 @@ pub use purser_actors::kernel::event_record::rfc3339 as format;
 /// lower-case letters and impossible dates give `None`.
 pub fn parse(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
-    let milli = match (bytes.len(), bytes.get(19)?) {
-        (20, b'Z') => 0,
-        (24, b'.') if bytes[23] == b'Z' => digits(&bytes[20..23])?,
-        _ => return None,
-    };
-    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    if marks.iter().any(|&(at, mark)| bytes[at] != mark) {
+    let is_strict = bytes.last() == Some(&b'Z') && (bytes.len() == 20 || bytes.len() == 24 && bytes[19] == b'.');
+    // `humantime` reads a leap second as the second before it.
+    if !is_strict || &bytes[17..19] == b"60" {
         return None;
     }
-    let (year, month, day) = (digits(&bytes[..4])?, digits(&bytes[5..7])?, digits(&bytes[8..10])?);
-    let (hour, minute, second) = (
-        digits(&bytes[11..13])?,
-        digits(&bytes[14..16])?,
-        digits(&bytes[17..19])?,
-    );
-    let possible = year >= 1970
-        && (1..=12).contains(&month)
-        && (1..=month_days(year, month)).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second < 60;
-    if !possible {
-        return None;
-    }
-    let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    Some(Timestamp(seconds * 1000 + milli))
+    let time = humantime::parse_rfc3339(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(time.as_millis()).ok().map(Timestamp)
 }
 
 /// Whether a text is a calendar date: `YYYY-MM-DD`, from the year 1000 on.
 pub fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+    let (Some(year), Some(rest)) = (text.get(..4), text.get(4..)) else {
         return false;
-    }
-    match (digits(&bytes[..4]), digits(&bytes[5..7]), digits(&bytes[8..])) {
-        (Some(year), Some(month), Some(day)) => {
-            year >= 1000 && (1..=12).contains(&month) && (1..=month_days(year, month)).contains(&day)
-        }
-        _ => false,
-    }
-}
-
-fn digits(bytes: &[u8]) -> Option<u64> {
-    bytes
-        .iter()
-        .try_fold(0, |sum, b| b.is_ascii_digit().then(|| sum * 10 + u64::from(b - b'0')))
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn month_days(year: u64, month: u64) -> u64 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap(year) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
-
-/// Leap days in the years 1 to `year`.
-const fn leap_days(year: u64) -> u64 {
-    year / 4 - year / 100 + year / 400
-}
-
-fn days_since_epoch(year: u64, month: u64, day: u64) -> u64 {
-    let whole_years = (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969);
-    whole_years + (1..month).map(|m| month_days(year, m)).sum::<u64>() + day - 1
+    };
+    // The calendar repeats every 400 years, and only times from 1970 on can be parsed.
+    let year = year.parse::<u16>().ok().filter(|year| *year >= 1000);
+    year.is_some_and(|year| rest.len() == 6 && parse(&format!("{}{rest}T00:00:00Z", 2000 + year % 400)).is_some())
 }
 
 #[cfg(test)]
@@ -136,6 +86,39 @@ mod tests {
             "２026-01-15T10:30:0Z",
         ] {
             assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    /// Checks: dates before 1970 follow the same calendar, and other texts are no dates.
+    #[test]
+    fn dates_follow_the_calendar() {
+        for text in [
+            "1000-01-01",
+            "1900-02-28",
+            "1904-02-29",
+            "1999-12-31",
+            "2000-02-29",
+            "9999-12-31",
+        ] {
+            assert!(is_date(text), "{text}");
+        }
+        for text in [
+            "",
+            "0999-12-31",
+            "+999-12-31",
+            "1900-02-29",
+            "2023-04-31",
+            "2023-13-01",
+            "2023-00-10",
+            "2023-01-00",
+            "2023-1-010",
+            "2023-01-1Z",
+            "20230-1-01",
+            "2023/01/01",
+            "2023-01-01T",
+            "é23-01-01",
+        ] {
+            assert!(!is_date(text), "{text}");
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The sandbox's cards, derived from the order's key: the same key is always the same card.
 
+use std::ops::Range;
+
 use purser_actors::id::JobId;
-use purser_actors::port::{DAY_MS, Timestamp};
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::port::{Timestamp, add_months};
 use sha2::{Digest as _, Sha256};
 
 use crate::secret::Secret;
@@ -58,16 +61,10 @@ pub(super) fn reloadable_expiry(issued: Timestamp) -> (u16, u8) {
 }
 
 fn expiry_after(issued: Timestamp, valid: u64) -> (u16, u8) {
-    // Converts days to a civil year and month in the proleptic Gregorian calendar, counted from 1 March of year 0.
-    let days = issued.0 / DAY_MS + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // March is month 0 here, and January and February belong to the year before.
-    let march_month = (5 * day_of_year + 2) / 153;
-    let months = (era * 400 + year_of_era) * 12 + march_month + 2 + valid;
-    let (year, month) = (months / 12, months % 12 + 1);
-    (u16::try_from(year).unwrap_or(9999), u8::try_from(month).unwrap_or(12))
+    let date = rfc3339(add_months(issued, valid));
+    let part = |digits: Range<usize>| date.get(digits).and_then(|text| text.parse().ok());
+    let month = part(5..7).and_then(|month: u16| u8::try_from(month).ok());
+    (part(0..4).unwrap_or(9999), month.unwrap_or(12))
 }
 
 fn derive(what: &[u8], key: JobId, attempt: u32) -> u64 {

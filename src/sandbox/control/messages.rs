@@ -39,6 +39,7 @@ pub struct BalanceResponse {
     /// Exact address of the wallet.
     pub wallet: String,
     /// `base` or `solana`.
+    #[schema(value_type = NetworkParam)]
     pub network: &'static str,
     /// Balance in USDC, as decimal text.
     pub usdc: String,
@@ -179,6 +180,7 @@ pub struct PendingFault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SandboxChainView {
     /// `base` or `solana`.
+    #[schema(value_type = NetworkParam)]
     pub network: &'static str,
     /// Address that receives payments to the service.
     pub treasury: String,

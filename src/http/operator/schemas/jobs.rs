@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{IncomingTransferStatus, JobAction, JobOutcome, OrderDirection, ProviderStatus, UntrackedOrderList};
-use crate::http::schemas::{ExactDecimal, HoldReason, NetworkName, RefundStatus};
+use crate::http::schemas::{ExactDecimal, HoldReason, JobTypeName, NetworkName, RefundStatus};
 
 /// Dead letters and other items that wait for an operator.
 #[derive(Deserialize, ToSchema)]
@@ -55,6 +55,7 @@ pub struct DeadLetteredJob {
     /// Id for `POST /admin/jobs/retry`.
     pub job_id: String,
     /// Type of the job.
+    #[schema(value_type = JobTypeName)]
     pub job_type: String,
     /// Id of the entity the job works on.
     pub subject: String,
@@ -103,6 +104,7 @@ pub struct HeldJob {
     /// Id of the job.
     pub job_id: String,
     /// Type of the job.
+    #[schema(value_type = JobTypeName)]
     pub job_type: String,
     /// Id of the entity the job works on.
     pub subject: String,
@@ -140,6 +142,7 @@ pub struct UnknownPayment {
     /// Job that queries the chain for it.
     pub job_id: String,
     /// Type of that job.
+    #[schema(value_type = JobTypeName)]
     pub job_type: String,
     /// Seconds since the outcome became unknown.
     pub age_seconds: u64,

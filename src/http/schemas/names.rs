@@ -1,0 +1,57 @@
+//! Closed sets of names that the code has already, for the documents.
+
+use purser_actors::id::Network;
+use purser_actors::kernel::job::Job;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::super::cards::CARD_TYPES;
+use super::super::error::ErrorCode;
+use crate::provider::merchants::{Acceptance, CardType};
+
+/// `JobTypeName: "Type of a job." = Job::NAMES;` becomes
+///
+/// ```text
+/// /// Type of a job.
+/// pub struct JobTypeName;
+/// impl PartialSchema for JobTypeName { … a string with the values of Job::NAMES … }
+/// impl ToSchema for JobTypeName {}
+/// ```
+macro_rules! name_schemas {
+    ($($name:ident: $description:literal = $values:expr;)*) => {$(
+        #[doc = $description]
+        pub struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let string = ObjectBuilder::new().schema_type(Type::String).description(Some($description));
+                string.enum_values(Some($values)).build().into()
+            }
+        }
+
+        impl ToSchema for $name {}
+    )*};
+}
+
+name_schemas! {
+    CallMethod: "HTTP method of a call." = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    CardTypeName: "Type of a card." = CARD_TYPES;
+    ChargeOutcome: "Outcome of a charge." = ["settled", "refunded"];
+    ChargeStatus: "Status of a charge." = ["settled", "pending", "declined"];
+    ErrorCodeName: "Code of an error." = ErrorCode::ALL.iter().map(|code| code.as_str());
+    EventOrder: "Order of events." = ["asc", "desc"];
+    GrantType: "Grant type of a token request." = ["refresh_token"];
+    JobTypeName: "Type of a job." = Job::NAMES;
+    MerchantCardType: "Type of a card that merchants accept." = CardType::ALL.map(CardType::name);
+    MerchantStatus: "Whether a merchant accepts a card."
+        = [Acceptance::Accepted, Acceptance::NotAccepted, Acceptance::Unknown].map(Acceptance::name);
+    NetworkId: "CAIP-2 name of a network on which this service settles." = Network::ALL.map(Network::caip2);
+    NetworkNameOrId: "Name of a network, or its CAIP-2 name."
+        = Network::ALL.map(Network::name).into_iter().chain(Network::ALL.map(Network::caip2));
+    OkStatus: "Always `ok`." = ["ok"];
+    PaymentScheme: "Payment scheme of x402." = ["exact"];
+    PurchaseFormat: "Format of the response." = ["json", "html"];
+    ReportedStatus: "Status of a card in a report." = ["ready", "paused", "closed"];
+    ServiceMode: "Mode of the service." = ["sandbox", "production"];
+}
