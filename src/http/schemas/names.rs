@@ -1,7 +1,7 @@
 //! Closed sets of names that the code has already, for the documents.
 
+use purser_actors::engine::JOB_NAMES;
 use purser_actors::id::Network;
-use purser_actors::kernel::job::Job;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -10,12 +10,12 @@ use super::super::cards::CARD_TYPES;
 use super::super::error::ErrorCode;
 use crate::provider::merchants::{Acceptance, CardType};
 
-/// `JobTypeName: "Type of a job." = Job::NAMES;` becomes
+/// `JobTypeName: "Type of a job." = JOB_NAMES;` becomes
 ///
 /// ```text
 /// /// Type of a job.
 /// pub struct JobTypeName;
-/// impl PartialSchema for JobTypeName { … a string with the values of Job::NAMES … }
+/// impl PartialSchema for JobTypeName { … a string with the values of JOB_NAMES … }
 /// impl ToSchema for JobTypeName {}
 /// ```
 macro_rules! name_schemas {
@@ -42,7 +42,7 @@ name_schemas! {
     ErrorCodeName: "Code of an error." = ErrorCode::ALL.iter().map(|code| code.as_str());
     EventOrder: "Order of events." = ["asc", "desc"];
     GrantType: "Grant type of a token request." = ["refresh_token"];
-    JobTypeName: "Type of a job." = Job::NAMES;
+    JobTypeName: "Type of a job." = JOB_NAMES;
     MerchantCardType: "Type of a card that merchants accept." = CardType::ALL.map(CardType::name);
     MerchantStatus: "Whether a merchant accepts a card."
         = [Acceptance::Accepted, Acceptance::NotAccepted, Acceptance::Unknown].map(Acceptance::name);
