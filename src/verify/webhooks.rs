@@ -123,7 +123,7 @@ pub(super) async fn check(
         .jobs
         .iter()
         .filter_map(|effect| effect.job.typed())
-        .map(|webhook_delivery::Job::DeliverWebhook { delivery, round, .. }| (delivery, round))
+        .map(|delivery::Job::DeliverWebhook { delivery, round, .. }| (delivery, round))
         .collect();
     for (id, round) in &contents.webhooks.pending {
         if !at_work.contains(&(*id, *round)) {
