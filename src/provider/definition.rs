@@ -39,7 +39,7 @@ pub(crate) type Reply<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 /// `at name = value, "…";` is a parameter in the path, `asks query` are parameters behind it. After `answers` stands
 /// the response: alone, it becomes the value by `From` and `TryFrom`; `{ fields; state }` are what it repeats of the
 /// request, and the field with the value; `{ fields; }` is a confirmation without a value; `{ fields; .. }` is made by
-/// `of(value, fields)`, and `field in part` then stands in a part of the response.
+/// `of(value, fields)`, and `field in part` is then a field of that part of the response.
 macro_rules! provider {
     ($(#[$doc:meta])* trait $port:ident, client $client:ident, tag $tag:literal;
     $($(#[$op_doc:meta])* fn $name:ident($($arg:ident: $ty:ty),*) -> $value:ty { $($wire:tt)* })*

@@ -318,7 +318,7 @@ pub struct SettleHoldResponse {
     captured: bool,
 }
 
-/// The key of a hold that stands in the path and in the header.
+/// The key of a hold, named by the path and by the header.
 fn named_twice(path: &str, header: JobId) -> Result<JobId, MalformedResponse> {
     match path == header.to_string() {
         true => Ok(header),
