@@ -1,48 +1,31 @@
 //! Controls of the sandbox bank.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
-use purser_actors::port::Entropy;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::{json, schemas};
+use super::ProviderControls;
+use crate::http::route::routes;
+use crate::provider::sandbox::bank::DepositError;
 use crate::provider::sandbox::bank::faults::BankCall;
-use crate::provider::sandbox::bank::{DepositError, SandboxBank};
 use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
 
-pub struct BankControl {
-    pub bank: Arc<SandboxBank>,
-    /// Draws references of deposits.
-    pub entropy: Arc<dyn Entropy>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
+type SharedState = State<Arc<ProviderControls>>;
 
-type SharedState = State<Arc<BankControl>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(post_bank, post_bank_deposits))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<BankControl>) -> Router {
-    Router::new()
-        .route("/sandbox/bank", post(post_bank))
-        .route("/sandbox/bank-deposits", post(post_bank_deposits))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
+    POST "/sandbox/bank" => post_bank { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/bank-deposits" => post_bank_deposits { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the bank.
@@ -134,7 +117,7 @@ struct PendingBankFault {
     responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankFaultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    let request: BankFaultRequest = controls.body(body).await?;
     let fault = fault(&request)?;
     let call = request.operation.map(|call| match call {
         BankCallParam::Review => BankCall::Review,
@@ -143,10 +126,10 @@ async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response,
         BankCallParam::Incoming => BankCall::Incoming,
         BankCallParam::Balance => BankCall::Balance,
     });
-    if !controls.bank.faults.set(call, fault, request.times) {
+    if !controls.providers.bank.faults.set(call, fault, request.times) {
         return Err(invalid("fault", "too many faults are waiting; clear them first"));
     }
-    Ok(json::ok(&controls.render().await?))
+    Ok(json::ok(&controls.bank_view().await?))
 }
 
 /// Returns `None` for `clear`.
@@ -197,7 +180,7 @@ struct BankDepositResponse {
     responses((status = 200, description = "The bank will report the deposit.", body = inline(BankDepositResponse)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankDepositRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    let request: BankDepositRequest = controls.body(body).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");
     let account: BankAccountId = request.account_id.parse().map_err(|_| unknown())?;
     let amount = Cents::parse(request.amount.get().trim_matches('"'));
@@ -217,12 +200,14 @@ async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<
     let kept = match returns {
         None => {
             controls
+                .providers
                 .bank
                 .deposit(account, amount, (sender, reference.clone()))
                 .await
         }
         Some(transfer) => {
             controls
+                .providers
                 .bank
                 .return_transfer(transfer, account, amount, reference.clone())
                 .await
@@ -235,10 +220,10 @@ async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<
     }
 }
 
-impl BankControl {
-    async fn render(&self) -> Result<SandboxBankView, ApiError> {
-        let state = self.bank.state().await.map_err(|_| stopped())?;
-        let waiting = self.bank.faults.waiting();
+impl ProviderControls {
+    async fn bank_view(&self) -> Result<SandboxBankView, ApiError> {
+        let state = self.providers.bank.state().await.map_err(|_| stopped())?;
+        let waiting = self.providers.bank.faults.waiting();
         let faults = waiting.iter().map(|rule| PendingBankFault {
             call: rule.scope.map(BankCall::name),
             fault: rule.fault.name(),
@@ -251,7 +236,7 @@ impl BankControl {
             deposits: state.deposits,
             balance_cents: state.balance.get(),
             faults: faults.collect(),
-            faults_injected: self.bank.faults.injected(),
+            faults_injected: self.providers.bank.faults.injected(),
         })
     }
 }

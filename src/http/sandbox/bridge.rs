@@ -1,46 +1,27 @@
 //! Controls of the sandbox bridge and of the balances at the sandbox card issuer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
-use crate::provider::sandbox::bridge::SandboxBridge;
+use super::ProviderControls;
+use crate::http::route::routes;
 use crate::provider::sandbox::bridge::faults::BridgeLeg;
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
 
-pub struct BridgeControl {
-    /// Transfers USDC from Solana to Base.
-    pub bridge: Arc<SandboxBridge>,
-    /// Balances at the card issuer.
-    pub balances: Arc<SandboxCardBalances>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
+type SharedState = State<Arc<ProviderControls>>;
 
-type SharedState = State<Arc<BridgeControl>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(post_bridge, post_card_balances))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<BridgeControl>) -> Router {
-    Router::new()
-        .route("/sandbox/bridge", post(post_bridge))
-        .route("/sandbox/card-balances", post(post_card_balances))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
+    POST "/sandbox/bridge" => post_bridge { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/card-balances" => post_card_balances { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the bridge.
@@ -122,7 +103,7 @@ struct PendingBridgeFault {
         (status = 409, description = "The provider is remote.")))]
 async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BridgeFaultRequest = controls.body(body).await?;
-    let faults = &controls.bridge.faults;
+    let faults = &controls.providers.bridge.faults;
     let wanted = wanted(&request)?;
     if !faults.set(
         wanted.map(|(leg, _)| leg),
@@ -138,7 +119,7 @@ async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Respons
         remaining: rule.remaining,
     });
     Ok(json::ok(&SandboxBridgeView {
-        burns: controls.bridge.burns(),
+        burns: controls.providers.bridge.burns(),
         faults: faults.collect(),
         faults_injected,
     }))
@@ -181,12 +162,6 @@ fn invalid(param: &'static str, message: &str) -> ApiError {
     ApiError::parameter(ErrorCode::ParameterInvalid, param, format!("{param}: {message}"))
 }
 
-impl BridgeControl {
-    async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
-        json::read(body, self.max_body_bytes, self.body_timeout).await
-    }
-}
-
 /// Faults of the balances at the card issuer.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,10 +186,10 @@ struct ControlResponse {
 async fn post_card_balances(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: CardBalanceFaultRequest = controls.body(body).await?;
     if let Some(held) = request.hold_credits {
-        controls.balances.hold_credits(held);
+        controls.providers.balances.hold_credits(held);
     }
     if let Some(times) = request.unreachable {
-        controls.balances.set_unreachable(times);
+        controls.providers.balances.set_unreachable(times);
     }
     Ok(json::ok(&ControlResponse { success: true }))
 }

@@ -1,39 +1,23 @@
 //! Controls of the sandbox issuer of reloadable cards.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::ProviderControls;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
-use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
+use crate::http::route::routes;
 use crate::sandbox::faults::Fault;
 
 const MAX_DELAY_MS: u64 = 600_000;
 
-pub struct ReloadableCardControl {
-    pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(post_card_program))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<ReloadableCardControl>) -> Router {
-    Router::new()
-        .route("/sandbox/card-program", post(post_card_program))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
+    POST "/sandbox/card-program" => post_card_program { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the issuer of reloadable cards.
@@ -92,11 +76,8 @@ struct PendingReloadableCardFault {
 #[utoipa::path(post, path = "/sandbox/card-program", operation_id = "injectCardProgramFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
     responses((status = 200, description = "The program after it.", body = inline(SandboxReloadableCardView)),
         (status = 409, description = "The provider is remote.")))]
-async fn post_card_program(
-    State(controls): State<Arc<ReloadableCardControl>>,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let request: ReloadableCardFaultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+async fn post_card_program(State(controls): State<Arc<ProviderControls>>, body: Body) -> Result<Response, ApiError> {
+    let request: ReloadableCardFaultRequest = controls.body(body).await?;
     let invalid = |param: &'static str, why: &str| {
         let error = format!("{param}: {why}");
         ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
@@ -116,7 +97,7 @@ async fn post_card_program(
         ReloadableCardFaultParam::Decline => Some(Fault::Decline),
         ReloadableCardFaultParam::Clear => None,
     };
-    let cards = &controls.reloadable_cards;
+    let cards = &controls.providers.reloadable_cards;
     if !cards.faults.set(None, fault, request.times) {
         return Err(invalid("fault", "too many faults are waiting; clear them first"));
     }

@@ -127,7 +127,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 Some(ReloadableCardRecord::Opened(known))
                     if known.card == order.card && known.amount == order.amount =>
                 {
-                    (PlainOpenResult::Open(plain(known)), book.rows.barrier())
+                    (PlainOpenResult::Open { card: plain(known) }, book.rows.barrier())
                 }
                 Some(ReloadableCardRecord::Declined { reason, .. }) => (declined(reason.clone()), book.rows.barrier()),
                 Some(_) => return Err(conflict(CALL)),
@@ -179,7 +179,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             attempt,
         };
         (
-            PlainOpenResult::Open(plain(&opened)),
+            PlainOpenResult::Open { card: plain(&opened) },
             ReloadableCardRecord::Opened(opened),
         )
     }

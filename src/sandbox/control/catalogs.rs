@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{ControlError, PendingFault, delay, fault_count, invalid, pending_faults, set_fault};
-use crate::identity::rfc3339;
 use crate::provider::sandbox::gift_cards::SandboxGiftCards;
 use crate::provider::sandbox::gift_cards::faults::magic_products;
 use crate::provider::sandbox::merchants::SandboxMerchants;
 use crate::provider::sandbox::rates::SandboxRates;
+use crate::rfc3339;
 use crate::sandbox::faults::Fault;
 
 pub struct CatalogControl {
