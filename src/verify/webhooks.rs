@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::webhook::{self, Status, WebhookEndpoint};
-use purser_actors::webhook_delivery::{self, self as delivery, WebhookDelivery};
+use purser_actors::webhook_delivery::{self as delivery, WebhookDelivery};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
@@ -123,7 +123,7 @@ pub(super) async fn check(
         .jobs
         .iter()
         .filter_map(|effect| effect.job.typed())
-        .map(|webhook_delivery::Job::DeliverWebhook { delivery, round, .. }| (delivery, round))
+        .map(|delivery::Job::DeliverWebhook { delivery, round, .. }| (delivery, round))
         .collect();
     for (id, round) in &contents.webhooks.pending {
         if !at_work.contains(&(*id, *round)) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use purser::config::{Config, ConfigSources};
-use purser::http::request_metrics::ROUTES;
+use purser::http::routes::PATHS as ROUTES;
 
 use crate::source_files::{ROOT, files, none};
 
@@ -203,7 +203,7 @@ fn api_coverage_table_is_complete() {
         first_cells(&document, "Error codes"),
         &mut found,
     );
-    let headers = read("src/http/headers.rs");
+    let headers = read("src/edge/headers.rs");
     let exposed = headers
         .split("const EXPOSED: &str = \"")
         .nth(1)
