@@ -24,6 +24,8 @@ mod routes;
 mod schema_numbers;
 #[path = "tidy/source_files.rs"]
 mod source_files;
+#[path = "tidy/state_charts.rs"]
+mod state_charts;
 #[path = "tidy/words.rs"]
 mod words;
 

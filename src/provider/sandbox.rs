@@ -285,15 +285,20 @@ impl SandboxIssuer {
     }
 }
 
+/// The billing address of the sandbox's prepaid cards.
+pub fn billing_address() -> BillingAddress {
+    BillingAddress {
+        line1: "101 Sandbox Street".into(),
+        city: "San Francisco".into(),
+        state: "CA".into(),
+        postal_code: "94105".into(),
+        country: "US".into(),
+    }
+}
+
 impl CardIssuerApi for SandboxIssuer {
-    fn billing_address(&self) -> BillingAddress {
-        BillingAddress {
-            line1: "101 Sandbox Street".into(),
-            city: "San Francisco".into(),
-            state: "CA".into(),
-            postal_code: "94105".into(),
-            country: "US".into(),
-        }
+    fn billing_address(&self) -> BoxFuture<'_, Result<BillingAddress, PortError>> {
+        Box::pin(async { Ok(billing_address()) })
     }
 
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
@@ -343,12 +348,14 @@ fn issue_result(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueRes
         });
     }
     let (exp_year, exp_month) = card_numbers::expiry(known.at);
-    Ok(PlainIssueResult::Ready(PlainCard {
-        issuer_ref: card_numbers::issuer_ref(known.key),
-        number: card_numbers::number(known.key, known.attempt),
-        exp_month,
-        exp_year,
-    }))
+    Ok(PlainIssueResult::Ready {
+        card: PlainCard {
+            issuer_ref: card_numbers::issuer_ref(known.key),
+            number: card_numbers::number(known.key, known.attempt),
+            exp_month,
+            exp_year,
+        },
+    })
 }
 
 fn failed(kind: ErrorKind, message: &str) -> PortError {

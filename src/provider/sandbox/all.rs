@@ -139,6 +139,7 @@ impl SandboxProviders {
     pub fn providers(&self) -> Providers {
         Providers {
             issuer: self.issuer.clone(),
+            billing_address: super::billing_address(),
             gift_cards: self.gift_cards.clone(),
             payouts: self.payouts.clone(),
             identity_check: self.identity_check.clone(),

@@ -228,7 +228,7 @@ impl SandboxGiftCards {
             return GiftCardQuote::NotInCountry;
         }
         if !product.values.offer(amount) {
-            return GiftCardQuote::InvalidAmount(product.values);
+            return GiftCardQuote::InvalidAmount { values: product.values };
         }
         if !product.in_stock {
             return GiftCardQuote::OutOfStock;

@@ -157,7 +157,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 Some(ReloadableCardRecord::Opened(known))
                     if known.card == order.card && known.amount == order.amount =>
                 {
-                    (PlainOpenResult::Open(plain(known)), self.archive.barrier())
+                    (PlainOpenResult::Open { card: plain(known) }, self.archive.barrier())
                 }
                 Some(ReloadableCardRecord::Declined { reason, .. }) => {
                     (declined(reason.clone()), self.archive.barrier())
@@ -211,7 +211,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             attempt,
         };
         (
-            PlainOpenResult::Open(plain(&opened)),
+            PlainOpenResult::Open { card: plain(&opened) },
             ReloadableCardRecord::Opened(opened),
         )
     }

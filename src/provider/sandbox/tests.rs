@@ -56,7 +56,7 @@ impl Harness {
 
     async fn ready(&self, order: &IssueCardRequest) -> PlainCard {
         match self.issuer.issue(order).await.unwrap() {
-            PlainIssueResult::Ready(card) => card,
+            PlainIssueResult::Ready { card } => card,
             other => panic!("not ready: {other:?}"),
         }
     }

@@ -111,7 +111,7 @@ impl SandboxGiftCards {
         match looked {
             GiftCardQuote::UnknownProduct => return Some("unknown_product"),
             GiftCardQuote::NotInCountry => return Some("not_in_country"),
-            GiftCardQuote::InvalidAmount(_) => return Some("amount_not_offered"),
+            GiftCardQuote::InvalidAmount { .. } => return Some("amount_not_offered"),
             GiftCardQuote::OutOfStock | GiftCardQuote::Available { .. } => {}
         }
         // Checked again under the lock, so that the last card is sold only once.
@@ -134,7 +134,7 @@ impl SandboxGiftCards {
             return GiftCardOrderStatus::Accepted { retry_after_ms };
         }
         match self.catalog.get(&known.product) {
-            Some(listed) if left == 0 => GiftCardOrderStatus::Ready(redemption::redemption(listed.redeem, known.key)),
+            Some(listed) if left == 0 => GiftCardOrderStatus::ready(redemption::redemption(listed.redeem, known.key)),
             _ => GiftCardOrderStatus::Pending { retry_after_ms },
         }
     }

@@ -73,7 +73,7 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
             if n % 2 == 0 {
                 matches!(
                     program.open(&order(n, 300, true)).await.unwrap(),
-                    PlainOpenResult::Open(_)
+                    PlainOpenResult::Open { .. }
                 )
             } else {
                 program.hold(&reserve(n, 300)).await.unwrap() == HoldResult::Held
@@ -93,7 +93,7 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
         let again = if n % 2 == 0 {
             matches!(
                 program.open(&order(n, 300, true)).await.unwrap(),
-                PlainOpenResult::Open(_)
+                PlainOpenResult::Open { .. }
             )
         } else {
             program.hold(&reserve(n, 300)).await.unwrap() == HoldResult::Held
@@ -222,7 +222,7 @@ async fn faults_take_at_most_once() {
     }
     assert!(matches!(
         program.open(&order(1, 600, true)).await.unwrap(),
-        PlainOpenResult::Open(_)
+        PlainOpenResult::Open { .. }
     ));
     let (fault, remaining) = (ReloadableCardFault::Decline, Some(1));
     program.add_fault(FaultRule { fault, remaining });
