@@ -36,6 +36,7 @@ const KNOWN: [Known; 2] = [
             "intl_order",
             "issuer_link",
             "jobs",
+            "json_text",
             "kernel",
             "late_return",
             "lease",
