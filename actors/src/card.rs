@@ -16,6 +16,7 @@
 mod job;
 pub mod lifecycle;
 mod machine;
+mod product;
 mod refresh;
 
 use purser_storage::codec::Stored;

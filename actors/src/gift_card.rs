@@ -18,8 +18,9 @@ use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, Js
 use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
 use crate::port::{ExternalText, Timestamp};
-use crate::product::{Country, Currency, ProductLine};
+use crate::product::{Country, Currency, ListedOrder, Money, Product, ProductLine, Sale, Usable};
 use crate::quote::QuoteFacts;
+use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 jobs! { GiftCard:
     /// Order a gift card from the catalog.
@@ -152,14 +153,6 @@ impl Stored for Event {
 }
 
 impl GiftCard {
-    /// USDC of its charge that was credited to the account's balance.
-    pub const fn credited(&self) -> Usdc {
-        match self.status {
-            Status::Failed { .. } => self.charge.charged,
-            Status::Processing | Status::Completed => Usdc::ZERO,
-        }
-    }
-
     /// First snapshot, for the batch of the payment that bought it.
     ///
     /// # Errors
@@ -187,6 +180,60 @@ impl GiftCard {
             updated_at,
             ..self
         }
+    }
+}
+
+impl Product for GiftCard {
+    const ID_FIELD: &'static str = "card_id";
+    const FIELD: &'static str = "gift_card";
+    const LISTS: &'static [ReconciliationSource] = &[ReconciliationSource::GiftCards];
+    const WAITS_FOR_FINALITY: bool = false;
+
+    type Order = GiftCardOrder;
+
+    fn sell<D: Entity>(
+        decision: Decision<D>,
+        sale: &Sale,
+        order: GiftCardOrder,
+        context: &Context,
+    ) -> Result<Decision<D>, InvalidTransition> {
+        let id = CardId(sale.number);
+        Ok(decision
+            .open(Self::order(id, sale.owner, sale.charge, order, context)?)
+            .index_for_owner(&sale.owner, EntityKind::GiftCard, id.0, context)
+            .enqueue_as(JobId(id.0), Job::OrderGiftCard(id), context))
+    }
+
+    fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    fn money(&self) -> Money {
+        match self.status {
+            Status::Processing => Money::InFlight,
+            Status::Completed => Money::Delivered {
+                credited: Usdc::ZERO,
+                refundable: self.charge.charged,
+                usable: Usable::All,
+            },
+            Status::Failed { .. } => Money::Credited,
+        }
+    }
+
+    fn listed(&self, id: &CardId) -> Vec<ListedOrder> {
+        vec![ListedOrder {
+            source: ReconciliationSource::GiftCards,
+            key: id.0,
+            subject: id.to_string(),
+            status: match self.status {
+                Status::Processing => EntryStatus::Pending,
+                Status::Completed => EntryStatus::Completed,
+                Status::Failed { .. } => EntryStatus::Declined,
+            },
+            amount: self.order.amount,
+            currency: self.order.currency,
+            at: self.updated_at,
+        }]
     }
 }
 

@@ -32,6 +32,12 @@ macro_rules! define_id {
             }
         }
 
+        impl From<u128> for $name {
+            fn from(number: u128) -> Self {
+                Self(number)
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!($prefix, "{:032x}"), self.0)

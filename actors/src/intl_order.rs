@@ -21,6 +21,7 @@
 mod card_actions;
 mod job;
 mod machine;
+mod product;
 
 use purser_storage::codec::Stored;
 
@@ -35,6 +36,7 @@ use crate::port::{CardAction, CardActivity, CardState, CardTransaction, Timestam
 use crate::refund::Refunded;
 
 pub use self::job::Job;
+pub use self::product::IntlCardTerms;
 
 /// Milliseconds from the payment until an open order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;

@@ -20,6 +20,7 @@
 mod job;
 mod late_return;
 mod machine;
+mod product;
 mod view;
 
 use purser_storage::codec::Stored;

@@ -1,74 +1,91 @@
 //! Products: product lines, what a payment buys, its preconditions, and the purchased product. The HTTP layer has the
 //! prices; each product's own state machine has its lifecycle.
 
+mod list;
+
 use std::fmt;
 use std::str::FromStr;
 
 use purser_storage::RowKey;
 
-use crate::id::{BankDestinationId, CardId, PaymentRecipientId, PayoutId, TopUpId, Wallet};
+use crate::id::{BankDestinationId, PaymentRecipientId, Wallet};
 use crate::kernel::table;
 use crate::ledger::LedgerProvider;
 use crate::money::{Cents, FeeRule, Usdc};
 
-/// A product line. Stored numbers: never reuse one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-#[repr(u8)]
-pub enum ProductLine {
+pub use self::list::{
+    ListedOrder, Money, PRODUCTS, Product, ProductRecord, ProductType, PurchasedProduct, Sale, Usable,
+};
+
+/// Writes the product lines: one row has a line's name and the provider that is owed for a sale. Each line has a
+/// variant of [`Purchase`] with the same name.
+///
+/// ```ignore
+/// product_lines! {
+///     /// Gift card from the catalog.
+///     GiftCard = "gift_card" owed to GiftCards,
+/// }
+/// // becomes
+/// pub enum ProductLine { GiftCard }
+/// // and `ProductLine::ALL`, `ProductLine::name`, `ProductLine::provider` and `Purchase::line`
+/// ```
+macro_rules! product_lines {
+    ($($(#[doc = $doc:literal])+ $line:ident = $name:literal owed to $provider:ident,)+) => {
+        /// A product line. Stored numbers: never reuse one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+        #[repr(u8)]
+        pub enum ProductLine {
+            $($(#[doc = $doc])+ $line,)+
+        }
+
+        impl ProductLine {
+            /// Every line, in the contract's order.
+            pub const ALL: [Self; [$(Self::$line),+].len()] = [$(Self::$line),+];
+
+            /// The contract's product identifier.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$line => $name,)+
+                }
+            }
+
+            /// Provider that is owed for a sale.
+            pub const fn provider(self) -> LedgerProvider {
+                match self {
+                    $(Self::$line => LedgerProvider::$provider,)+
+                }
+            }
+        }
+
+        impl Purchase {
+            /// Product line of the purchase.
+            pub const fn line(&self) -> ProductLine {
+                match self {
+                    $(Self::$line { .. } => ProductLine::$line,)+
+                }
+            }
+        }
+    };
+}
+
+product_lines! {
     /// US prepaid card.
-    UsaCard,
+    UsaCard = "usa_prepaid_card" owed to CardIssuer,
     /// International prepaid card.
-    IntlCard,
+    IntlCard = "intl_prepaid_card" owed to IntlFulfilment,
     /// Gift card from the catalog.
-    GiftCard,
+    GiftCard = "gift_card" owed to GiftCards,
     /// Payout to a debit card.
-    PushToCard,
+    PushToCard = "push_to_card" owed to PushToCard,
     /// Payout to a registered bank destination.
-    BankPayment,
+    BankPayment = "bank_payment" owed to Bank,
     /// Payout to a payment app.
-    AppPayment,
+    AppPayment = "app_payment" owed to PaymentApps,
     /// Top-up of the balance at the card issuer.
-    CardBalance,
+    CardBalance = "card_balance" owed to CardBalances,
 }
 
 impl ProductLine {
-    /// Every line, in the contract's order.
-    pub const ALL: [Self; 7] = [
-        Self::UsaCard,
-        Self::IntlCard,
-        Self::GiftCard,
-        Self::PushToCard,
-        Self::BankPayment,
-        Self::AppPayment,
-        Self::CardBalance,
-    ];
-
-    /// The contract's product identifier.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::UsaCard => "usa_prepaid_card",
-            Self::IntlCard => "intl_prepaid_card",
-            Self::GiftCard => "gift_card",
-            Self::PushToCard => "push_to_card",
-            Self::BankPayment => "bank_payment",
-            Self::AppPayment => "app_payment",
-            Self::CardBalance => "card_balance",
-        }
-    }
-
-    /// Provider that is owed for a sale.
-    pub const fn provider(self) -> LedgerProvider {
-        match self {
-            Self::UsaCard => LedgerProvider::CardIssuer,
-            Self::IntlCard => LedgerProvider::IntlFulfilment,
-            Self::GiftCard => LedgerProvider::GiftCards,
-            Self::PushToCard => LedgerProvider::PushToCard,
-            Self::BankPayment => LedgerProvider::Bank,
-            Self::AppPayment => LedgerProvider::PaymentApps,
-            Self::CardBalance => LedgerProvider::CardBalances,
-        }
-    }
-
     /// Line whose daily cap it counts toward: prepaid cards share one.
     pub const fn cap_group(self) -> Self {
         match self {
@@ -278,19 +295,6 @@ pub enum Purchase {
 }
 
 impl Purchase {
-    /// Product line of the purchase.
-    pub const fn line(&self) -> ProductLine {
-        match self {
-            Self::UsaCard { .. } => ProductLine::UsaCard,
-            Self::IntlCard { .. } => ProductLine::IntlCard,
-            Self::GiftCard { .. } => ProductLine::GiftCard,
-            Self::PushToCard { .. } => ProductLine::PushToCard,
-            Self::BankPayment { .. } => ProductLine::BankPayment,
-            Self::AppPayment { .. } => ProductLine::AppPayment,
-            Self::CardBalance { .. } => ProductLine::CardBalance,
-        }
-    }
-
     /// Requested amount and its currency.
     pub const fn amount(&self) -> (Cents, Currency) {
         match self {
@@ -353,42 +357,6 @@ impl Precondition {
             Self::IssuerLinked => Some(table::issuer_linked(payer)),
             Self::OwnsDestination(id) => Some(table::payable_destination(payer, *id)),
             Self::OwnsRecipient(_) | Self::MatchesSaved(_) | Self::InStock => None,
-        }
-    }
-}
-
-/// Product that was bought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum PurchasedProduct {
-    /// A US prepaid card.
-    Card(CardId),
-    /// An order of an international card.
-    IntlOrder(CardId),
-    /// A gift card from the catalog.
-    GiftCard(CardId),
-    /// A payout of any rail.
-    Payout(PayoutId),
-    /// A top-up of a card balance.
-    TopUp(TopUpId),
-}
-
-impl fmt::Display for PurchasedProduct {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Card(id) | Self::IntlOrder(id) | Self::GiftCard(id) => id.fmt(f),
-            Self::Payout(id) => id.fmt(f),
-            Self::TopUp(id) => id.fmt(f),
-        }
-    }
-}
-
-impl PurchasedProduct {
-    /// JSON field that names it in responses.
-    pub const fn field(&self) -> &'static str {
-        match self {
-            Self::Card(_) | Self::IntlOrder(_) | Self::GiftCard(_) => "card_id",
-            Self::Payout(_) => "payout_id",
-            Self::TopUp(_) => "top_up_id",
         }
     }
 }

@@ -14,6 +14,7 @@
 
 mod job;
 mod machine;
+mod product;
 
 use purser_storage::RowKey;
 use purser_storage::codec::Stored;
@@ -27,6 +28,7 @@ use crate::port::{AttestedMessage, BridgeTransfer, ExternalText, SignedBurn, Sig
 use crate::withdrawal::SignedTransfer;
 
 pub use self::job::Job;
+pub use self::product::TopUpTerms;
 
 /// How often a first leg is signed before the top-up fails.
 pub const MAX_SIGNING_ATTEMPTS: u8 = 3;
@@ -330,14 +332,6 @@ impl TopUp {
     pub fn surplus(&self) -> Usdc {
         let delivered = self.delivered().map_or(Usdc::ZERO, |(_, amount)| amount);
         delivered.checked_sub(self.delivered_amount()).unwrap_or(Usdc::ZERO)
-    }
-
-    /// USDC of its charge that was credited to the account's balance.
-    pub const fn credited(&self) -> Usdc {
-        match self.status {
-            Status::Failed { .. } => self.charge.charged,
-            _ => Usdc::ZERO,
-        }
     }
 
     /// Row key in the owner's list of top-ups, newest first.

@@ -7,10 +7,9 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use purser_actors::engine::Engine;
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
-use purser_actors::product::PurchasedProduct;
 
 use super::account::{BearerClaims, authenticated_account};
 use super::app::App;
@@ -103,13 +102,14 @@ pub(super) async fn with_product(
         Status::Credited { .. } => return Ok(of_credit(view, None, payment.price())),
         _ => return Ok(view.optional_text("product_status", None::<&str>)),
     };
-    let view = view.text(product.field(), product);
-    let Some(bought) = PaymentProduct::read(engine, product).await? else {
+    let kind = product.product_type();
+    let view = view.text(kind.id_field, product);
+    let Some(bought) = engine.product(product).await.map_err(|_| ApiError::internal())? else {
         return Ok(view.optional_text("product_status", None::<&str>));
     };
-    let view = of_credit(view, Some(bought.status), bought.credited);
+    let view = of_credit(view, Some(bought.status), bought.credited());
     Ok(if whole {
-        view.object(bought.name, &bought.view)
+        view.object(kind.field, &bought.view)
     } else {
         view
     })
@@ -121,55 +121,6 @@ fn of_credit(view: JsonObject, status: Option<&str>, credited: Usdc) -> JsonObje
         return view;
     }
     view.number("credited_usd_amount", credited.decimal())
-}
-
-/// The product of a payment, with its current status.
-struct PaymentProduct {
-    /// Name of its member.
-    name: &'static str,
-    status: &'static str,
-    /// Part of the charge that was credited to the balance.
-    credited: Usdc,
-    /// The product as its own list shows it.
-    view: JsonObject,
-}
-
-impl PaymentProduct {
-    fn of<E: Entity>(name: &'static str, id: &E::Id, product: &E, credited: Usdc) -> Self {
-        Self {
-            name,
-            status: product.status(),
-            credited,
-            view: product.view(id),
-        }
-    }
-
-    async fn read(engine: &Engine, product: PurchasedProduct) -> Result<Option<Self>, ApiError> {
-        let failed = |_| ApiError::internal();
-        let none = Usdc::ZERO;
-        Ok(match product {
-            PurchasedProduct::Card(id) => {
-                let card = engine.card(&id).await.map_err(failed)?;
-                card.map(|card| Self::of("card", &id, &card, card.credited()))
-            }
-            PurchasedProduct::GiftCard(id) => {
-                let gift = engine.gift_card(&id).await.map_err(failed)?;
-                gift.map(|gift| Self::of("gift_card", &id, &gift, gift.credited()))
-            }
-            PurchasedProduct::IntlOrder(id) => {
-                let order = engine.intl_order(&id).await.map_err(failed)?;
-                order.map(|order| Self::of("intl_card_order", &id, &order, order.credited()))
-            }
-            PurchasedProduct::Payout(id) => {
-                let payout = engine.payout(&id).await.map_err(failed)?;
-                payout.map(|payout| Self::of("payout", &id, &payout, payout.credited().unwrap_or(none)))
-            }
-            PurchasedProduct::TopUp(id) => {
-                let top_up = engine.top_up(&id).await.map_err(failed)?;
-                top_up.map(|top_up| Self::of("top_up", &id, &top_up, top_up.credited()))
-            }
-        })
-    }
 }
 
 /// The contents of `PAYMENT-RESPONSE` when the payment settled.

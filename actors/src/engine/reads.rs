@@ -14,6 +14,7 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{Entity, EntityRegistry, JsonObject, OutboxJob, table};
 use crate::payment::Payment;
 use crate::port::Timestamp;
+use crate::product::{ProductRecord, PurchasedProduct};
 use crate::session::Session;
 use crate::top_up::TopUp;
 
@@ -96,6 +97,14 @@ impl Engine {
     /// When storage fails.
     pub async fn intl_order(&self, id: &CardId) -> Result<Option<IntlOrder>, LoadError> {
         Ok(self.0.registries.intl_orders.read(id).await?.map(|(order, _)| order))
+    }
+
+    /// A product of any type, as its payment names it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn product(&self, product: PurchasedProduct) -> Result<Option<ProductRecord>, LoadError> {
+        product.product_type().read(&*self.0.store, product.number()).await
     }
 
     /// A payment by its id.

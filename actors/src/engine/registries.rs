@@ -1,6 +1,9 @@
 //! All entity registries of the engine. A line here gives an entity kind its actors, supervisor, passivation and
 //! statistics, and its jobs their handler.
 
+use std::sync::Arc;
+
+use purser_storage::Store;
 use ractor::{ActorCell, SpawnErr};
 
 use super::customers::CustomerResource;
@@ -45,6 +48,7 @@ macro_rules! define_registries {
         /// One registry of each kind.
         #[derive(Clone)]
         pub(super) struct Registries {
+            pub(super) store: Arc<dyn Store>,
             $(pub(super) $field: EntityRegistry<$entity>,)*
         }
 
@@ -74,6 +78,7 @@ macro_rules! define_registries {
             /// Starts each registry with its supervisor under `root`.
             pub(super) async fn start(deps: &EntityDeps, root: &ActorCell) -> Result<Self, SpawnErr> {
                 Ok(Self {
+                    store: deps.store.clone(),
                     $($field: EntityRegistry::start(deps.clone(), root.clone()).await?,)*
                 })
             }

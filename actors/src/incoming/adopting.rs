@@ -6,16 +6,16 @@ use super::{AdoptableProduct, Event, Incoming};
 use crate::account;
 use crate::account::CapReservation;
 use crate::account::counted_day;
-use crate::card::{self, Card};
-use crate::gift_card::{self, GiftCard};
-use crate::id::{CardId, JobId, SessionId, Wallet};
+use crate::card::Card;
+use crate::gift_card::{GiftCard, GiftCardOrder};
+use crate::id::{CardId, SessionId, Wallet};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment, ResolvedPreconditions, SessionSeed};
 use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer};
-use crate::product::{Currency, Purchase, PurchasedProduct};
+use crate::product::{Currency, Product as _, Purchase, PurchasedProduct, Sale};
 use crate::quote::{ExchangeRate, QuoteFacts};
 
 /// Decimal places of an exchange rate derived from the paid amount.
@@ -58,12 +58,10 @@ impl Incoming {
             )
             .enqueue(self.uncount_job(), context)
             .post_ledger(&sold, context);
-        let key = JobId(card.0);
-        Ok(match made {
-            AdoptableProduct::Card { amount } => decision
-                .open(Card::order(card, owner, charge, amount, context)?)
-                .index_for_owner(&owner, EntityKind::Card, card.0, context)
-                .enqueue_as(key, card::Job::IssueCard(card), context),
+        let number = card.0;
+        let sale = Sale { number, owner, charge };
+        match made {
+            AdoptableProduct::Card { amount } => Card::sell(decision, &sale, amount, context),
             AdoptableProduct::GiftCard {
                 amount,
                 currency,
@@ -71,7 +69,7 @@ impl Incoming {
                 country,
                 fee_rate,
             } => {
-                let order = gift_card::GiftCardOrder {
+                let order = GiftCardOrder {
                     product,
                     amount,
                     currency,
@@ -79,12 +77,9 @@ impl Incoming {
                     quoted: Box::new(self.quote(amount, currency, &fee_rate).0),
                     fee_rate,
                 };
-                decision
-                    .open(GiftCard::order(card, owner, charge, order, context)?)
-                    .index_for_owner(&owner, EntityKind::GiftCard, card.0, context)
-                    .enqueue_as(key, gift_card::Job::OrderGiftCard(card), context)
+                GiftCard::sell(decision, &sale, order, context)
             }
-        })
+        }
     }
 
     /// The claim, as far as the chain and the provider show it.

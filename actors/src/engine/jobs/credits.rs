@@ -14,6 +14,7 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::money::Usdc;
 use crate::payment::Status;
+use crate::product::PRODUCTS;
 
 impl JobHandlers {
     /// Credits a balance once. A charge whose payment was reorged is not credited too, but waits for an operator.
@@ -126,14 +127,12 @@ async fn source_payment(all: &Registries, cause: CreditCause) -> Result<Option<P
 
 /// Cards of every kind share their ids.
 async fn source_payment_of_card(all: &Registries, id: CardId) -> Result<Option<PaymentId>, LoadError> {
-    if let Some((card, _)) = all.cards.read(&id).await? {
-        return Ok(Some(card.charge.payment));
+    for product in PRODUCTS.iter().filter(|product| product.id_field == "card_id") {
+        if let Some(record) = product.read(&*all.store, id.0).await? {
+            return Ok(Some(record.charge.payment));
+        }
     }
-    if let Some((gift, _)) = all.gift_cards.read(&id).await? {
-        return Ok(Some(gift.charge.payment));
-    }
-    let order = all.intl_orders.read(&id).await?;
-    Ok(order.map(|(order, _)| order.charge.payment))
+    Ok(None)
 }
 
 async fn source_payment_of_payout(all: &Registries, id: PayoutId) -> Result<Option<PaymentId>, LoadError> {

@@ -11,7 +11,6 @@ use crate::kernel::{AttemptFailure, OutboxJob, audit_log};
 use crate::operator::{AuditedAction, OperatorAction, Role, system};
 use crate::payment::{self, Payment};
 use crate::port::{BoxFuture, ChainStatus};
-use crate::product::PurchasedProduct;
 
 impl Work for discrepancy::Job {
     fn run<'a>(self, on: &'a JobHandlers, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
@@ -86,24 +85,13 @@ impl JobHandlers {
         let payment::Status::Fulfilled { product, .. } = &payment.status else {
             return Ok(false);
         };
-        let all = &self.registries;
-        let (credited, charged) = match product {
-            PurchasedProduct::Card(id) => match all.cards.read(id).await.map_err(load_failed)? {
-                Some((card, _)) => (card.credited(), card.charge.charged),
-                None => return Ok(true),
-            },
-            PurchasedProduct::GiftCard(id) => match all.gift_cards.read(id).await.map_err(load_failed)? {
-                Some((gift, _)) => (gift.credited(), gift.charge.charged),
-                None => return Ok(true),
-            },
-            PurchasedProduct::IntlOrder(id) => match all.intl_orders.read(id).await.map_err(load_failed)? {
-                Some((order, _)) => (order.credited(), order.charge.charged),
-                None => return Ok(true),
-            },
-            // The gate has held them back.
-            PurchasedProduct::Payout(_) | PurchasedProduct::TopUp(_) => return Ok(false),
-        };
-        Ok(credited != charged)
+        let kind = product.product_type();
+        if kind.waits_for_finality {
+            // The gate has held it back.
+            return Ok(false);
+        }
+        let read = kind.read(&*self.store, product.number()).await.map_err(load_failed)?;
+        Ok(read.is_none_or(|record| record.credited() != record.charge.charged))
     }
 
     /// Freezes the account; an operator unfreezes it and finds the reason in the audit log. An earlier operator's

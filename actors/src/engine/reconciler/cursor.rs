@@ -3,7 +3,7 @@
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Store, StoreError};
 
-use super::internal_entries::TABLES;
+use super::internal_entries;
 use crate::kernel::table;
 use crate::port::{ListCursor, Timestamp};
 use crate::reconciliation::ReconciliationSource;
@@ -70,9 +70,9 @@ impl ReconciliationCursor {
         let outside = ReconciliationSource::ALL
             .get(stage)
             .map(|source| ReconciliationPhase::Source(*source));
-        let table = || TABLES.get(stage.saturating_sub(ReconciliationSource::ALL.len()));
+        let table = || internal_entries::tables().nth(stage.saturating_sub(ReconciliationSource::ALL.len()));
         outside
-            .or_else(|| table().map(|table| ReconciliationPhase::OwnTables(table)))
+            .or_else(|| table().map(ReconciliationPhase::OwnTables))
             .unwrap_or(ReconciliationPhase::Complete)
     }
 

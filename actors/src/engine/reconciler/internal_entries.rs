@@ -15,11 +15,9 @@ use self::customers::{from_bank_deposit, from_bank_transfer, from_card_balance, 
 use self::lost_orders::{from_attributed_order, from_order_return};
 pub(super) use self::transfers::{deposit_entry, outgoing_index, outgoing_transfer, paying_movement, sent_transfer};
 use crate::banking::transfer::BankTransfer;
-use crate::card::{self, Card};
 use crate::discrepancy::DiscrepancyDetails;
 use crate::engine::operators::corrupt;
 use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
-use crate::gift_card::{self, GiftCard};
 use crate::id::{
     BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
 };
@@ -28,9 +26,8 @@ use crate::kernel::{EntityKind, table};
 use crate::lost_order::AttributedOrder;
 use crate::money::Cents;
 use crate::payment::Payment;
-use crate::payout::{self, Payout};
 use crate::port::{AttributedTransfer, EntryKey, Timestamp, TransferName};
-use crate::product::Currency;
+use crate::product::{Currency, ListedOrder, PRODUCTS};
 use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::ReloadableCard;
 use crate::top_up::TopUp;
@@ -52,26 +49,41 @@ pub(in crate::engine) struct InternalEntry {
     pub(super) listed: ListedEntry,
 }
 
-/// Every table with entries of some kind, in the order of a run.
-pub(super) const TABLES: [&[u8]; 12] = [
+const TABLES_BEFORE_PRODUCTS: [&[u8]; 5] = [
     &[table::ENTITY, EntityKind::Payment as u8],
     &[table::ENTITY, EntityKind::Incoming as u8],
     &[table::ENTITY, EntityKind::Withdrawal as u8],
     &[table::ENTITY, EntityKind::TopUp as u8],
     &[table::ATTRIBUTED_TRANSFER],
-    &[table::ENTITY, EntityKind::Card as u8],
-    &[table::ENTITY, EntityKind::GiftCard as u8],
-    &[table::ENTITY, EntityKind::Payout as u8],
+];
+const TABLES_AFTER_PRODUCTS: [&[u8]; 4] = [
     &[table::ENTITY, EntityKind::BankTransfer as u8],
     &[table::ENTITY, EntityKind::ReloadableCard as u8],
     &[table::ENTITY, EntityKind::CardWithdrawal as u8],
     &[table::LOST_ORDER],
 ];
 
+/// Every table with entries of some kind, in the order of a run.
+pub(super) fn tables() -> impl Iterator<Item = &'static [u8]> {
+    let products = PRODUCTS.iter().filter(|product| !product.lists.is_empty());
+    let products = products.map(|product| &product.table[..]);
+    TABLES_BEFORE_PRODUCTS
+        .into_iter()
+        .chain(products)
+        .chain(TABLES_AFTER_PRODUCTS)
+}
+
 /// The external entries that a row of one of these tables should have.
 pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, DecodeError> {
     let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
     let kind = key.get(1).copied().unwrap_or_default();
+    let listed = PRODUCTS
+        .iter()
+        .find(|product| key.starts_with(&product.table) && !product.lists.is_empty());
+    if let Some(product) = listed {
+        let orders = (product.listed)(number, value)?;
+        return Ok(orders.into_iter().map(product_entry).collect());
+    }
     let one = match key.first().copied() {
         Some(table::ATTRIBUTED_TRANSFER) => {
             let row = AttributedTransfer::read(value)?;
@@ -99,15 +111,6 @@ pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, D
             let bridge_transfer = recorded::from_bridge(id, &row).map(bridge_entry);
             return Ok(left.into_iter().chain(bridge_transfer).collect());
         }
-        Some(table::ENTITY) if kind == EntityKind::Card as u8 => {
-            let card: Card = codec::decode(value)?;
-            let made = Some(from_card(number, &card));
-            return Ok(made.into_iter().chain(from_remainder(number, &card)).collect());
-        }
-        Some(table::ENTITY) if kind == EntityKind::GiftCard as u8 => {
-            Some(from_gift_card(number, &codec::decode(value)?))
-        }
-        Some(table::ENTITY) if kind == EntityKind::Payout as u8 => Some(from_payout(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == EntityKind::BankTransfer as u8 => {
             let row: BankTransfer = codec::decode(value)?;
             let (moved, came) = (from_bank_transfer(number, &row), from_bank_deposit(number, &row));
@@ -216,53 +219,10 @@ fn order_entry(
     }
 }
 
-fn from_card(number: u128, card: &Card) -> InternalEntry {
-    let standing = match card.status {
-        card::Status::Pending => EntryStatus::Pending,
-        card::Status::Ready(_) | card::Status::Paused(_) | card::Status::Closed(_) | card::Status::Expired(_) => {
-            EntryStatus::Completed
-        }
-        card::Status::Failed { .. } => EntryStatus::Declined,
-    };
-    let named = (ReconciliationSource::Cards, number, CardId(number));
-    order_entry(named, (standing, card.amount, Currency::USD), card.updated_at)
-}
-
-/// Total released so far from a card that has ended.
-fn from_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
-    let released = card.lifecycle.released;
-    let named = (ReconciliationSource::PrepaidRemainders, number, CardId(number));
-    let given = order_entry(
-        named,
-        (EntryStatus::Completed, released, Currency::USD),
-        card.updated_at,
-    );
-    (released > Cents::ZERO).then_some(given)
-}
-
-fn from_gift_card(number: u128, gift: &GiftCard) -> InternalEntry {
-    let standing = match gift.status {
-        gift_card::Status::Processing => EntryStatus::Pending,
-        gift_card::Status::Completed => EntryStatus::Completed,
-        gift_card::Status::Failed { .. } => EntryStatus::Declined,
-    };
-    let named = (ReconciliationSource::GiftCards, number, CardId(number));
-    let ordered = &gift.order;
-    order_entry(named, (standing, ordered.amount, ordered.currency), gift.updated_at)
-}
-
-fn from_payout(number: u128, payout: &Payout) -> InternalEntry {
-    use payout::Status;
-    let standing = match &payout.status {
-        Status::AwaitingDetails | Status::Expired => EntryStatus::NotSubmitted,
-        Status::Queued | Status::InProcess => EntryStatus::Pending,
-        Status::Complete { .. } if payout.returned_late => EntryStatus::Returned,
-        Status::Complete { .. } => EntryStatus::Completed,
-        Status::Failed { .. } | Status::Cancelled { .. } => EntryStatus::Declined,
-        Status::Returned { .. } => EntryStatus::Returned,
-    };
-    let named = (ReconciliationSource::Payouts, payout.key.0, PayoutId(number));
-    order_entry(named, (standing, payout.amount, payout.currency), payout.updated_at)
+/// A product's order.
+fn product_entry(order: ListedOrder) -> InternalEntry {
+    let money = (order.status, order.amount, order.currency);
+    order_entry((order.source, order.key, order.subject), money, order.at)
 }
 
 async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, StoreError> {
@@ -310,19 +270,13 @@ async fn own_order(
     source: ReconciliationSource,
     number: u128,
 ) -> Result<Option<InternalEntry>, StoreError> {
+    if let Some(product) = PRODUCTS.iter().find(|product| product.lists.contains(&source)) {
+        let orders = product.read_listed(store, number).await?;
+        let on_list = orders.into_iter().find(|order| order.source == source);
+        return Ok(on_list.map(product_entry));
+    }
     let entity = |kind| table::entity(kind, &number.to_be_bytes());
     Ok(match source {
-        ReconciliationSource::Cards => read(store, &entity(EntityKind::Card))
-            .await?
-            .map(|card| from_card(number, &card)),
-        ReconciliationSource::GiftCards => {
-            let gift = read(store, &entity(EntityKind::GiftCard)).await?;
-            gift.map(|gift| from_gift_card(number, &gift))
-        }
-        ReconciliationSource::Payouts => {
-            let payout = read(store, &entity(EntityKind::Payout)).await?;
-            payout.map(|payout| from_payout(number, &payout))
-        }
         ReconciliationSource::BankTransfers => {
             let transfer = read(store, &entity(EntityKind::BankTransfer)).await?;
             transfer.and_then(|transfer| from_bank_transfer(number, &transfer))
@@ -338,14 +292,8 @@ async fn own_order(
             let card = read(store, &entity(EntityKind::ReloadableCard)).await?;
             card.and_then(|card| from_card_balance(number, &card))
         }
-        ReconciliationSource::PrepaidRemainders => {
-            let card = read(store, &entity(EntityKind::Card)).await?;
-            card.and_then(|card| from_remainder(number, &card))
-        }
-        ReconciliationSource::Base
-        | ReconciliationSource::Solana
-        | ReconciliationSource::BankDeposits
-        | ReconciliationSource::Bridge => None,
+        // Products are above. The other lists show no orders.
+        _ => None,
     })
 }
 

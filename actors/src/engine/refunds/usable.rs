@@ -2,30 +2,12 @@
 
 use purser_storage::{Condition, StoreError};
 
-use crate::card::{self, Card};
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
-use crate::gift_card::{self, GiftCard};
-use crate::intl_order::{self, IntlOrder};
-use crate::kernel::entity::EntityId as _;
-use crate::kernel::{Entity, EntityRegistry, table};
+use crate::kernel::table;
 use crate::ledger::Charge;
-use crate::money::{Cents, Usdc};
-use crate::payout::{self, Payout};
-use crate::port::{CardActivity, TransactionStatus};
-use crate::product::PurchasedProduct;
-use crate::top_up::{self, TopUp};
-
-/// The part of a purchase that its owner can still use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Usable {
-    /// No product exists, it was reversed, or it is used up.
-    Nothing,
-    /// Amount left on a card, by the issuer's latest report.
-    Remaining(Usdc),
-    /// All of it: the owner has the product, and its use can't be determined or prevented.
-    All,
-}
+use crate::money::Usdc;
+use crate::product::{Money, PurchasedProduct, Usable};
 
 /// Refundable amounts of a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,105 +22,28 @@ pub(super) struct RefundableAmounts {
 }
 
 impl RefundableAmounts {
-    /// For a charge of which `gone` was already credited automatically. Our fee buys nothing that can be used.
-    fn for_charge(charge: &Charge, gone: Usdc, (refundable, usable): (Usdc, Usable)) -> Self {
-        let usable = match usable {
-            Usable::Nothing => Usdc::ZERO,
-            Usable::Remaining(left) => left.min(charge.provider_amount()),
-            Usable::All => charge.provider_amount(),
+    /// For a charge whose money is there. Our fee buys nothing that can be used.
+    fn of(charge: &Charge, money: Money) -> Self {
+        let (credited, refundable, usable) = match money {
+            Money::InFlight | Money::Credited => return Self::default(),
+            Money::Returned { credited, refundable } => (credited, refundable, Usdc::ZERO),
+            Money::Delivered {
+                credited,
+                refundable,
+                usable: Usable::All,
+            } => (credited, refundable, charge.provider_amount()),
+            Money::Delivered {
+                credited,
+                refundable,
+                usable: Usable::Remaining(left),
+            } => (credited, refundable, left.min(charge.provider_amount())),
         };
-        let kept = gone.checked_add(usable).unwrap_or(charge.charged);
+        let kept = credited.checked_add(usable).unwrap_or(charge.charged);
         Self {
             refundable,
             usable,
             refundable_with_product: charge.remaining(kept).min(refundable),
         }
-    }
-}
-
-/// Refundable amounts of a product's entity.
-trait RefundableProduct: Entity {
-    fn refundable_amounts(&self) -> RefundableAmounts;
-}
-
-impl RefundableProduct for Card {
-    fn refundable_amounts(&self) -> RefundableAmounts {
-        let (gone, left) = (self.credited(), self.charge.remaining(self.credited()));
-        let found = match self.status {
-            card::Status::Ready(_) | card::Status::Paused(_) => {
-                (left, Usable::Remaining(card_balance(&self.lifecycle.activity)))
-            }
-            card::Status::Closed(_) | card::Status::Expired(_) => (left, Usable::Nothing),
-            card::Status::Pending | card::Status::Failed { .. } => (Usdc::ZERO, Usable::Nothing),
-        };
-        RefundableAmounts::for_charge(&self.charge, gone, found)
-    }
-}
-
-/// Amount on a card including pending transactions: a pending transaction that is cancelled returns to the card.
-fn card_balance(activity: &CardActivity) -> Usdc {
-    let pending = activity.transactions.iter();
-    let pending = pending.filter(|one| one.status == TransactionStatus::Pending);
-    let cents = pending.fold(activity.available, |sum, one| {
-        sum.checked_add(one.amount).unwrap_or(Cents::new(u64::MAX))
-    });
-    // More cents than USDC can represent are more than was charged.
-    Usdc::from_cents(cents).unwrap_or(Usdc::from_atomic(u64::MAX))
-}
-
-impl RefundableProduct for GiftCard {
-    fn refundable_amounts(&self) -> RefundableAmounts {
-        let found = match self.status {
-            gift_card::Status::Completed => (self.charge.charged, Usable::All),
-            gift_card::Status::Processing | gift_card::Status::Failed { .. } => (Usdc::ZERO, Usable::Nothing),
-        };
-        RefundableAmounts::for_charge(&self.charge, Usdc::ZERO, found)
-    }
-}
-
-impl RefundableProduct for IntlOrder {
-    /// Only operators report what was spent of a card, and the requester may be one of them. The card therefore counts
-    /// as unspent.
-    fn refundable_amounts(&self) -> RefundableAmounts {
-        let (gone, left) = (self.credited(), self.charge.remaining(self.credited()));
-        let found = match self.status {
-            intl_order::Status::Ready(_) | intl_order::Status::Paused(_) => (left, Usable::All),
-            intl_order::Status::Closed(_) | intl_order::Status::Expired(_) => (left, Usable::Nothing),
-            intl_order::Status::Queued
-            | intl_order::Status::Claimed(_)
-            | intl_order::Status::Cancelled
-            | intl_order::Status::Rejected { .. } => (Usdc::ZERO, Usable::Nothing),
-        };
-        RefundableAmounts::for_charge(&self.charge, gone, found)
-    }
-}
-
-impl RefundableProduct for Payout {
-    /// A payout may be returned at any time and is credited then. Our fee never is.
-    fn refundable_amounts(&self) -> RefundableAmounts {
-        let found = match self.status {
-            payout::Status::Complete { .. } => (self.charge.fee(), Usable::All),
-            payout::Status::Returned { .. } => (self.charge.fee(), Usable::Nothing),
-            payout::Status::AwaitingDetails
-            | payout::Status::Queued
-            | payout::Status::InProcess
-            | payout::Status::Failed { .. }
-            | payout::Status::Cancelled { .. }
-            | payout::Status::Expired => (Usdc::ZERO, Usable::Nothing),
-        };
-        RefundableAmounts::for_charge(&self.charge, Usdc::ZERO, found)
-    }
-}
-
-impl RefundableProduct for TopUp {
-    fn refundable_amounts(&self) -> RefundableAmounts {
-        let found = match self.status {
-            top_up::Status::Delivered | top_up::Status::Credited => (self.charge.charged, Usable::All),
-            top_up::Status::Paid(_) | top_up::Status::Bridging(_) | top_up::Status::Failed { .. } => {
-                (Usdc::ZERO, Usable::Nothing)
-            }
-        };
-        RefundableAmounts::for_charge(&self.charge, Usdc::ZERO, found)
     }
 }
 
@@ -148,24 +53,12 @@ impl Engine {
         &self,
         product: PurchasedProduct,
     ) -> Result<(RefundableAmounts, Condition), StoreError> {
-        let all = &self.0.registries;
-        match product {
-            PurchasedProduct::Card(id) => read_refundable(&all.cards, id).await,
-            PurchasedProduct::GiftCard(id) => read_refundable(&all.gift_cards, id).await,
-            PurchasedProduct::IntlOrder(id) => read_refundable(&all.intl_orders, id).await,
-            PurchasedProduct::Payout(id) => read_refundable(&all.payouts, id).await,
-            PurchasedProduct::TopUp(id) => read_refundable(&all.top_ups, id).await,
-        }
+        let read = self.product(product).await.map_err(corrupt)?;
+        let revision = read.as_ref().map_or(0, |record| record.revision);
+        let amounts = read.map_or_else(RefundableAmounts::default, |record| {
+            RefundableAmounts::of(&record.charge, record.money)
+        });
+        let row = table::entity(product.product_type().kind, &product.number().to_be_bytes());
+        Ok((amounts, Condition::Revision(row, revision)))
     }
-}
-
-async fn read_refundable<E: RefundableProduct>(
-    family: &EntityRegistry<E>,
-    id: E::Id,
-) -> Result<(RefundableAmounts, Condition), StoreError> {
-    let read = family.read(&id).await.map_err(corrupt)?;
-    let revision = read.as_ref().map_or(0, |(_, revision)| *revision);
-    let amounts = read.map_or_else(RefundableAmounts::default, |(entity, _)| entity.refundable_amounts());
-    let unchanged = Condition::Revision(table::entity(E::KIND, &id.key()), revision);
-    Ok((amounts, unchanged))
 }

@@ -1,0 +1,276 @@
+//! The list of products, and what the shared code asks of each.
+
+use std::fmt;
+
+use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::{Row, Store, StoreError};
+
+use crate::id::Wallet;
+use crate::kernel::registry::LoadError;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::ledger::Charge;
+use crate::money::{Cents, Usdc};
+use crate::port::Timestamp;
+use crate::product::Currency;
+use crate::reconciliation::{EntryStatus, ReconciliationSource};
+
+/// An entity that a payment buys. Implemented in the product's own file; nothing has a default, so that a new product
+/// answers each question.
+pub trait Product: Entity + Stored {
+    /// JSON field of its id in responses.
+    const ID_FIELD: &'static str;
+    /// JSON field of the product in a payment.
+    const FIELD: &'static str;
+    /// Lists of providers that show it.
+    const LISTS: &'static [ReconciliationSource];
+    /// Whether it leaves only once its payment is final. Anything else may have been used before.
+    const WAITS_FOR_FINALITY: bool;
+
+    /// What a purchase fixes about it.
+    type Order;
+
+    /// Adds the product and its first job to the batch of the payment.
+    ///
+    /// # Errors
+    /// Never for a new id; the error type is the engine's.
+    fn sell<D: Entity>(
+        decision: Decision<D>,
+        sale: &Sale,
+        order: Self::Order,
+        context: &Context,
+    ) -> Result<Decision<D>, InvalidTransition>;
+
+    /// Charge paid for it.
+    fn charge(&self) -> &Charge;
+
+    /// Where the money of its charge is.
+    fn money(&self) -> Money;
+
+    /// The entries that each of [`Product::LISTS`] should show.
+    fn listed(&self, id: &Self::Id) -> Vec<ListedOrder>;
+}
+
+/// A purchase that settled.
+#[derive(Clone, Copy, Debug)]
+pub struct Sale {
+    /// Number of the product's id, derived from the payment.
+    pub number: u128,
+    /// Account that paid.
+    pub owner: Wallet,
+    /// Charge paid.
+    pub charge: Charge,
+}
+
+/// Where the money of a charge is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Money {
+    /// Undecided: the product may still fail, and is credited then.
+    InFlight,
+    /// The owner has the product.
+    Delivered {
+        /// USDC credited so far.
+        credited: Usdc,
+        /// Most that can be refunded: what the product never credits.
+        refundable: Usdc,
+        /// What the owner can still use of it.
+        usable: Usable,
+    },
+    /// The product has ended, or its provider returned the money: nothing of it can be used.
+    Returned {
+        /// USDC credited so far.
+        credited: Usdc,
+        /// Most that can be refunded: what the product never credits.
+        refundable: Usdc,
+    },
+    /// The whole charge was credited, or is about to be.
+    Credited,
+}
+
+/// The part of a product that its owner can still use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usable {
+    /// Amount left on a card, by the issuer's latest report.
+    Remaining(Usdc),
+    /// All of it: its use can't be determined or prevented.
+    All,
+}
+
+/// An order as a provider's list should show it.
+#[derive(Clone, Debug)]
+pub struct ListedOrder {
+    /// The list.
+    pub source: ReconciliationSource,
+    /// Key of the order: the number of the product's id, so that either is found by the other.
+    pub key: u128,
+    /// Text of that id.
+    pub subject: String,
+    /// Status by our records.
+    pub status: EntryStatus,
+    /// Amount of the order.
+    pub amount: Cents,
+    /// Currency of the amount.
+    pub currency: Currency,
+    /// Time of the last change.
+    pub at: Timestamp,
+}
+
+/// A product in its present state, without its type.
+#[derive(Clone, Debug)]
+pub struct ProductRecord {
+    /// Name of its status.
+    pub status: &'static str,
+    /// Charge paid for it.
+    pub charge: Charge,
+    /// Where that money is.
+    pub money: Money,
+    /// The owner's view of it.
+    pub view: JsonObject,
+    /// Revision of its row.
+    pub revision: u64,
+}
+
+impl ProductRecord {
+    /// USDC of its charge that was credited to the account's balance.
+    pub const fn credited(&self) -> Usdc {
+        match self.money {
+            Money::InFlight => Usdc::ZERO,
+            Money::Delivered { credited, .. } | Money::Returned { credited, .. } => credited,
+            Money::Credited => self.charge.charged,
+        }
+    }
+}
+
+/// A type of product: its constants and functions over its rows.
+pub struct ProductType {
+    /// Kind of its entity.
+    pub kind: EntityKind,
+    /// [`Product::ID_FIELD`].
+    pub id_field: &'static str,
+    /// [`Product::FIELD`].
+    pub field: &'static str,
+    /// [`Product::LISTS`].
+    pub lists: &'static [ReconciliationSource],
+    /// [`Product::WAITS_FOR_FINALITY`].
+    pub waits_for_finality: bool,
+    /// Prefix of the keys of its rows.
+    pub table: [u8; 2],
+    /// Orders of a row, by the number of its id.
+    pub listed: fn(u128, &[u8]) -> Result<Vec<ListedOrder>, DecodeError>,
+    record: fn(u128, &Row) -> Result<ProductRecord, DecodeError>,
+}
+
+impl ProductType {
+    const fn of<P: Product>() -> Self
+    where
+        P::Id: From<u128>,
+    {
+        Self {
+            kind: P::KIND,
+            id_field: P::ID_FIELD,
+            field: P::FIELD,
+            lists: P::LISTS,
+            waits_for_finality: P::WAITS_FOR_FINALITY,
+            table: [table::ENTITY, P::KIND as u8],
+            listed: |number, value| {
+                let product: P = codec::decode(value)?;
+                Ok(product.listed(&P::Id::from(number)))
+            },
+            record: |number, row| {
+                let product: P = codec::decode(&row.value)?;
+                Ok(ProductRecord {
+                    status: product.status(),
+                    charge: *product.charge(),
+                    money: product.money(),
+                    view: product.view(&P::Id::from(number)),
+                    revision: row.revision,
+                })
+            },
+        }
+    }
+}
+
+/// Writes the enum of what a payment bought and the table of its types. The order is that of the stored enum: append.
+///
+/// ```ignore
+/// products! {
+///     /// A gift card from the catalog.
+///     GiftCard: crate::gift_card::GiftCard,
+/// }
+/// // becomes
+/// pub enum PurchasedProduct { GiftCard(CardId) }
+/// pub const PRODUCTS: &[ProductType] = &[ProductType::of::<crate::gift_card::GiftCard>()];
+/// // and functions that map a variant to its number, its id's text and its type
+/// ```
+macro_rules! products {
+    ($($(#[doc = $doc:literal])+ $variant:ident: $entity:ty,)+) => {
+        /// Product that was bought.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+        pub enum PurchasedProduct {
+            $($(#[doc = $doc])+ $variant(<$entity as Entity>::Id),)+
+        }
+
+        /// Every type of product.
+        pub const PRODUCTS: &[ProductType] = &[$(ProductType::of::<$entity>()),+];
+
+        impl PurchasedProduct {
+            /// Its type.
+            pub const fn product_type(&self) -> &'static ProductType {
+                match self {
+                    $(Self::$variant(_) => const { &ProductType::of::<$entity>() },)+
+                }
+            }
+
+            /// Number of its id.
+            pub const fn number(&self) -> u128 {
+                match self {
+                    $(Self::$variant(id) => id.0,)+
+                }
+            }
+        }
+
+        impl fmt::Display for PurchasedProduct {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(id) => id.fmt(f),)+
+                }
+            }
+        }
+    };
+}
+
+products! {
+    /// A US prepaid card.
+    Card: crate::card::Card,
+    /// An order of an international card.
+    IntlOrder: crate::intl_order::IntlOrder,
+    /// A gift card from the catalog.
+    GiftCard: crate::gift_card::GiftCard,
+    /// A payout of any rail.
+    Payout: crate::payout::Payout,
+    /// A top-up of a card balance.
+    TopUp: crate::top_up::TopUp,
+}
+
+impl ProductType {
+    /// The product with this number, if it is of this type.
+    ///
+    /// # Errors
+    /// When storage fails or the row is corrupt.
+    pub async fn read(&self, store: &dyn Store, number: u128) -> Result<Option<ProductRecord>, LoadError> {
+        let row = store.read(&table::entity(self.kind, &number.to_be_bytes())).await?;
+        let record = row.map(|row| (self.record)(number, &row)).transpose();
+        record.map_err(|error| LoadError::Corrupt(format!("{} {number:032x}", self.kind.name()), error))
+    }
+
+    /// Its orders on lists.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn read_listed(&self, store: &dyn Store, number: u128) -> Result<Vec<ListedOrder>, StoreError> {
+        let row = store.read(&table::entity(self.kind, &number.to_be_bytes())).await?;
+        let listed = row.map(|row| (self.listed)(number, &row.value)).transpose();
+        Ok(listed
+            .map_err(|error| StoreError::Corrupt(error.to_string()))?
+            .unwrap_or_default())
+    }
+}
