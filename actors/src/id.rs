@@ -55,6 +55,8 @@ macro_rules! define_id {
                 u128::from_str_radix(hex, 16).map(Self).map_err(|_| ParseIdError(stringify!($name)))
             }
         }
+
+        crate::json_text::define_json_text!([] $name, |id: &Self| *id, str::parse::<Self>);
     };
 }
 

@@ -30,6 +30,7 @@ pub mod incoming;
 pub mod intl_order;
 pub mod issuer_link;
 pub mod jobs;
+mod json_text;
 pub mod kernel;
 pub mod late_return;
 pub mod lease;

@@ -189,7 +189,7 @@ impl App {
 
 fn amounts(values: &Denominations) -> String {
     match values {
-        Denominations::Fixed(amounts) => {
+        Denominations::Fixed { amounts } => {
             let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
             format!("It comes in {}.", amounts.join(", "))
         }

@@ -159,7 +159,7 @@ impl GiftCardOffer {
         let fee_rate = fee_for(&product, most);
         let (least, most) = product.values.ends();
         let (amounts, step) = match product.values {
-            Denominations::Fixed(amounts) => (Some(amounts.into_iter().map(ExactNumber::from).collect()), None),
+            Denominations::Fixed { amounts } => (Some(amounts.into_iter().map(ExactNumber::from).collect()), None),
             Denominations::Range { step, .. } => (None, Some(step.into())),
         };
         let countries = match product.redeemability {

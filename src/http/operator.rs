@@ -46,7 +46,7 @@ use crate::revocations::RevocationLog;
 use crate::settlement::real::RealPorts;
 use crate::vault::{CvvVault, Vault};
 
-pub use auth::{OperatorAuth, hash_of, is_token, new_token};
+pub use auth::OperatorAuth;
 pub use copies::{Copies, Copy, ListedTransfer};
 pub use tokens::first_token;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::Router;
 
 use super::error::ErrorCode;
+use super::front::PathRules;
 use super::operator::api_doc::OperationDoc;
 use crate::config::Config;
 
@@ -183,38 +184,24 @@ impl WriteMethod {
     }
 }
 
-/// What the front has to know of paths before it calls a handler.
-#[derive(Default)]
-pub struct PathRules {
-    /// GET routes that reject HEAD: paid ones, and those that consume something.
-    pub head_not_allowed: Vec<&'static str>,
-    /// Callable functions, which have their own error format.
-    pub callables: Vec<&'static str>,
-    /// Routes with their own body limit, in bytes.
-    pub body_limits: Vec<(&'static str, usize)>,
-    /// Routes that wait for a provider or the owner, with their own timeout.
-    pub timeouts: Vec<(&'static str, Duration)>,
-}
-
-impl PathRules {
-    pub fn of(routes: impl Iterator<Item = &'static Route>, config: &Config) -> Self {
-        let mut rules = Self::default();
-        for route in routes {
-            if route.method == GET.0 && !route.serves_head {
-                rules.head_not_allowed.push(route.path);
-            }
-            if route.access == Access::Callable {
-                rules.callables.push(route.path);
-            }
-            rules
-                .body_limits
-                .extend(route.body_limit.map(|bytes| (route.path, bytes)));
-            rules
-                .timeouts
-                .extend(route.time_limit.within(config).map(|limit| (route.path, limit)));
+/// The rules of these routes for the front.
+pub fn path_rules(routes: impl Iterator<Item = &'static Route>, config: &Config) -> PathRules {
+    let mut rules = PathRules::default();
+    for route in routes {
+        if route.method == GET.0 && !route.serves_head {
+            rules.head_not_allowed.push(route.path);
+        }
+        if route.access == Access::Callable {
+            rules.callables.push(route.path);
         }
         rules
+            .body_limits
+            .extend(route.body_limit.map(|bytes| (route.path, bytes)));
+        rules
+            .timeouts
+            .extend(route.time_limit.within(config).map(|limit| (route.path, limit)));
     }
+    rules
 }
 
 /// Routes whose handlers share a state.

@@ -1,6 +1,7 @@
 //! The tables of all routes, public and of operators.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use utoipa::openapi::OpenApi;
@@ -92,3 +93,10 @@ pub fn documents(listings: impl IntoIterator<Item = Listing>) -> impl Iterator<I
 pub fn router(app: Arc<App>) -> Router {
     route::router(&APP, app)
 }
+
+/// Paths of all routes, including the operator's, each once.
+pub static PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let mut known = HashSet::new();
+    let paths = all().map(|route| route.path);
+    paths.filter(|path| known.insert(*path)).collect()
+});

@@ -1,9 +1,10 @@
-//! The plain side of the bank: applications with readable tax numbers and documents. The engine passes them sealed;
-//! they are opened only here, immediately before the call.
+//! The bank: applications with readable tax numbers and documents, accounts and transfers, and the adapter that opens
+//! what the engine passes sealed, immediately before the call.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use axum::extract::DefaultBodyLimit;
 use purser_actors::id::{BankAccountId, BankingApplicationId, CardId, DocumentId, JobId, Wallet};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
@@ -13,8 +14,31 @@ use purser_actors::port::banking::{
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use zeroize::Zeroizing;
 
+pub use self::accounts::{BankApi, RemoteBank};
+use self::documents::ReceivedDocuments;
 use crate::secret::Secret;
 use crate::vault::{DocumentStore, Vault, VaultError};
+
+pub mod accounts;
+pub mod applications;
+pub mod documents;
+
+/// Maximum size of a document; in Base64 it is a third longer.
+const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
+
+pub(super) fn routes(bank: &Arc<dyn BankApi>) -> axum::Router {
+    let received = Arc::new(ReceivedDocuments::new(bank.clone()));
+    let documents = documents::routes(&(received.clone() as _)).layer(DefaultBodyLimit::max(MAX_DOCUMENT_BYTES));
+    accounts::routes(bank)
+        .merge(applications::routes(&(received as _)))
+        .merge(documents)
+}
+
+pub(super) fn describe(document: &mut super::document::Operations) {
+    accounts::describe(document);
+    applications::describe(document);
+    documents::describe(document);
+}
 
 /// First byte of a sealed tax number.
 const TAX_TAG: u8 = 0xF4;
@@ -46,30 +70,6 @@ impl std::fmt::Debug for PlainDocument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PlainDocument({})", self.id)
     }
-}
-
-/// A bank, with unsealed data. The rules are those of [`Bank`].
-pub trait BankApi: Send + Sync {
-    /// Submits an application, or queries its review. `Permanent` if the key was used with different content.
-    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>>;
-
-    /// Opens an account, or queries its status.
-    fn open<'a>(
-        &'a self,
-        order: &'a OpenAccountRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
-
-    /// Starts a transfer, or queries its status.
-    fn transfer<'a>(
-        &'a self,
-        order: &'a BankTransferRequest,
-    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
-
-    /// Incoming transfers after position `after`.
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
-
-    /// Current balance of an account.
-    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;
 }
 
 /// Implements [`Bank`] for the engine: opens sealed data and passes it on to a [`BankApi`].

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use reqwest::Url;
 
+use super::banking::RemoteBank;
+use super::bridge::RemoteBridge;
 use super::callback::CallbackKey;
-use super::rates::RateSource;
-use super::remote::banking::RemoteBank;
-use super::remote::bridge::RemoteBridge;
-use super::remote::cards::RemoteIssuer;
-use super::remote::gift_cards::RemoteGiftCards;
-use super::remote::identity::{RemoteIdentityCheck, RemoteIssuerAccounts};
-use super::remote::payouts::RemotePayouts;
-use super::remote::reconciliation::RemoteReconciliationList;
-use super::remote::reference_data::{RemoteMerchantDirectory, RemoteRates};
-use super::remote::reloadable_cards::RemoteReloadableCards;
+use super::cards::RemoteIssuer;
+use super::gift_cards::RemoteGiftCards;
+use super::identity::RemoteIdentityCheck;
+use super::issuer_accounts::{RemoteCardBalances, RemoteCardDeposits, RemoteIssuerAccounts};
+use super::merchants::RemoteMerchantDirectory;
+use super::payouts::RemotePayouts;
+use super::rates::{RateSource, RemoteRates};
+use super::reconciliation::{ReconciliationListName, RemoteReconciliationList};
+use super::reloadable_cards::RemoteReloadableCards;
 use super::remote::{RemoteClient, RemoteEndpoint};
-use super::wire::reconciliation::ReconciliationListName;
-use super::{ProviderLists, Providers};
+use super::{BillingAddress, CardIssuerApi as _, ProviderLists, Providers};
 use crate::config::{RemoteProvider, RemoteProviders};
 use crate::secret::Secret;
 
@@ -27,15 +27,21 @@ use crate::secret::Secret;
 /// the settings. There are no reconciliation lists, so nothing is reconciled.
 pub fn unconfigured(rates: Arc<dyn RateSource>) -> Providers {
     let remote = RemoteClient::unconfigured;
-    let accounts = Arc::new(RemoteIssuerAccounts(remote()));
     Providers {
-        issuer: Arc::new(RemoteIssuer::unconfigured()),
+        issuer: Arc::new(RemoteIssuer(remote())),
+        billing_address: BillingAddress {
+            line1: String::new(),
+            city: String::new(),
+            state: String::new(),
+            postal_code: String::new(),
+            country: String::new(),
+        },
         gift_cards: Arc::new(RemoteGiftCards(remote())),
         payouts: Arc::new(RemotePayouts(remote())),
         identity_check: Arc::new(RemoteIdentityCheck(remote())),
-        accounts: accounts.clone(),
-        deposits: accounts.clone(),
-        balances: accounts,
+        accounts: Arc::new(RemoteIssuerAccounts(remote())),
+        deposits: Arc::new(RemoteCardDeposits(remote())),
+        balances: Arc::new(RemoteCardBalances(remote())),
         reloadable_cards: Arc::new(RemoteReloadableCards(remote())),
         bank: Arc::new(RemoteBank(remote())),
         bridge: Arc::new(RemoteBridge(remote())),
@@ -53,8 +59,11 @@ pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Re
     if let Some(remote) = remote("issuer", &settings.issuer)? {
         listed(&mut providers, ReconciliationListName::Cards, &remote);
         listed(&mut providers, ReconciliationListName::PrepaidRemainders, &remote);
-        let issuer = RemoteIssuer::connect(remote).await;
-        providers.issuer = Arc::new(issuer.map_err(|e| format!("the issuer at {}: {e}", settings.issuer.url))?);
+        let issuer = RemoteIssuer(remote);
+        let billing_address = issuer.billing_address().await;
+        providers.billing_address =
+            billing_address.map_err(|e| format!("the issuer at {}: {e}", settings.issuer.url))?;
+        providers.issuer = Arc::new(issuer);
     }
     if let Some(remote) = remote("gift_cards", &settings.gift_cards)? {
         listed(&mut providers, ReconciliationListName::GiftCards, &remote);
@@ -71,10 +80,9 @@ pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Re
         listed(&mut providers, ReconciliationListName::ReloadableCards, &remote);
         listed(&mut providers, ReconciliationListName::CardBalances, &remote);
         providers.reloadable_cards = Arc::new(RemoteReloadableCards(remote.clone()));
-        let accounts = Arc::new(RemoteIssuerAccounts(remote));
-        providers.accounts = accounts.clone();
-        providers.deposits = accounts.clone();
-        providers.balances = accounts;
+        providers.accounts = Arc::new(RemoteIssuerAccounts(remote.clone()));
+        providers.deposits = Arc::new(RemoteCardDeposits(remote.clone()));
+        providers.balances = Arc::new(RemoteCardBalances(remote));
     }
     if let Some(remote) = remote("bridge", &settings.bridge)? {
         listed(&mut providers, ReconciliationListName::Bridge, &remote);

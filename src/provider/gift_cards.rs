@@ -4,17 +4,84 @@ use std::collections::BTreeMap;
 
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, ExternalText, PortError};
+use purser_actors::port::ExternalText;
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
+use super::definition::provider;
+use super::wire::{self, DecimalAmount, MalformedResponse, SecretText};
 use crate::secret::Secret;
 
-/// Countries where a gift card can be redeemed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+provider! {
+    /// A catalog of gift cards, with unsealed data.
+    trait GiftCardApi, client RemoteGiftCards, tag "Gift cards";
+
+    /// A page of the current products; `None` if `starting_after` is not one of them. `Temporary` when the catalog does
+    /// not answer.
+    fn search(wanted: &'a GiftCardQuery) -> Option<GiftCardPage> {
+        GET "/gift-cards" searchGiftCards "List the products that are offered now";
+        asks query it: GiftCardQuery = wanted;
+        calls (&it);
+        answers GiftCardProductList "One page of the list.";
+        check |page| page.iter().flat_map(|page| &page.products).try_for_each(GiftCardProduct::check);
+    }
+
+    /// One product as it is offered now; `None` if it does not exist.
+    fn product(product_id: &'a str) -> Option<GiftCardProduct> {
+        GET "/gift-cards/{product_id}" getGiftCardProduct "Return one product as it is offered now";
+        at product_id = product_id, "The catalog's id of the product.";
+        calls (&product_id);
+        answers GiftCardProductResponse { product_id = product_id.to_owned(); product } "The product, or `null`.";
+        check |product| product.iter().try_for_each(|it| it.check_is(product_id));
+    }
+
+    /// Current stock and price of a purchase. To be queried before a payment settles.
+    fn offer(product_id: &'a str, country: &'a str, amount: Cents) -> GiftCardQuote {
+        GET "/gift-cards/{product_id}/quote" quoteGiftCard "Quote a purchase: current stock and price; nothing is reserved";
+        at product_id = product_id, "The catalog's id of the product.";
+        asks query it: GiftCardQuoteQuery = GiftCardQuoteQuery { country: country.to_owned(), amount };
+        calls (&product_id, &it.country, it.amount);
+        answers GiftCardQuote "Whether the purchase could be ordered.";
+        check |quote| quote.check();
+    }
+
+    /// Places an order, or queries it: with the same key both are the same call, so an order may be repeated until it
+    /// is answered. `Unknown` reveals nothing about the outcome and is never a failure: the card may exist, and another
+    /// call finds out. `Permanent` if the key was used with different content.
+    fn order(order: &'a GiftCardOrderRequest) -> GiftCardOrderStatus {
+        POST "/gift-card-orders" orderGiftCard "Order a gift card, or query an order";
+        key key = order.key, "The same key never creates a second gift card.";
+        asks body it: GiftCardOrderRequest = order;
+        calls (&GiftCardOrderRequest { key, ..it });
+        answers GiftCardOrderResponse { order = order.without_key(); state } "Result of the order.";
+        check |status| status.check();
+    }
+}
+
+/// Countries where a gift card can be redeemed. In JSON a list, or `null` for everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
 pub enum Redeemability {
+    #[default]
     Worldwide,
     /// In these countries, ISO 3166-1 alpha-2.
     Countries(Vec<String>),
+}
+
+impl From<Option<Vec<String>>> for Redeemability {
+    fn from(countries: Option<Vec<String>>) -> Self {
+        countries.map_or(Self::Worldwide, Self::Countries)
+    }
+}
+
+impl From<Redeemability> for Option<Vec<String>> {
+    fn from(redeemability: Redeemability) -> Self {
+        match redeemability {
+            Redeemability::Worldwide => None,
+            Redeemability::Countries(countries) => Some(countries),
+        }
+    }
 }
 
 impl Redeemability {
@@ -27,16 +94,26 @@ impl Redeemability {
     }
 }
 
-/// Amounts in which a gift card is sold, in hundredths of its own currency.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Amounts in which a gift card is sold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Denominations {
-    /// Exactly these, in ascending order.
-    Fixed(Vec<Cents>),
+    /// Exactly these amounts, in ascending order.
+    Fixed {
+        /// Amounts in ascending order.
+        #[schema(value_type = Vec<DecimalAmount>)]
+        amounts: Vec<Cents>,
+    },
     /// From `min` to `max`, both included, in steps from `min`.
     Range {
+        /// Smallest amount of the range.
+        #[schema(value_type = DecimalAmount)]
         min: Cents,
+        /// Largest amount of the range.
+        #[schema(value_type = DecimalAmount)]
         max: Cents,
-        /// Step between amounts, above zero.
+        /// Step between amounts; above zero.
+        #[schema(value_type = DecimalAmount)]
         step: Cents,
     },
 }
@@ -45,7 +122,7 @@ impl Denominations {
     /// Whether a card of this amount exists.
     pub fn offer(&self, amount: Cents) -> bool {
         match self {
-            Self::Fixed(amounts) => amounts.contains(&amount),
+            Self::Fixed { amounts } => amounts.contains(&amount),
             Self::Range {
                 min: least,
                 max: most,
@@ -57,7 +134,7 @@ impl Denominations {
     /// Smallest and largest amount.
     pub fn ends(&self) -> (Cents, Cents) {
         match self {
-            Self::Fixed(amounts) => (
+            Self::Fixed { amounts } => (
                 amounts.first().copied().unwrap_or(Cents::ZERO),
                 amounts.last().copied().unwrap_or(Cents::ZERO),
             ),
@@ -66,48 +143,113 @@ impl Denominations {
             } => (*least, *most),
         }
     }
+
+    fn check(&self) -> Result<(), MalformedResponse> {
+        let plausible = match self {
+            Self::Fixed { amounts } => amounts.windows(2).all(|pair| pair[0] < pair[1]),
+            Self::Range {
+                min: least,
+                max: most,
+                step,
+            } => least <= most && step.get() > 0,
+        };
+        match plausible {
+            true => Ok(()),
+            false => Err(MalformedResponse("amounts")),
+        }
+    }
 }
 
-/// A gift card as it is offered now. Texts come from the catalog: render them as text, never as markup.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One product as it is offered now.
+// Texts come from the catalog: render them as text, never as markup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GiftCardProduct {
     /// The catalog's id of the product; stable.
     pub product_id: String,
+    /// Display name of the product.
     pub name: String,
     /// Brand that redeems the card.
     pub brand: String,
-    /// What the brand sells, in one word.
+    /// What the brand sells.
     pub category: String,
+    /// Countries where the card can be redeemed, ISO 3166-1 alpha-2; `null` for everywhere.
+    #[serde(rename = "countries", default)]
+    #[schema(value_type = Option<Vec<String>>)]
     pub redeemability: Redeemability,
-    /// ISO 4217 code of every amount of this product.
+    /// Currency of every amount, ISO 4217.
     pub currency: String,
+    /// Amounts in which the card is sold.
     pub values: Denominations,
-    /// Fraction of the amount that the buyer pays in addition and the service keeps. The catalog is owed the card's
-    /// face value.
+    /// Fraction of the amount that the buyer pays in addition.
+    // The service keeps it: the catalog is owed the card's face value.
+    #[serde(with = "wire::text")]
+    #[schema(value_type = String)]
     pub fee_rate: Decimal,
     /// Whether an order would succeed now.
     pub in_stock: bool,
     /// What the card can be used for.
     pub description: String,
-    /// The brand's rules.
+    /// Terms set by the brand.
     pub terms: String,
 }
 
-/// Search filters; an absent filter matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+impl GiftCardProduct {
+    fn check(&self) -> Result<(), MalformedResponse> {
+        check_rate(self.fee_rate)?;
+        self.values.check()
+    }
+
+    fn check_is(&self, product_id: &str) -> Result<(), MalformedResponse> {
+        match self.product_id == product_id {
+            true => self.check(),
+            false => Err(MalformedResponse("it is about another product")),
+        }
+    }
+}
+
+/// Fee rates below 0 or above 1 are rejected as implausible.
+fn check_rate(rate: Decimal) -> Result<(), MalformedResponse> {
+    match (Decimal::ZERO..=Decimal::ONE).contains(&rate) {
+        true => Ok(()),
+        false => Err(MalformedResponse("a fee rate")),
+    }
+}
+
+/// Search filters for gift cards; an absent filter matches everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct GiftCardQuery {
     /// Text to match against products, brands and categories; tolerates typos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
-    /// ISO 3166-1 alpha-2; products without borders are in every country.
+    /// Country where the card is redeemed, ISO 3166-1 alpha-2.
+    // Products without borders are in every country.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
-    /// Currency code (ISO 4217).
+    /// Currency of the card, ISO 4217.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// A category, case-insensitive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// Start after this product of the same search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting_after: Option<String>,
     /// Maximum number of products.
     pub limit: usize,
+}
+
+/// A possible purchase.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct GiftCardQuoteQuery {
+    /// Country where the card is redeemed, ISO 3166-1 alpha-2.
+    pub country: String,
+    /// Amount in the product's currency.
+    #[param(value_type = String)]
+    pub amount: Cents,
 }
 
 /// Number of products for each value of a filter, with the other filters unchanged.
@@ -130,38 +272,142 @@ pub struct GiftCardPage {
     pub facets: GiftCardFacets,
 }
 
+/// A page of products, best match first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GiftCardProductList {
+    /// Products of the page; `null` if `starting_after` is not one of the matches.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required)]
+    products: Option<Vec<GiftCardProduct>>,
+    /// Number of products found in all.
+    count: usize,
+    /// Whether more pages follow.
+    has_more: bool,
+    /// Number of products for each country as a filter.
+    countries: BTreeMap<String, usize>,
+    /// Number of products for each currency as a filter.
+    currencies: BTreeMap<String, usize>,
+    /// Number of products for each category as a filter.
+    categories: BTreeMap<String, usize>,
+}
+
+impl From<Option<GiftCardPage>> for GiftCardProductList {
+    fn from(page: Option<GiftCardPage>) -> Self {
+        let found = page.is_some();
+        let page = page.unwrap_or_default();
+        Self {
+            products: found.then_some(page.products),
+            count: page.count,
+            has_more: page.has_more,
+            countries: page.facets.countries,
+            currencies: page.facets.currencies,
+            categories: page.facets.categories,
+        }
+    }
+}
+
+impl From<GiftCardProductList> for Option<GiftCardPage> {
+    fn from(list: GiftCardProductList) -> Self {
+        Some(GiftCardPage {
+            products: list.products?,
+            count: list.count,
+            has_more: list.has_more,
+            facets: GiftCardFacets {
+                countries: list.countries,
+                currencies: list.currencies,
+                categories: list.categories,
+            },
+        })
+    }
+}
+
+/// One product, or `null`.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GiftCardProductResponse {
+    /// Product id of the request.
+    product_id: String,
+    /// The product; `null` if it does not exist.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required)]
+    product: Option<GiftCardProduct>,
+}
+
 /// The catalog's answer to a possible purchase. It reserves nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardQuote {
     /// It could be ordered now.
     Available {
-        /// Currency code (ISO 4217).
+        /// Currency of the amount, ISO 4217.
         currency: String,
         /// Fraction of the amount that is added to it.
+        #[serde(with = "wire::text")]
+        #[schema(value_type = String)]
         fee_rate: Decimal,
     },
+    /// The product does not exist.
+    #[serde(rename = "product_not_found")]
     UnknownProduct,
     /// It cannot be redeemed in that country.
+    #[serde(rename = "country_not_served")]
     NotInCountry,
     /// It is not sold in that amount.
-    InvalidAmount(Denominations),
-    /// Currently sold out.
+    InvalidAmount {
+        /// Amounts in which it is sold.
+        values: Denominations,
+    },
+    /// The product is currently sold out.
     OutOfStock,
 }
 
+impl GiftCardQuote {
+    fn check(&self) -> Result<(), MalformedResponse> {
+        match self {
+            Self::Available { fee_rate, .. } => check_rate(*fee_rate),
+            Self::InvalidAmount { values } => values.check(),
+            Self::UnknownProduct | Self::NotInCountry | Self::OutOfStock => Ok(()),
+        }
+    }
+}
+
 /// An order for one gift card.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GiftCardOrderRequest {
     /// Idempotency key: the same key never creates a second gift card, whatever the earlier answer was.
+    #[serde(skip, default = "wire::no_key")]
     pub key: JobId,
+    /// The catalog's id of the product.
     pub product_id: String,
-    /// Country where the card is redeemed.
+    /// Country where the card is redeemed, ISO 3166-1 alpha-2.
     pub country: String,
-    /// In hundredths of the product's currency.
+    /// Amount in the product's currency.
+    #[schema(value_type = DecimalAmount)]
     pub amount: Cents,
-    /// Fee rate at which the card was offered during the stock check. A catalog that has raised it since declines with
-    /// `price_changed`.
+    /// Fee rate at which the card was offered. A catalog that has raised it since declines with `price_changed`.
+    #[serde(with = "wire::text")]
+    #[schema(value_type = String)]
     pub fee_rate: Decimal,
+}
+
+impl GiftCardOrderRequest {
+    /// The order as a response repeats it.
+    fn without_key(&self) -> Self {
+        Self {
+            key: wire::no_key(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Result of an order. It repeats the order.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GiftCardOrderResponse {
+    /// The order as it was sent.
+    order: GiftCardOrderRequest,
+    /// Status of the order.
+    #[serde(flatten)]
+    state: GiftCardOrderStatus,
 }
 
 /// Secrets that let their bearer spend the gift card. At least one is present; the brand decides which.
@@ -175,44 +421,83 @@ pub struct RedemptionDetails {
     pub pin_code: Option<Secret<String>>,
 }
 
-/// Status of an order. Answers may be repeated and arrive out of order: what was ready stays ready.
-#[derive(Debug)]
+/// Status of a gift card order.
+// Answers may be repeated and arrive out of order: what was ready stays ready.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardOrderStatus {
-    /// Order recorded; query again with the same key after this time.
+    /// Recorded; query again with the same key after this time.
     Accepted {
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
     /// In preparation; query again with the same key after this time.
     Pending {
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    Ready(RedemptionDetails),
+    /// The gift card exists. At least one of the three fields is present.
+    Ready {
+        /// Page that shows the card. Opening it is enough to spend the card.
+        #[serde(default, with = "wire::optional_secret")]
+        #[schema(value_type = Option<SecretText>)]
+        redemption_url: Option<Secret<String>>,
+        /// Code to be entered at the brand.
+        #[serde(default, with = "wire::optional_secret")]
+        #[schema(value_type = Option<SecretText>)]
+        redemption_code: Option<Secret<String>>,
+        /// PIN that the brand requires with the code.
+        #[serde(default, with = "wire::optional_secret")]
+        #[schema(value_type = Option<SecretText>)]
+        pin_code: Option<Secret<String>>,
+    },
     /// Declined: no gift card exists under this key, and none ever will.
     Declined {
         /// `out_of_stock`, `price_changed`, `declined_by_brand`, or a reason of the catalog.
+        #[schema(value_type = String)]
         reason: ExternalText,
     },
 }
 
-/// A catalog of gift cards, with unsealed data.
-pub trait GiftCardApi: Send + Sync {
-    /// A page of the current products; `None` if `starting_after` is not one of them. `Temporary` when the catalog does
-    /// not answer.
-    fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>>;
+impl GiftCardOrderStatus {
+    /// The gift card exists.
+    pub fn ready(redemption: RedemptionDetails) -> Self {
+        let RedemptionDetails {
+            redemption_url,
+            redemption_code,
+            pin_code,
+        } = redemption;
+        Self::Ready {
+            redemption_url,
+            redemption_code,
+            pin_code,
+        }
+    }
 
-    /// One product as it is offered now; `None` if it does not exist.
-    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>>;
+    /// What redeems the gift card, once it exists.
+    pub fn redemption(self) -> Option<RedemptionDetails> {
+        match self {
+            Self::Ready {
+                redemption_url,
+                redemption_code,
+                pin_code,
+            } => Some(RedemptionDetails {
+                redemption_url,
+                redemption_code,
+                pin_code,
+            }),
+            Self::Accepted { .. } | Self::Pending { .. } | Self::Declined { .. } => None,
+        }
+    }
 
-    /// Current stock and price of a purchase. To be queried before a payment settles.
-    fn offer<'a>(
-        &'a self,
-        product_id: &'a str,
-        country: &'a str,
-        amount: Cents,
-    ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>>;
-
-    /// Places an order, or queries it: with the same key both are the same call, so an order may be repeated until it
-    /// is answered. `Unknown` reveals nothing about the outcome and is never a failure: the card may exist, and another
-    /// call finds out. `Permanent` if the key was used with different content.
-    fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>>;
+    fn check(&self) -> Result<(), MalformedResponse> {
+        match self {
+            Self::Ready {
+                redemption_url: None,
+                redemption_code: None,
+                pin_code: None,
+            } => Err(MalformedResponse("there is nothing to redeem")),
+            _ => Ok(()),
+        }
+    }
 }

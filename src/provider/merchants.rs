@@ -1,15 +1,31 @@
 //! Merchants, and whether they accept the cards that are sold here.
 
-use purser_actors::port::{BoxFuture, PortError};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::definition::provider;
+
+provider! {
+    /// A directory of merchants.
+    trait MerchantDirectory, client RemoteMerchantDirectory, tag "Reference data";
+
+    /// A page of matches; `None` if `starting_after` is not one of them. `Temporary` when the directory does not
+    /// answer.
+    fn search(wanted: &'a MerchantQuery) -> Option<MerchantPage> {
+        GET "/merchants" searchMerchants "Search the merchant directory";
+        asks query it: MerchantQuery = wanted;
+        calls (&it);
+        answers MerchantList "One page of the list.";
+    }
+}
 
 /// Card types of the contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CardType {
-    /// In the contract: `Non-Reloadable U.S.`
+    #[serde(rename = "Non-Reloadable U.S.")]
     NonReloadableUs,
-    /// In the contract: `Non-Reloadable International`
+    #[serde(rename = "Non-Reloadable International")]
     NonReloadableInternational,
-    /// In the contract: `Reloadable`
     Reloadable,
 }
 
@@ -32,11 +48,13 @@ impl CardType {
 }
 
 /// Whether a merchant accepts a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Acceptance {
     Accepted,
     NotAccepted,
     /// It varies, or there is no information.
+    #[serde(other)]
     Unknown,
 }
 
@@ -51,31 +69,40 @@ impl Acceptance {
     }
 }
 
-/// A merchant, for one type of card. Texts come from the directory: render them as text, never as markup.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A merchant, for the card type of the query.
+// Texts come from the directory: render them as text, never as markup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Merchant {
-    /// Stable id; used as the cursor of lists.
+    /// Stable id of the merchant.
     pub id: String,
-    /// As the merchant spells it.
+    /// Name as the merchant spells it.
     pub name: String,
     /// The merchant's site, if known.
     pub url: Option<String>,
-    /// What the merchant sells, in one or two words.
+    /// What the merchant sells.
     pub category: String,
-    /// ISO 3166-1 alpha-2; empty for everywhere.
+    /// Countries, ISO 3166-1 alpha-2; empty for everywhere.
     pub countries: Vec<String>,
-    /// For the card type of the query.
+    /// `accepted`, `not_accepted` or `unknown`.
+    #[schema(value_type = String)]
     pub status: Acceptance,
     /// What to know before paying there.
     pub notes: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Search filters for merchants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub struct MerchantQuery {
     /// A name or an address; if absent, all merchants are listed by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
+    /// `Non-Reloadable U.S.`, `Non-Reloadable International` or `Reloadable`.
+    #[param(value_type = String)]
     pub card_type: CardType,
     /// Start after this merchant of the same search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting_after: Option<String>,
     /// Maximum number of merchants.
     pub limit: usize,
@@ -89,9 +116,29 @@ pub struct MerchantPage {
     pub has_more: bool,
 }
 
-/// A directory of merchants.
-pub trait MerchantDirectory: Send + Sync {
-    /// A page of matches; `None` if `starting_after` is not one of them. `Temporary` when the directory does not
-    /// answer.
-    fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>>;
+/// A page of merchants, best match first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MerchantList {
+    /// Merchants of the page; `null` if `starting_after` is not one of the matches.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required)]
+    merchants: Option<Vec<Merchant>>,
+    /// Whether more pages follow.
+    has_more: bool,
+}
+
+impl From<Option<MerchantPage>> for MerchantList {
+    fn from(page: Option<MerchantPage>) -> Self {
+        let has_more = page.as_ref().is_some_and(|page| page.has_more);
+        let merchants = page.map(|page| page.merchants);
+        Self { merchants, has_more }
+    }
+}
+
+impl From<MerchantList> for Option<MerchantPage> {
+    fn from(list: MerchantList) -> Self {
+        let has_more = list.has_more;
+        let merchants = list.merchants?;
+        Some(MerchantPage { merchants, has_more })
+    }
 }

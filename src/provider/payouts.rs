@@ -1,18 +1,76 @@
-//! The plain side of the payout rails: orders with readable numbers. The engine passes them sealed; they are opened
-//! only here, immediately before the call.
+//! Payout rails: orders with readable numbers, and the adapter that opens them. The engine passes them sealed; they are
+//! opened only here, immediately before the call.
 
 use std::sync::Arc;
 
 use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::payouts::{
-    PayoutDestination, PayoutEvent, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
+    PayoutDestination, PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
 };
-use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PortError};
 use purser_actors::product::{AppPayee, Country, Currency, Platform, ProductLine};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+use super::definition::provider;
+use super::remote::failed;
+use super::server::missing;
+use super::wire::{self, AfterParam, DecimalAmount, MalformedResponse, SecretText, rising};
 use crate::secret::Secret;
 use crate::vault::{CardNumberRecord, Vault};
+
+provider! {
+    /// Payout rails, with unsealed data. The rules are those of [`PayoutRails`].
+    trait PayoutApi, client RemotePayouts, tag "Payouts";
+
+    /// Orders a payout, or queries an order. `Permanent` if the key was used with different content.
+    fn send(order: PlainPayout) -> PayoutStatusUpdate {
+        POST "/payouts" createPayout "Order a payout, or query an order";
+        key key = order.key, "The same key never pays twice.";
+        asks body it: PayoutBody = PayoutBody::of(&order).map_err(|e| failed(ErrorKind::Permanent, "createPayout", e.0))?;
+        calls (it.read(key)?);
+        answers PayoutReport { payout_id = order.payout; body } "Latest status of the payout.";
+    }
+
+    /// Last known status of the order under this key; `None` if nothing was ever ordered under it.
+    // A decline credits the payer, so a decline of another payout must not count.
+    fn find(key: JobId) -> Option<PayoutStatusUpdate> {
+        GET "/payout-orders/{key}" getPayoutByKey "Return the order under a key, without ordering";
+        at key = key, "An Idempotency-Key.";
+        calls (wire::parse::<JobId>(&key, "an Idempotency-Key")?);
+        answers PayoutLookupResponse { key = key; .. } "Latest status, or `null` if nothing was ever ordered.";
+    }
+
+    /// Recalls the payout that was ordered under this key.
+    fn recall(key: JobId, payout: PayoutId) -> RecallResult {
+        POST "/payouts/{payout_id}/recall" recallPayout "Recall a payout; repeating it changes nothing";
+        at payout_id = payout, "The service's id of the payout.";
+        key header = key, "Key of the payout order to recall.";
+        calls (header, payout_id.parse::<PayoutId>().map_err(|_| missing("there is no such payout"))?);
+        answers RecallResponse { payout_id = payout; outcome } "Whether the recipient has the money.";
+    }
+
+    /// Country of the bank that issued a debit card, by the card's first digits; `None` for a card that no rail pays
+    /// to.
+    // POST, because card numbers in a path or query would end up in access logs.
+    fn card_country(number: &'a Secret<String>) -> Option<Country> {
+        POST "/debit-card-countries" lookupDebitCardCountry "Return the country of a debit card's bank";
+        asks body it: DebitCardQuery = DebitCardQuery { number: number.clone() };
+        calls (&it.number);
+        answers DebitCardCountryResponse "Its country, if a rail pays to it.";
+    }
+
+    /// Events after position `after`.
+    fn events_after(after: u64, limit: usize) -> Vec<PayoutEvent> {
+        GET "/payout-events" listPayoutEvents "List events of all payouts, such as returns days later";
+        asks query it: AfterParam = AfterParam { after, limit };
+        calls (it.after, it.bounded());
+        absent Vec::new();
+        answers PayoutEventList "Events in the order of their positions.";
+        check |events| rising(after, events.iter().map(|event| event.position));
+    }
+}
 
 /// First byte of a sealed account number. It is not a month, so the bytes are never read as a card number.
 const ACCOUNT_TAG: u8 = 0xF2;
@@ -45,23 +103,381 @@ pub struct PlainPayout {
     pub to: PlainPayee,
 }
 
-/// Payout rails, with unsealed data. The rules are those of [`PayoutRails`].
-pub trait PayoutApi: Send + Sync {
-    /// Orders a payout, or queries an order. `Permanent` if the key was used with different content.
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>>;
+/// Rail of a payout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PayoutRail {
+    /// To a debit card.
+    PushToCard,
+    /// To a bank account.
+    BankPayment,
+    /// To the user of a payment app.
+    AppPayment,
+}
 
-    /// Last known status of the order under this key; `None` if nothing was ever ordered under it.
-    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>>;
+/// An order for a payout.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PayoutRequest)]
+#[serde(deny_unknown_fields)]
+pub struct PayoutBody {
+    /// The service's id of the payout, which all of its events name.
+    #[schema(value_type = String)]
+    payout_id: PayoutId,
+    /// Rail that pays.
+    rail: PayoutRail,
+    /// Amount that the recipient gets.
+    #[schema(value_type = DecimalAmount)]
+    amount: Cents,
+    /// Currency of the amount, ISO 4217.
+    #[schema(value_type = String)]
+    currency: Currency,
+    /// Recipient of the money.
+    payee: Payee,
+}
 
-    /// Recalls the payout that was ordered under this key.
-    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>>;
+/// Recipient of a payout.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Payee {
+    /// The owner of a debit card.
+    Card {
+        /// Card number, 12 to 19 digits.
+        #[serde(with = "wire::secret")]
+        #[schema(value_type = SecretText)]
+        number: Secret<String>,
+        /// Expiry month, 1 to 12.
+        exp_month: u8,
+        /// Expiry year, four digits.
+        exp_year: u16,
+    },
+    /// The owner of a bank account.
+    Bank {
+        /// Nine digits, or the bank's part of an IBAN.
+        routing_number: String,
+        /// Account number at the bank.
+        #[serde(with = "wire::secret")]
+        #[schema(value_type = SecretText)]
+        account_number: Secret<String>,
+        /// Name of the account's owner.
+        account_holder_name: String,
+    },
+    /// The user of a payment app.
+    App {
+        /// `venmo` or `paypal`.
+        platform: String,
+        /// The recipient's identifier in the app.
+        recipient: String,
+        /// Recipient's given name.
+        first_name: String,
+        /// Recipient's family name.
+        last_name: String,
+        /// Recipient's email address.
+        email: String,
+    },
+}
 
-    /// Country of the bank that issued a debit card, by the card's first digits; `None` for a card that no rail pays
-    /// to.
-    fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>>;
+/// Only product lines that are paid by a rail have one.
+const fn rail(line: ProductLine) -> Result<PayoutRail, MalformedResponse> {
+    match line {
+        ProductLine::PushToCard => Ok(PayoutRail::PushToCard),
+        ProductLine::BankPayment => Ok(PayoutRail::BankPayment),
+        ProductLine::AppPayment => Ok(PayoutRail::AppPayment),
+        _ => Err(MalformedResponse("no payout")),
+    }
+}
 
-    /// Events after position `after`.
-    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>>;
+impl PayoutBody {
+    /// The wire form of an order.
+    ///
+    /// # Errors
+    /// When no rail pays the order's product line.
+    fn of(order: &PlainPayout) -> Result<Self, MalformedResponse> {
+        let payee = match &order.to {
+            PlainPayee::Card(card) => Payee::Card {
+                number: card.number().clone(),
+                exp_month: card.exp_month(),
+                exp_year: card.exp_year(),
+            },
+            PlainPayee::Bank {
+                routing_number,
+                account_number,
+                account_holder_name,
+            } => Payee::Bank {
+                routing_number: routing_number.clone(),
+                account_number: account_number.clone(),
+                account_holder_name: account_holder_name.clone(),
+            },
+            PlainPayee::App(platform, payee) => Payee::App {
+                platform: platform.name().to_owned(),
+                recipient: payee.recipient.clone(),
+                first_name: payee.first_name.clone(),
+                last_name: payee.last_name.clone(),
+                email: payee.email.clone(),
+            },
+        };
+        Ok(Self {
+            payout_id: order.payout,
+            rail: rail(order.line)?,
+            amount: order.amount,
+            currency: order.currency,
+            payee,
+        })
+    }
+
+    /// The order as a rail reads it.
+    ///
+    /// # Errors
+    /// When the payee is invalid.
+    fn read(self, key: JobId) -> Result<PlainPayout, MalformedResponse> {
+        let to = match self.payee {
+            Payee::Card {
+                number,
+                exp_month,
+                exp_year,
+            } => {
+                let card = CardNumberRecord::new(number, exp_month, exp_year);
+                PlainPayee::Card(card.map_err(|_| MalformedResponse("a card number"))?)
+            }
+            Payee::Bank {
+                routing_number,
+                account_number,
+                account_holder_name,
+            } => PlainPayee::Bank {
+                routing_number,
+                account_number,
+                account_holder_name,
+            },
+            Payee::App {
+                platform,
+                recipient,
+                first_name,
+                last_name,
+                email,
+            } => {
+                let known = Platform::ALL.into_iter().find(|p| p.name() == platform);
+                let payee = AppPayee {
+                    recipient,
+                    first_name,
+                    last_name,
+                    email,
+                };
+                PlainPayee::App(known.ok_or(MalformedResponse("a payment app"))?, payee)
+            }
+        };
+        Ok(PlainPayout {
+            key,
+            payout: self.payout_id,
+            line: match self.rail {
+                PayoutRail::PushToCard => ProductLine::PushToCard,
+                PayoutRail::BankPayment => ProductLine::BankPayment,
+                PayoutRail::AppPayment => ProductLine::AppPayment,
+            },
+            amount: self.amount,
+            currency: self.currency,
+            to,
+        })
+    }
+}
+
+/// A query for the country of a debit card's bank.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DebitCardQuery {
+    /// Card number, 12 to 19 digits.
+    #[serde(with = "wire::secret")]
+    #[schema(value_type = SecretText)]
+    number: Secret<String>,
+}
+
+/// Country of a debit card's bank.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DebitCardCountryResponse {
+    /// ISO 3166-1 alpha-2; `null` for a card that no rail pays to.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(value_type = Option<String>, required)]
+    country: Option<Country>,
+}
+
+impl From<Option<Country>> for DebitCardCountryResponse {
+    fn from(country: Option<Country>) -> Self {
+        Self { country }
+    }
+}
+
+impl From<DebitCardCountryResponse> for Option<Country> {
+    fn from(response: DebitCardCountryResponse) -> Self {
+        response.country
+    }
+}
+
+/// A status update of one payout.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PayoutStatusUpdate)]
+pub struct PayoutReport {
+    /// The service's id of the payout.
+    #[schema(value_type = String)]
+    payout_id: PayoutId,
+    /// Sequence and status.
+    #[serde(flatten)]
+    body: PayoutReportBody,
+}
+
+/// A status update. Later updates of one payout have a higher sequence, so that repeated or reordered ones are
+/// recognized.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PayoutUpdateBody)]
+pub struct PayoutReportBody {
+    /// Number of the update within this payout, from 1.
+    sequence: u64,
+    /// Status of the payout.
+    #[serde(flatten, with = "PayoutStatus")]
+    #[schema(value_type = PayoutStatus)]
+    state: PayoutRailStatus,
+}
+
+impl From<PayoutStatusUpdate> for PayoutReportBody {
+    fn from(update: PayoutStatusUpdate) -> Self {
+        Self {
+            sequence: update.sequence,
+            state: update.status,
+        }
+    }
+}
+
+impl From<PayoutReportBody> for PayoutStatusUpdate {
+    fn from(body: PayoutReportBody) -> Self {
+        Self {
+            sequence: body.sequence,
+            status: body.state,
+        }
+    }
+}
+
+/// Status of a payout.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(remote = "PayoutRailStatus", tag = "status", rename_all = "snake_case")]
+pub enum PayoutStatus {
+    /// Accepted and in progress; for a payment app, also waiting to be claimed.
+    InProcess {
+        /// Delay before the next query, in milliseconds.
+        retry_after_ms: u64,
+    },
+    /// The payout is paid.
+    Complete {
+        /// The rail's reference of the payment.
+        #[schema(value_type = String)]
+        reference: ExternalText,
+    },
+    /// The payout is not paid and will not be.
+    Failed {
+        /// The rail's reason.
+        #[schema(value_type = String)]
+        reason: ExternalText,
+    },
+    /// Cancelled before it was paid.
+    Cancelled {
+        /// The rail's reason.
+        #[schema(value_type = String)]
+        reason: ExternalText,
+    },
+    /// The money was returned.
+    Returned {
+        /// The rail's reason.
+        #[schema(value_type = String)]
+        reason: ExternalText,
+    },
+}
+
+/// The payout ordered under a key.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PayoutLookupResponse {
+    /// Key of the request.
+    #[schema(value_type = String)]
+    key: JobId,
+    /// Latest status under the key; `null` if nothing was ever ordered under it. The field must be present: a payer is
+    /// credited because of a `null`.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required)]
+    payout: Option<PayoutReportBody>,
+}
+
+impl PayoutLookupResponse {
+    fn of(found: Option<PayoutStatusUpdate>, key: JobId) -> Self {
+        let payout = found.map(Into::into);
+        Self { key, payout }
+    }
+}
+
+impl From<PayoutLookupResponse> for Option<PayoutStatusUpdate> {
+    fn from(response: PayoutLookupResponse) -> Self {
+        response.payout.map(Into::into)
+    }
+}
+
+/// Result of a recall.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecallResponse {
+    /// The service's id of the payout.
+    #[schema(value_type = String)]
+    payout_id: PayoutId,
+    /// Outcome of the recall.
+    #[serde(with = "RecallOutcome")]
+    #[schema(value_type = RecallOutcome)]
+    outcome: RecallResult,
+}
+
+/// Outcome of a recall.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(remote = "RecallResult", rename_all = "snake_case")]
+pub enum RecallOutcome {
+    /// The recipient has received nothing and will not.
+    Recalled,
+    /// The recipient has the money.
+    TooLate,
+}
+
+/// Events of all payouts, in the order of their positions.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PayoutEventList {
+    /// Oldest first; each position is higher than the one before.
+    events: Vec<NumberedReport>,
+}
+
+/// A payout event and its position.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PayoutEvent)]
+pub struct NumberedReport {
+    /// Position over all payouts, from 1. Use it as `after` to continue.
+    position: u64,
+    /// The status update.
+    #[serde(flatten)]
+    update: PayoutReport,
+}
+
+impl From<Vec<PayoutEvent>> for PayoutEventList {
+    fn from(events: Vec<PayoutEvent>) -> Self {
+        let events = events.into_iter().map(|event| NumberedReport {
+            position: event.position,
+            update: PayoutReport {
+                payout_id: event.payout,
+                body: event.update.into(),
+            },
+        });
+        Self {
+            events: events.collect(),
+        }
+    }
+}
+
+impl From<PayoutEventList> for Vec<PayoutEvent> {
+    fn from(list: PayoutEventList) -> Self {
+        let events = list.events.into_iter().map(|event| PayoutEvent {
+            position: event.position,
+            payout: event.update.payout_id,
+            update: event.update.body.into(),
+        });
+        events.collect()
+    }
 }
 
 /// Implements [`PayoutRails`] for the engine: opens sealed data and passes it on to a [`PayoutApi`].

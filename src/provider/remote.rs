@@ -1,25 +1,16 @@
-//! Remote providers, called over HTTP with the protocol of [`super::wire`]. One type per port; each implements the
-//! port's plain side, as the sandbox's providers do.
-
-pub mod banking;
-pub mod bridge;
-pub mod cards;
-pub mod gift_cards;
-pub mod identity;
-pub mod payouts;
-pub mod reconciliation;
-pub mod reference_data;
-pub mod reloadable_cards;
+//! The client of remote providers, called over HTTP with the protocol of [`super::wire`]. The definitions of the
+//! providers make their types from it.
 
 use std::time::Duration;
 
 use purser_actors::id::JobId;
 use purser_actors::port::{ErrorKind, ExternalText, PortError};
-use reqwest::{Client, Method, Response, StatusCode, Url};
+pub(super) use reqwest::Method;
+use reqwest::{Client, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::wire::{ErrorCode, ErrorResponse, KEY_HEADER, MalformedResponse};
+use super::wire::{ErrorCode, ErrorResponse, KEY_HEADER, MalformedResponse, VERSION};
 use crate::secret::Secret;
 
 /// Maximum size of a response body: a page of the catalog.
@@ -60,113 +51,130 @@ impl RemoteClient {
     }
 
     /// Whether the settings name it. Otherwise it has no events.
-    const fn is_configured(&self) -> bool {
+    pub(super) const fn is_configured(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Sends a read request. It changes nothing, so every failure is `Temporary` unless the provider returns an error
-    /// of its own.
-    async fn get<T: DeserializeOwned>(
-        &self,
-        operation: &'static str,
-        path: &[&str],
-        query: &impl Serialize,
-    ) -> Result<T, PortError> {
-        let asked = self.request(Method::GET, operation, path)?.query(query);
-        self.send(operation, asked).await.map_err(|failure| {
-            let error = failure.into_error();
-            let kind = match error.kind {
-                ErrorKind::Unknown => ErrorKind::Temporary,
-                kind => kind,
-            };
-            PortError { kind, ..error }
-        })
-    }
-
-    /// Sends an order. Without a readable response the outcome is `Unknown`, unless the provider was never reached.
-    async fn post<T: DeserializeOwned>(
-        &self,
-        operation: &'static str,
-        path: &[&str],
-        key: Option<JobId>,
-        body: &impl Serialize,
-    ) -> Result<T, PortError> {
-        let mut asked = self.request(Method::POST, operation, path)?.json(body);
-        if let Some(key) = key {
-            asked = asked.header(KEY_HEADER, key.to_string());
-        }
-        // An order cannot be missing: a provider that answers `not_found` has not understood the path.
-        self.send(operation, asked).await.map_err(|failure| match failure {
-            RemoteError::Response(ErrorCode::NotFound, error) => PortError {
-                kind: ErrorKind::Temporary,
-                ..error
-            },
-            failure => failure.into_error(),
-        })
-    }
-
-    fn request(
+    /// Begins a call. `places` are the values of the parameters in `path`.
+    ///
+    /// # Errors
+    /// `Temporary` if the settings name no such provider.
+    pub(super) fn call(
         &self,
         method: Method,
         operation: &'static str,
-        path: &[&str],
-    ) -> Result<reqwest::RequestBuilder, PortError> {
+        path: &str,
+        places: &[(&str, String)],
+    ) -> Result<RemoteCall, PortError> {
+        let refused = |what| Err(failed(ErrorKind::Temporary, operation, what));
         let Some((http, endpoint)) = &self.0 else {
-            return Err(failed(
-                ErrorKind::Temporary,
-                operation,
-                "the settings name no provider for this",
-            ));
+            return refused("the settings name no provider for this");
         };
         let mut url = endpoint.base_url.clone();
         // Segments are escaped one by one: no provider reference reaches another path.
+        let segments = path.split('/').filter(|segment| !segment.is_empty()).map(|segment| {
+            let named = |(name, _): &&(&str, String)| segment.strip_prefix('{') == Some(&format!("{name}}}"));
+            places.iter().find(named).map_or(segment, |(_, value)| value.as_str())
+        });
         match url.path_segments_mut() {
-            Ok(mut segments) => segments.pop_if_empty().push("v1").extend(path),
-            Err(()) => {
-                return Err(failed(
-                    ErrorKind::Temporary,
-                    operation,
-                    "the provider's URL takes no path",
-                ));
-            }
+            Ok(mut all) => all.pop_if_empty().push(VERSION).extend(segments),
+            Err(()) => return refused("the provider's URL takes no path"),
         };
-        Ok(http.request(method, url).bearer_auth(endpoint.token.expose_secret()))
+        let reads = method == Method::GET;
+        let request = http.request(method, url).bearer_auth(endpoint.token.expose_secret());
+        Ok(RemoteCall {
+            operation,
+            reads,
+            request,
+            has_body: false,
+        })
+    }
+}
+
+/// A call to be sent.
+pub(super) struct RemoteCall {
+    operation: &'static str,
+    /// Whether it changes nothing.
+    reads: bool,
+    request: reqwest::RequestBuilder,
+    has_body: bool,
+}
+
+impl RemoteCall {
+    pub(super) fn key(self, key: JobId) -> Self {
+        let request = self.request.header(KEY_HEADER, key.to_string());
+        Self { request, ..self }
     }
 
-    async fn send<T: DeserializeOwned>(
-        &self,
-        operation: &'static str,
-        asked: reqwest::RequestBuilder,
-    ) -> Result<T, RemoteError> {
-        let lost = |kind, what: &str| RemoteError::NoResponse(failed(kind, operation, what));
-        let answer = asked.send().await.map_err(|error| {
-            // Without a connection nothing was sent, so nothing was done.
-            let kind = match error.is_connect() || error.is_builder() {
-                true => ErrorKind::Temporary,
-                false => ErrorKind::Unknown,
-            };
-            lost(kind, &error_text(&error))
-        })?;
-        let status = answer.status();
-        let body = read(answer).await.map_err(|what| lost(ErrorKind::Unknown, &what))?;
-        if status == StatusCode::OK {
-            return serde_json::from_slice(&body).map_err(|error| {
-                // The position of the error, never the content: the body may hold a card number.
-                let (line, column) = (error.line(), error.column());
-                let what = format!("the answer is not of the protocol (line {line}, column {column})");
-                lost(ErrorKind::Unknown, &what)
-            });
+    pub(super) fn query(self, query: &impl Serialize) -> Self {
+        let request = self.request.query(query);
+        Self { request, ..self }
+    }
+
+    pub(super) fn body(self, body: &impl Serialize) -> Self {
+        let request = self.request.json(body);
+        Self {
+            request,
+            has_body: true,
+            ..self
         }
-        // Only an error in the protocol's form, with the status of its code, is definite.
-        match serde_json::from_slice::<ErrorResponse>(&body) {
-            Ok(ErrorResponse { error }) if error.code.status() == status.as_u16() => {
-                let said = failed(error.code.kind(), operation, &error.message);
-                Err(RemoteError::Response(error.code, said))
-            }
-            _ => {
-                let what = format!("status {status} without a refusal of the protocol");
-                Err(lost(ErrorKind::Unknown, &what))
-            }
+    }
+
+    /// Sends it. A read request changes nothing, so that every failure of it is `Temporary` unless the provider returns
+    /// an error of its own. Without a readable response the outcome of any other is `Unknown`, unless the provider was
+    /// never reached.
+    pub(super) async fn send<T: DeserializeOwned>(self) -> Result<T, PortError> {
+        let (operation, reads) = (self.operation, self.reads);
+        let request = match reads || self.has_body {
+            true => self.request,
+            false => self.request.json(&serde_json::json!({})),
+        };
+        send(operation, request).await.map_err(|failure| match failure {
+            // An order cannot be missing: a provider that answers `not_found` has not understood the path.
+            RemoteError::Response(ErrorCode::NotFound, error) if !reads => PortError {
+                kind: ErrorKind::Temporary,
+                ..error
+            },
+            RemoteError::Response(_, error) | RemoteError::NoResponse(error) => match error.kind {
+                ErrorKind::Unknown if reads => PortError {
+                    kind: ErrorKind::Temporary,
+                    ..error
+                },
+                _ => error,
+            },
+        })
+    }
+}
+
+async fn send<T: DeserializeOwned>(operation: &'static str, asked: reqwest::RequestBuilder) -> Result<T, RemoteError> {
+    let lost = |kind, what: &str| RemoteError::NoResponse(failed(kind, operation, what));
+    let answer = asked.send().await.map_err(|error| {
+        // Without a connection nothing was sent, so nothing was done.
+        let kind = match error.is_connect() || error.is_builder() {
+            true => ErrorKind::Temporary,
+            false => ErrorKind::Unknown,
+        };
+        lost(kind, &error_text(&error))
+    })?;
+    let status = answer.status();
+    let body = read(answer).await.map_err(|what| lost(ErrorKind::Unknown, &what))?;
+    if status == StatusCode::OK {
+        return serde_json::from_slice(&body).map_err(|error| {
+            // The position of the error, never the content: the body may hold a card number.
+            let (line, column) = (error.line(), error.column());
+            let what = format!("the answer is not of the protocol (line {line}, column {column})");
+            lost(ErrorKind::Unknown, &what)
+        });
+    }
+    // Only an error in the protocol's form, with the status of its code, is definite.
+    match serde_json::from_slice::<ErrorResponse>(&body) {
+        Ok(ErrorResponse { error }) if error.code.status() == status.as_u16() => {
+            let said = failed(error.code.kind(), operation, &error.message);
+            Err(RemoteError::Response(error.code, said))
+        }
+        _ => {
+            let what = format!("status {status} without a refusal of the protocol");
+            Err(lost(ErrorKind::Unknown, &what))
         }
     }
 }
@@ -177,14 +185,6 @@ enum RemoteError {
     Response(ErrorCode, PortError),
     /// The response is lost or unreadable.
     NoResponse(PortError),
-}
-
-impl RemoteError {
-    fn into_error(self) -> PortError {
-        match self {
-            Self::Response(_, error) | Self::NoResponse(error) => error,
-        }
-    }
 }
 
 async fn read(mut answer: Response) -> Result<zeroize::Zeroizing<Vec<u8>>, String> {
@@ -215,7 +215,7 @@ fn error_text(error: &reqwest::Error) -> String {
     text
 }
 
-fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError {
+pub(super) fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError {
     PortError {
         kind,
         operation,
@@ -223,7 +223,19 @@ fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError 
     }
 }
 
-/// A response to a different request leaves the outcome unknown.
-fn unreadable(operation: &'static str) -> impl FnOnce(MalformedResponse) -> PortError {
-    move |what| failed(ErrorKind::Unknown, operation, &what.to_string())
+/// Checks that a response repeats what its request named.
+///
+/// # Errors
+/// `Unknown`: a response to a different request says nothing about this one.
+pub(super) fn same(operation: &'static str, repeated: bool) -> Result<(), PortError> {
+    let other = MalformedResponse("it is about something else");
+    value(operation, if repeated { Ok(()) } else { Err(other) })
+}
+
+/// What a response says.
+///
+/// # Errors
+/// `Unknown` if it is malformed.
+pub(super) fn value<T>(operation: &'static str, read: Result<T, impl Into<MalformedResponse>>) -> Result<T, PortError> {
+    read.map_err(|what| failed(ErrorKind::Unknown, operation, &what.into().to_string()))
 }

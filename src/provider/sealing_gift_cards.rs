@@ -143,8 +143,19 @@ impl GiftCardProvider for SealingGiftCards {
                 fee_rate,
             };
             Ok(match self.catalog.order(&placed).await? {
-                GiftCardOrderStatus::Ready(redemption) => GiftCardOrderResult::Ready {
-                    sealed: self.seal(order.card, &redemption)?,
+                GiftCardOrderStatus::Ready {
+                    redemption_url,
+                    redemption_code,
+                    pin_code,
+                } => GiftCardOrderResult::Ready {
+                    sealed: self.seal(
+                        order.card,
+                        &RedemptionDetails {
+                            redemption_url,
+                            redemption_code,
+                            pin_code,
+                        },
+                    )?,
                 },
                 GiftCardOrderStatus::Accepted { retry_after_ms } | GiftCardOrderStatus::Pending { retry_after_ms } => {
                     GiftCardOrderResult::Pending { retry_after_ms }

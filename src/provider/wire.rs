@@ -11,37 +11,24 @@
 //!   counts as a decline.
 //! - Amounts and rates are decimal text, times are Unix milliseconds.
 
-pub mod applications;
-pub mod balance_holds;
-pub mod banking;
-pub mod bridge;
-pub mod bridge_messages;
-pub mod cards;
-pub mod deposits;
-pub mod gift_card_orders;
-pub mod gift_cards;
-pub mod identity;
-pub mod payout_events;
-pub mod payouts;
-pub mod reconciliation;
-pub mod reference_data;
-pub mod reloadable_cards;
-
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use purser_actors::id::Wallet;
-use purser_actors::money::{Cents, Usdc};
+use purser_actors::id::{JobId, Wallet};
 use purser_actors::port::ErrorKind;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::secret::Secret;
+
+/// The version of the protocol; it is the first segment of every path.
+pub const VERSION: &str = "v1";
 
 /// Header of the idempotency key.
 pub const KEY_HEADER: &str = "idempotency-key";
@@ -130,26 +117,20 @@ pub struct ErrorDetails {
 #[error("the answer is not of the protocol: {0}")]
 pub struct MalformedResponse(pub &'static str);
 
-/// Maximum length of a provider's reference in bytes. References are stored whole: a truncated one could name something
-/// else.
-const MAX_NAME_LEN: usize = 200;
-
-/// A reference that can be stored.
-///
-/// # Errors
-/// When it is empty or too long.
-fn name(text: String) -> Result<String, MalformedResponse> {
-    match (1..=MAX_NAME_LEN).contains(&text.len()) {
-        true => Ok(text),
-        false => Err(MalformedResponse("a name has 1 to 200 bytes")),
+impl From<Infallible> for MalformedResponse {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
+
+/// Maximum length of a provider's reference in bytes.
+const MAX_NAME_LEN: usize = 200;
 
 /// Checks that positions of events rise and are all after `after`.
 ///
 /// # Errors
 /// When they do not rise: a skipped event would be lost.
-fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), MalformedResponse> {
+pub(super) fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), MalformedResponse> {
     let mut last = after;
     for number in numbers {
         if number <= last {
@@ -160,122 +141,200 @@ fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), Malforme
     Ok(())
 }
 
-/// A value that is text on the wire: an id, a code, an address, a decimal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextValue<T>(pub T);
+/// Query parameters of event lists.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct AfterParam {
+    /// Return only events after this position; 0 for all.
+    pub after: u64,
+    /// Maximum number of events, at most 1,000.
+    pub limit: usize,
+}
 
-impl<T: Display> Serialize for TextValue<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+impl AfterParam {
+    /// The limit that a server holds to.
+    pub(super) fn bounded(self) -> usize {
+        self.limit.min(1_000)
     }
 }
 
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for TextValue<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map(TextValue).map_err(de::Error::custom)
+/// A value of a path or another text.
+///
+/// # Errors
+/// `what` it should have been.
+pub(super) fn parse<T: FromStr>(text: &str, what: &'static str) -> Result<T, MalformedResponse> {
+    text.parse().map_err(|_| MalformedResponse(what))
+}
+
+/// For `#[serde(with)]`: a value that is text by its `Display` and `FromStr`.
+pub(super) mod text {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        read(deserializer, str::parse)
     }
 }
 
-/// Amount in dollars or another currency with two decimal places, as text: `5`, `5.2` or `5.25`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DecimalAmount(pub Cents);
+/// For `#[serde(with)]`: decimals by name, each as text.
+pub(super) mod decimals {
+    use super::*;
 
-impl Display for DecimalAmount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+    #[derive(Serialize, Deserialize)]
+    struct Text(#[serde(with = "text")] Decimal);
+
+    pub(crate) fn serialize<S: Serializer>(map: &BTreeMap<String, Decimal>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(map.iter().map(|(name, value)| (name, Text(*value))))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<String, Decimal>, D::Error> {
+        let map = BTreeMap::<String, Text>::deserialize(deserializer)?;
+        Ok(map.into_iter().map(|(name, value)| (name, value.0)).collect())
     }
 }
 
-impl FromStr for DecimalAmount {
-    type Err = purser_actors::money::AmountError;
+/// For `#[serde(with)]`: an address on Base.
+pub(super) mod base_address {
+    use super::*;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Cents::parse(text).map(Self)
+    pub(crate) fn serialize<S: Serializer>(address: &[u8; 20], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Wallet::Evm(*address).address())
     }
-}
 
-/// USDC amount with up to six decimal places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UsdcAmount(pub Usdc);
-
-impl Display for UsdcAmount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 20], D::Error> {
+        read(deserializer, parse)
     }
-}
 
-impl FromStr for UsdcAmount {
-    type Err = MalformedResponse;
-
-    fn from_str(text: &str) -> Result<Self, MalformedResponse> {
-        let whole = Decimal::from_str_exact(text)
-            .ok()
-            .and_then(|d| d.checked_mul(Decimal::from(1_000_000)));
-        let atomic = whole.filter(|d| d.is_integer()).and_then(|d| d.to_u64());
-        atomic
-            .map(|atomic| Self(Usdc::from_atomic(atomic)))
-            .ok_or(MalformedResponse("an amount of USDC"))
-    }
-}
-
-/// A wallet's exact address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WalletAddress(pub Wallet);
-
-impl Display for WalletAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.address())
-    }
-}
-
-impl FromStr for WalletAddress {
-    type Err = purser_actors::id::ParseIdError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
-    }
-}
-
-/// An address on Base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BaseAddress(pub [u8; 20]);
-
-impl Display for BaseAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&Wallet::Evm(self.0).address())
-    }
-}
-
-impl FromStr for BaseAddress {
-    type Err = MalformedResponse;
-
-    fn from_str(text: &str) -> Result<Self, MalformedResponse> {
+    /// # Errors
+    /// For anything but 20 bytes in hex after `0x`.
+    pub(crate) fn parse(text: &str) -> Result<[u8; 20], MalformedResponse> {
         match text.parse() {
-            Ok(Wallet::Evm(address)) => Ok(Self(address)),
+            Ok(Wallet::Evm(address)) => Ok(address),
             _ => Err(MalformedResponse("an address on Base")),
         }
     }
 }
 
-/// A secret on the wire: a card number, a CVV, a code. Its `Debug` output is redacted.
-#[derive(Clone, Debug)]
-pub struct SecretText(pub Secret<String>);
+/// For `#[serde(with)]`: bytes of a fixed number in hex.
+pub(super) mod hex_bytes {
+    use super::*;
 
-impl Serialize for SecretText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.expose_secret())
+    pub(crate) fn serialize<S: Serializer, const N: usize>(bytes: &[u8; N], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode(bytes))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(deserializer: D) -> Result<[u8; N], D::Error> {
+        read(deserializer, parse)
+    }
+
+    /// # Errors
+    /// For another number of bytes, or no hex.
+    pub(crate) fn parse<const N: usize>(text: &str) -> Result<[u8; N], MalformedResponse> {
+        let mut bytes = [0; N];
+        let read = hex::decode_to_slice(text, &mut bytes);
+        read.map(|()| bytes).map_err(|_| MalformedResponse("bytes in hex"))
     }
 }
 
-impl<'de> Deserialize<'de> for SecretText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|text| Self(Secret::new(text)))
+/// For `#[serde(with)]`: a transaction or message of at most 4 KiB, in Base64.
+pub(super) mod base64_bytes {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD as BASE64;
+
+    use super::*;
+
+    const MAX_LEN: usize = 4 * 1024;
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64.encode(bytes))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        read(deserializer, |text| match BASE64.decode(text) {
+            Ok(bytes) if bytes.len() <= MAX_LEN => Ok(bytes),
+            _ => Err(MalformedResponse("at most 4 KiB in Base64")),
+        })
     }
 }
+
+/// For `#[serde(with)]`: a secret. Only here does one become text.
+pub(super) mod secret {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(hidden: &Secret<String>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(hidden.expose_secret())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret<String>, D::Error> {
+        String::deserialize(deserializer).map(Secret::new)
+    }
+}
+
+/// For `#[serde(with)]`: a secret, or `null`.
+pub(super) mod optional_secret {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(hidden: &Option<Secret<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+        hidden
+            .as_ref()
+            .map(|hidden| hidden.expose_secret())
+            .serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Secret<String>>, D::Error> {
+        Ok(Option::<String>::deserialize(deserializer)?.map(Secret::new))
+    }
+}
+
+fn read<'de, D: Deserializer<'de>, T, E: Display>(
+    deserializer: D,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, D::Error> {
+    parse(&Cow::<str>::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+/// For `#[serde(deserialize_with)]`: a reference that can be stored whole. A truncated one could name something else.
+pub(super) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match (1..=MAX_NAME_LEN).contains(&text.len()) {
+        true => Ok(text),
+        false => Err(de::Error::custom("a name has 1 to 200 bytes")),
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: the same, or empty text.
+pub(super) fn name_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.len() <= MAX_NAME_LEN {
+        true => Ok(text),
+        false => Err(de::Error::custom("a name has at most 200 bytes")),
+    }
+}
+
+/// The key of an order that was read without its header.
+pub(super) const fn no_key() -> JobId {
+    JobId(0)
+}
+
+/// Schema of an amount in dollars or another currency with two decimal places, as text: `5`, `5.2` or `5.25`.
+pub struct DecimalAmount;
+
+/// Schema of an amount of USDC with up to six decimal places.
+pub struct UsdcAmount;
+
+/// Schema of a secret: a card number, a CVV, a code.
+pub struct SecretText;
 
 /// Schema of a text with a pattern.
-fn text(pattern: Option<&str>) -> RefOr<Schema> {
+fn text_schema(pattern: Option<&str>) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(SchemaType::Type(Type::String))
         .pattern(pattern)
@@ -287,7 +346,7 @@ macro_rules! define_text_schemas {
     ($($type:ty, $name:literal, $pattern:expr;)*) => {$(
         impl utoipa::PartialSchema for $type {
             fn schema() -> RefOr<Schema> {
-                text($pattern)
+                text_schema($pattern)
             }
         }
 
@@ -308,6 +367,8 @@ define_text_schemas! {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use purser_actors::money::{Cents, Usdc};
+
     use super::*;
 
     // Checks: only a protocol error with the status of its code is definite, and no code with an unknown outcome counts
@@ -329,28 +390,27 @@ mod tests {
     // Checks: amounts are exact in both directions, and an invalid amount is rejected.
     #[test]
     fn amounts_are_exact() {
-        let read = |text: &str| serde_json::from_str::<TextValue<DecimalAmount>>(text).map(|a| a.0.0.get());
+        let read = |text: &str| serde_json::from_str::<Cents>(text).map(Cents::get);
         assert_eq!(read("\"5.25\"").unwrap(), 525);
         assert_eq!(read("\"5\"").unwrap(), 500);
         for bad in ["5", "\"-5\"", "\"5.001\"", "\"1e3\"", "\"\"", "null"] {
             assert!(read(bad).is_err(), "{bad}");
         }
-        let read = |text: &str| text.parse::<UsdcAmount>().map(|d| d.0.atomic());
-        assert_eq!(read("1.000001"), Ok(1_000_001));
+        let read = |text: &str| serde_json::from_str::<Usdc>(&format!("\"{text}\"")).map(Usdc::atomic);
+        assert_eq!(read("1.000001").unwrap(), 1_000_001);
         for bad in ["1.0000001", "-1", "x", "99999999999999999999"] {
             assert!(read(bad).is_err(), "{bad}");
         }
-        assert_eq!(
-            serde_json::to_string(&TextValue(DecimalAmount(Cents::new(1_050)))).unwrap(),
-            "\"10.5\""
-        );
+        assert_eq!(serde_json::to_string(&Cents::new(1_050)).unwrap(), "\"10.5\"");
     }
 
     // Checks: a secret is serialized, and its debug output is redacted.
     #[test]
     fn case_70_a_secret_on_the_wire_does_not_print() {
-        let hidden: SecretText = serde_json::from_str("\"4000001234567899\"").unwrap();
-        assert_eq!(format!("{hidden:?}"), "SecretText([secret])");
+        #[derive(Debug, Serialize, Deserialize)]
+        struct Number(#[serde(with = "secret")] Secret<String>);
+        let hidden: Number = serde_json::from_str("\"4000001234567899\"").unwrap();
+        assert_eq!(format!("{hidden:?}"), "Number([secret])");
         assert_eq!(serde_json::to_string(&hidden).unwrap(), "\"4000001234567899\"");
     }
 }

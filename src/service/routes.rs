@@ -11,12 +11,12 @@ use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
 use purser_storage::{JournalStore, Store};
 
+use super::ServiceError;
 use super::checkout_setup::{self, Payees};
 use super::dependencies::Dependencies;
-use super::{DataDir, ServiceError};
 use crate::agent_wallet::offer_selection::OwnAddresses;
 use crate::checkout::Checkout;
-use crate::config::Config;
+use crate::config::{Config, DataDir};
 use crate::http::app::App;
 use crate::http::discovery::{self, DiscoveryDocuments};
 use crate::http::front::{Front, FrontConfig};
@@ -24,7 +24,8 @@ use crate::http::health::Readiness;
 use crate::http::idempotency::UsedKeys;
 use crate::http::login_page::LoginPage;
 use crate::http::rate_limit::RateLimiter;
-use crate::http::route::{Listing, PathRules};
+use crate::http::request_metrics::RequestMetrics;
+use crate::http::route::{Listing, path_rules};
 use crate::http::sandbox::listings as sandbox_listings;
 use crate::http::signup::SignupRateLimiter;
 use crate::http::signup::waiters::SignupWaiters;
@@ -137,7 +138,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));
     let inside = FrontConfig {
         routes,
-        rules: PathRules::of(routes::public(), config),
+        rules: path_rules(routes::public(), config),
         authenticator,
         limiter,
         request_metrics: metrics.requests.clone(),
@@ -280,7 +281,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
         engine: state.engine.clone(),
         store: state.journal.clone(),
         hub: state.hub.clone(),
-        requests: Arc::default(),
+        requests: Arc::new(RequestMetrics::new(&routes::PATHS)),
         limiter: limiter.clone(),
         calls: checkout.calls.clone(),
         mode: if state.config.is_sandbox() {

@@ -9,8 +9,8 @@ use purser_actors::payment;
 use purser_actors::payment::Status;
 use purser_actors::product::PurchasedProduct;
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::products::{self, MoneyFlow, MoneyOutcome, SoldProduct};
 use super::{StoreContents, VerifyReport, lost_orders, outgoing_transfers};
 

@@ -12,8 +12,8 @@ use purser_actors::{payment, refund};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::outcomes::credits;
 use super::products::{SoldProduct, Usable, credited_for};
 use super::{StoreContents, VerifyReport, each_row, take};

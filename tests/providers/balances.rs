@@ -90,7 +90,7 @@ async fn ordered(providers: &Providers, order: &OpenCardRequest) -> PlainOpenRes
 
 async fn opened(providers: &Providers, order: &OpenCardRequest) -> PlainCard {
     match ordered(providers, order).await {
-        PlainOpenResult::Open(card) => card,
+        PlainOpenResult::Open { card } => card,
         result => panic!("{result:?}"),
     }
 }
@@ -117,7 +117,7 @@ async fn cards(providers: &Providers, account: [u8; 20]) {
     // Two orders at once never share a cent.
     let (left, right) = (card(42, account, 4_000), card(43, account, 4_000));
     let (left, right) = tokio::join!(ordered(providers, &left), ordered(providers, &right));
-    let is_open = |result: &PlainOpenResult| matches!(result, PlainOpenResult::Open(_));
+    let is_open = |result: &PlainOpenResult| matches!(result, PlainOpenResult::Open { .. });
     assert!(is_open(&left) != is_open(&right), "{left:?} {right:?}");
     balance_is(providers, account, 1_950).await;
     assert!(matches!(

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use axum::Router;
-use purser::provider::banking::BankApi as _;
-use purser::provider::reloadable_cards::ReloadableCardApi as _;
-use purser::provider::remote::banking::RemoteBank;
-use purser::provider::remote::bridge::RemoteBridge;
-use purser::provider::remote::reloadable_cards::RemoteReloadableCards;
+use purser::provider::banking::{BankApi as _, RemoteBank};
+use purser::provider::bridge::RemoteBridge;
+use purser::provider::reloadable_cards::{ReloadableCardApi as _, RemoteReloadableCards};
 use purser_actors::id::{BankAccountId, BankTransferId, CardId, JobId, WithdrawalId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::{

@@ -7,9 +7,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use purser::provider::payouts::PayoutApi as _;
-use purser::provider::remote::cards::RemoteIssuer;
-use purser::provider::remote::payouts::RemotePayouts;
+use purser::provider::cards::RemoteIssuer;
+use purser::provider::payouts::{PayoutApi as _, RemotePayouts};
 use purser::provider::remote::{RemoteClient, RemoteEndpoint};
 use purser::provider::wire::ErrorCode;
 use purser::provider::{CardIssuerApi as _, PlainIssueResult};
@@ -76,7 +75,7 @@ async fn order_result(status: u16, body: &str) -> (Result<PlainIssueResult, Erro
             .with_state(LyingServer { status, body }),
     )
     .await;
-    let issuer = RemoteIssuer::connect(remote(&url)).await.unwrap();
+    let issuer = RemoteIssuer(remote(&url));
     let ordered = issuer.issue(&order()).await.map_err(|e| e.kind);
     (ordered, issuer.card_snapshot("x").await.unwrap_err().kind)
 }
@@ -93,7 +92,7 @@ fn ready(card: CardId, amount: &str) -> Value {
 async fn only_a_definite_provider_response_decides() {
     let yes = ready(CardId(2), "5.00").to_string();
     let (made, _) = order_result(200, &yes).await;
-    assert!(matches!(made, Ok(PlainIssueResult::Ready(_))), "{made:?}");
+    assert!(matches!(made, Ok(PlainIssueResult::Ready { .. })), "{made:?}");
     let refusal = |code: &str| json!({"error": {"code": code, "message": "no"}}).to_string();
     let huge = format!("{{\"padding\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
     for (status, body) in [
@@ -157,7 +156,7 @@ async fn missing_response_differs_from_missing_order() {
 #[tokio::test]
 async fn wrong_secret_orders_nothing() {
     let served = SandboxOverHttp::start(&[]).await;
-    assert!(RemoteIssuer::connect(remote(served.url())).await.is_err());
+    assert!(RemoteIssuer(remote(served.url())).billing_address().await.is_err());
     let rails = RemotePayouts(remote(served.url()));
     let refused = rails.events_after(0, 1).await.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Temporary, "{refused}");

@@ -86,7 +86,7 @@ fn metrics_page_is_generated_from_the_table_of_metrics() {
 #[test]
 fn every_error_code_is_used() {
     let files = files();
-    let table = "src/http/error/code.rs";
+    let table = "src/edge/error/code.rs";
     let users: Vec<&File> = files.iter().filter(|f| f.is_product() && f.name != table).collect();
     let mut unused = Vec::new();
     for code in ErrorCode::ALL {
@@ -113,7 +113,7 @@ fn every_route_is_measured_under_its_name() {
     };
     let beside: Vec<String> = handlers.filter(|f| mounts(f.code())).map(|f| f.name).collect();
     none(&beside, "handlers that are in no table");
-    assert!(purser::http::routes::all().all(|route| purser::http::request_metrics::ROUTES.contains(&route.path)));
+    assert!(purser::http::routes::all().all(|route| purser::http::routes::PATHS.contains(&route.path)));
 }
 
 // Checks: the code reads every setting.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use purser::http::callable::FUNCTION_NAMES;
 use purser::http::error::ErrorCode;
-use purser::http::request_metrics::ROUTES;
 use purser::http::routes;
+use purser::http::routes::PATHS as ROUTES;
 
 use crate::source_files::{ROOT, files, none};
 

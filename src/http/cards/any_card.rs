@@ -357,7 +357,7 @@ async fn details<R>(
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => return Err(later()),
     }
-    let address = address(&app.providers.issuer.billing_address());
+    let address = address(&app.providers.billing_address);
     Ok(JsonObject::new()
         .text("card_number", number.number().expose_secret())
         .integer("exp_month", u64::from(number.exp_month()))

@@ -17,7 +17,6 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::api_doc::{Operation, OperationDoc, of};
-use super::auth::{hash_of, new_token};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::schemas::OperatorRole;
 use super::{AdminState, SharedState, schemas, unavailable};
@@ -26,6 +25,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::route::routes;
+use crate::identity::operator_token::{hash_of, new_token};
 use crate::private_file;
 use crate::revocations::Entry;
 use crate::secret::Secret;

@@ -22,7 +22,7 @@ use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use crate::http::query::Query;
 use crate::http::{json, schemas};
-use crate::identity::rfc3339;
+use crate::rfc3339;
 
 /// Statuses of a delivery.
 pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed", "dropped"];

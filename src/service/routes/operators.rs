@@ -6,7 +6,7 @@ use super::AppState;
 use crate::http::front::{Front, FrontConfig};
 use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
-use crate::http::route::PathRules;
+use crate::http::route::path_rules;
 use crate::http::routes;
 use crate::metrics::Metrics;
 use crate::service::copies::LiveCopies;
@@ -18,7 +18,7 @@ pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) ->
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
         routes: operator::router(Arc::new(admin(state, metrics))),
-        rules: PathRules::of(routes::operator(), &state.config),
+        rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),
         clock: public.clock.clone(),

@@ -211,5 +211,5 @@ fn values_of(text: &str) -> Option<Denominations> {
     let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
     amounts
         .is_sorted_by(|a, b| a < b)
-        .then_some(Denominations::Fixed(amounts))
+        .then_some(Denominations::Fixed { amounts })
 }

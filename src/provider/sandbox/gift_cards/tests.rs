@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::{Config, ConfigSources};
 use crate::provider::gift_cards::{Denominations, Redeemability, RedemptionDetails};
+use crate::sandbox::store::tests::store_in;
 
 struct TestClock(AtomicU64);
 
@@ -30,7 +31,7 @@ fn open(dir: &TempDir, clock: &Arc<TestClock>) -> SandboxGiftCards {
         timeout_after_ms: 1,
         ..SandboxGiftCardSettings::default()
     };
-    SandboxGiftCards::open(dir.path(), settings, clock.clone()).unwrap()
+    SandboxGiftCards::open(&store_in(dir.path()), settings, clock.clone()).unwrap()
 }
 
 fn harness() -> Harness {
@@ -59,17 +60,14 @@ impl Harness {
         match self.gifts.order(order).await {
             Ok(GiftCardOrderStatus::Accepted { .. }) => "accepted".into(),
             Ok(GiftCardOrderStatus::Pending { .. }) => "pending".into(),
-            Ok(GiftCardOrderStatus::Ready(_)) => "ready".into(),
+            Ok(GiftCardOrderStatus::Ready { .. }) => "ready".into(),
             Ok(GiftCardOrderStatus::Declined { reason }) => reason.to_string(),
             Err(error) => format!("{:?}", error.kind),
         }
     }
 
     async fn redemption(&self, order: &GiftCardOrderRequest) -> RedemptionDetails {
-        match self.gifts.order(order).await {
-            Ok(GiftCardOrderStatus::Ready(redemption)) => redemption,
-            other => panic!("{other:?}"),
-        }
+        self.gifts.order(order).await.unwrap().redemption().unwrap()
     }
 
     async fn made(&self) -> usize {
@@ -141,7 +139,9 @@ fn case_25_amounts_end_at_their_edges() {
     };
     let offered: Vec<u64> = (0..=10_500).filter(|a| range.offer(cents(*a))).collect();
     assert_eq!(offered, (5..=20).map(|n| n * 500).collect::<Vec<_>>());
-    let fixed = Denominations::Fixed(vec![cents(1_000), cents(2_500)]);
+    let fixed = Denominations::Fixed {
+        amounts: vec![cents(1_000), cents(2_500)],
+    };
     let offered: Vec<u64> = (0..=3_000).filter(|a| fixed.offer(cents(*a))).collect();
     assert_eq!(offered, [1_000, 2_500]);
 }
@@ -229,7 +229,9 @@ async fn quote_names_the_first_problem() {
     assert_eq!(look(FERNHILL, "FR", 1).await, GiftCardQuote::NotInCountry);
     assert!(matches!(
         look(FERNHILL, "US", 1).await,
-        GiftCardQuote::InvalidAmount(Denominations::Range { .. })
+        GiftCardQuote::InvalidAmount {
+            values: Denominations::Range { .. }
+        }
     ));
     assert!(matches!(
         look("gift_openhand_charity", "JP", 2_000).await,
@@ -285,14 +287,14 @@ async fn one_key_makes_at_most_one_gift_card_despite_faults() {
     }
     assert_eq!(world.made().await, 5);
     for (key, fault, first, then) in [
-        (11, GiftCardFault::Unreachable, "Temporary", "accepted"),
-        (12, GiftCardFault::MalformedResponse, "Unknown", "accepted"),
-        (13, GiftCardFault::Slow { ms: 1 }, "accepted", "pending"),
-        (14, GiftCardFault::Timeout, "Unknown", "pending"),
-        (15, GiftCardFault::Decline, "declined_by_brand", "declined_by_brand"),
-        (16, GiftCardFault::OutOfStock, "out_of_stock", "out_of_stock"),
+        (11, Fault::Unreachable, "Temporary", "accepted"),
+        (12, Fault::MalformedResponse, "Unknown", "accepted"),
+        (13, Fault::Slow { ms: 1 }, "accepted", "pending"),
+        (14, Fault::Timeout, "Unknown", "pending"),
+        (15, Fault::Decline, "declined_by_brand", "declined_by_brand"),
+        (16, Fault::OutOfStock, "out_of_stock", "out_of_stock"),
     ] {
-        world.gifts.add_fault(fault, Some(1));
+        world.gifts.faults.add(fault, Some(1));
         let wanted = order(key, "gift_lumenflix_us", 2_500);
         assert_eq!(
             [world.order_status(&wanted).await, world.order_status(&wanted).await],
@@ -303,7 +305,7 @@ async fn one_key_makes_at_most_one_gift_card_despite_faults() {
     assert_eq!(world.made().await, 9);
     let wanted = order(14, "gift_lumenflix_us", 2_500);
     world.wait(2_000);
-    world.gifts.add_fault(GiftCardFault::Duplicate, Some(1));
+    world.gifts.faults.add(Fault::Duplicate, Some(1));
     assert_eq!(
         [world.order_status(&wanted).await, world.order_status(&wanted).await],
         ["accepted", "ready"]
