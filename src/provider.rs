@@ -17,7 +17,6 @@ pub mod reconciliation;
 pub mod reloadable_cards;
 pub mod remote;
 pub mod sandbox;
-pub mod sealing_gift_cards;
 pub mod server;
 pub mod wire;
 

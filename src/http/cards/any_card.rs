@@ -16,7 +16,7 @@ use purser_actors::reloadable_card::{self, ReloadableCard};
 use super::not_found;
 use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
-use crate::provider::{BillingAddress, sealing_gift_cards};
+use crate::provider::{BillingAddress, gift_cards};
 use crate::secret::Secret;
 
 const USA: &str = "Non-Reloadable U.S.";
@@ -259,7 +259,7 @@ async fn sealed(app: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
 }
 
 async fn redeemable(app: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
-    let redemption = sealing_gift_cards::open(&app.vault, id, &sealed(app, id).await?).map_err(|error| {
+    let redemption = gift_cards::open(&app.vault, id, &sealed(app, id).await?).map_err(|error| {
         tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
         ApiError::internal()
     })?;
