@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::routing::post;
-use purser::identity::rfc3339;
+use purser::rfc3339;
 use purser::system::SystemClock;
 use purser_actors::port::Clock;
 use serde_json::{Value, json};

@@ -28,10 +28,10 @@ use purser_actors::product::Purchase;
 use sha2::{Digest, Sha256};
 use tokio::time::error::Elapsed;
 
-use crate::http::auth::BearerAuth;
-use crate::http::error::{ApiError, ErrorCode};
-use crate::http::idempotency::marked_replayed;
-use crate::http::rate_limit::RateLimiter;
+use crate::edge::auth::BearerAuth;
+use crate::edge::error::{ApiError, ErrorCode};
+use crate::edge::headers::marked_replayed;
+use crate::edge::rate_limit::RateLimiter;
 use crate::identity::credentials::CredentialIssuer;
 use crate::payment::challenge::{ChallengeInput, Resource, challenge};
 use crate::payment::evm::SignatureRecovery;

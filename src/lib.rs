@@ -11,7 +11,7 @@
 //!   (time and randomness). [`sandbox`] has what their simulated versions share.
 //! - Payments by agents: [`agent_wallet`], through [`outbound`], which also delivers events to endpoints:
 //!   [`webhooks`].
-//! - The process: [`config`], [`service`], [`cli`], [`metrics`]. [`wallet`] pays as a client would, and
+//! - The process: [`config`], [`service`], [`commands`], [`metrics`]. [`wallet`] pays as a client would, and
 //!   [`verify`] checks the ledger.
 //!
 //! `ARCHITECTURE.md` follows one paid call through these modules.
@@ -19,7 +19,7 @@
 pub mod agent_wallet;
 pub mod bank_account_number;
 pub mod checkout;
-pub mod cli;
+pub mod commands;
 pub mod http;
 pub mod metrics;
 pub mod prices;
@@ -31,10 +31,12 @@ pub mod service;
 pub mod stream;
 pub mod webhooks;
 
+pub use purser_cli as cli;
 pub use purser_config as config;
 pub use purser_config::suggest;
+pub use purser_edge as edge;
 pub use purser_host::{outbound, private_file, secret, system};
-pub use purser_protocol::{identity, payment, wallet};
+pub use purser_protocol::{identity, payment, rfc3339, wallet};
 pub use purser_settlement as settlement;
 pub use purser_vault as vault;
 pub use purser_verify as verify;

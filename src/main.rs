@@ -1,4 +1,4 @@
-//! The `purser` binary. Its code is in [`purser::cli`]: here it would be compiled a second time.
+//! The `purser` binary. Its code is in [`purser::commands`]: here it would be compiled a second time.
 
 use std::process::ExitCode;
 
@@ -8,5 +8,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     purser::system::disable_huge_pages();
-    purser::cli::run()
+    purser::commands::run()
 }

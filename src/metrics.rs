@@ -22,8 +22,8 @@ pub use exposition::CONTENT_TYPE;
 pub use table::{FACILITATORS, Metric, REAL_CHAINS, SERVICE};
 
 use crate::checkout::PaidCallCounters;
-use crate::http::rate_limit::RateLimiter;
-use crate::http::request_metrics::RequestMetrics;
+use crate::edge::rate_limit::RateLimiter;
+use crate::edge::request_metrics::RequestMetrics;
 use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
 

@@ -7,14 +7,12 @@ pub mod copies;
 pub mod dependencies;
 mod health;
 mod key_check;
-mod product_routes;
 pub mod restore;
 mod routes;
 mod store_chains;
 pub mod store_version;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,11 +22,10 @@ use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
 use self::store_version::StoreVersionError;
-use crate::config::Config;
+use crate::config::{Config, DataDir, DataDirError};
 use crate::http::front::Front;
 use crate::http::operator;
 use crate::http::server::{Server, StopHandle};
-use crate::private_file;
 use crate::sandbox::keys::identity_callback;
 use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
@@ -51,6 +48,12 @@ pub enum ServiceError {
     /// Another component, with its own message.
     #[error("{0}: {1}")]
     Component(&'static str, String),
+}
+
+impl From<DataDirError> for ServiceError {
+    fn from(DataDirError { what, error }: DataDirError) -> Self {
+        Self::Io { what, error }
+    }
 }
 
 pub struct Service {
@@ -250,106 +253,5 @@ impl Service {
         // Applying the rest to the snapshots blocks.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         drained && closed.is_ok()
-    }
-}
-
-/// Paths of all durable data.
-pub struct DataDir {
-    root: PathBuf,
-}
-
-impl DataDir {
-    /// Paths under this root; nothing is created.
-    pub fn at(root: &std::path::Path) -> Self {
-        Self { root: root.to_owned() }
-    }
-
-    /// Creates the directory, accessible by its owner only.
-    ///
-    /// # Errors
-    /// When it cannot be created.
-    pub fn create(root: &std::path::Path) -> Result<Self, ServiceError> {
-        use std::os::unix::fs::DirBuilderExt;
-        let data = Self::at(root);
-        for dir in [data.root.clone(), data.sandbox()] {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&dir)
-                .map_err(|error| ServiceError::Io {
-                    what: format!("cannot create {}", dir.display()),
-                    error,
-                })?;
-        }
-        Ok(data)
-    }
-
-    pub fn store(&self) -> PathBuf {
-        self.root.join("store")
-    }
-
-    /// Files of the simulated chains and providers.
-    pub fn sandbox(&self) -> PathBuf {
-        self.root.join("sandbox")
-    }
-
-    pub fn identity_keys(&self) -> PathBuf {
-        self.root.join("identity.keys")
-    }
-
-    /// Files that customers uploaded for the bank, each sealed.
-    pub fn documents(&self) -> PathBuf {
-        self.root.join("documents")
-    }
-
-    /// Temporary copies for backups.
-    pub fn copies(&self) -> PathBuf {
-        self.root.join("copies")
-    }
-
-    /// Keys of CVVs, one file each.
-    pub fn cvv_keys(&self) -> PathBuf {
-        self.root.join("cvv.keys")
-    }
-
-    /// Token of the sandbox's first operator.
-    pub fn operator_token(&self) -> PathBuf {
-        self.root.join("operator.token")
-    }
-
-    /// The revocation log: see [`crate::revocations`].
-    pub fn revocations(&self) -> PathBuf {
-        self.root.join("revocations.log")
-    }
-
-    /// Last address of the operator server, for `purser admin`: the configured port may have been taken or 0.
-    /// `None` if none was recorded.
-    pub fn operator_address(&self) -> Option<SocketAddr> {
-        self.written_address("operator.address")
-    }
-
-    /// Last address of the public server, as for [`DataDir::operator_address`].
-    pub fn server_address(&self) -> Option<SocketAddr> {
-        self.written_address("server.address")
-    }
-
-    fn written_address(&self, name: &str) -> Option<SocketAddr> {
-        std::fs::read_to_string(self.root.join(name)).ok()?.trim().parse().ok()
-    }
-
-    fn write_addresses(&self, server: SocketAddr, operator: Option<SocketAddr>) -> Result<(), ServiceError> {
-        for (name, address) in [("server.address", Some(server)), ("operator.address", operator)] {
-            let path = self.root.join(name);
-            let text = address.map_or(String::new(), |address| format!("{address}\n"));
-            private_file::replace(&path, text.as_bytes()).map_err(|error| ServiceError::Io {
-                what: format!("cannot write {}", path.display()),
-                error,
-            })?;
-        }
-        Ok(())
-    }
-
-    pub fn vault_keys(&self) -> PathBuf {
-        self.root.join("vault.keys")
     }
 }

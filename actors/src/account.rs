@@ -336,6 +336,37 @@ pub enum Event {
     Reversed(Usdc, PaymentId),
 }
 
+crate::state_machine! { Account, Event;
+    states { Active = "active", Frozen = "frozen" }
+    events {
+        Opened "created" { - => Active: "first sign-in or payment" }
+        CapReserved - { * }
+        CapReleased - { * }
+        Credited "balance.credited" { * }
+        Frozen "frozen" { Active => Frozen: "freeze by an operator", Frozen }
+        Unfrozen "unfrozen" { Frozen => Active: "unfreeze by an operator" }
+        CapsChanged "caps_updated" { * }
+        Held "balance.held" { * }
+        Withdrawn "balance.withdrawn" { * }
+        Released "balance.released" { * }
+        TransferAttributed "balance.withdrawn" { * }
+        Debited "balance.debited" { * }
+        HeldUntilFinal "balance.held" { * }
+        Finalized "balance.released" { * }
+        Reversed "balance.reversed" { * }
+    }
+}
+
+impl From<&Account> for State {
+    fn from(account: &Account) -> Self {
+        if account.frozen.is_some() {
+            Self::Frozen
+        } else {
+            Self::Active
+        }
+    }
+}
+
 /// Reason why an account rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {

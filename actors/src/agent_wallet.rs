@@ -163,6 +163,24 @@ pub enum Event {
     AddressDeleted(AddressId),
 }
 
+crate::state_machine! { AgentWallet, Event;
+    states { Active = "active" }
+    events {
+        Created "created" { - => Active: "creation by an agent" }
+        CapsChanged "caps_updated" { Active }
+        Held - { Active }
+        HoldSettled - { Active }
+        AddressSaved "address_saved" { Active }
+        AddressDeleted "address_deleted" { Active }
+    }
+}
+
+impl From<&AgentWallet> for State {
+    fn from(_: &AgentWallet) -> Self {
+        Self::Active
+    }
+}
+
 /// Reason why an agent wallet rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {

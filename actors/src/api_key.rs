@@ -7,7 +7,6 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{ApiKeyId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::payment::SessionSeed;
 use crate::port::Timestamp;
@@ -78,6 +77,26 @@ pub enum Event {
     Revoked(Timestamp),
 }
 
+crate::state_machine! { ApiKey, Event;
+    states { Issued = "issued", Active = "active", Revoked = "revoked" }
+    events {
+        Issued "issued" { - => Issued: "signup approval or creation by the account owner" }
+        Activated "active" { Issued => Active: "first exchange for tokens" }
+        Exchanged - { Active }
+        Revoked "revoked" { Issued | Active => Revoked: "revocation by the account owner" }
+    }
+}
+
+impl From<&ApiKey> for State {
+    fn from(key: &ApiKey) -> Self {
+        match (key.revoked_at, key.used_at) {
+            (Some(_), _) => Self::Revoked,
+            (None, None) => Self::Issued,
+            (None, Some(_)) => Self::Active,
+        }
+    }
+}
+
 /// Reason why an API key rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
@@ -135,18 +154,10 @@ impl ApiKey {
 
 impl Entity for ApiKey {
     const KIND: EntityKind = EntityKind::ApiKey;
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "signup approval or creation by the account owner", "issued"),
-        ("issued", "first exchange for tokens", "active"),
-        ("issued", "revocation by the account owner", "revoked"),
-        ("active", "revocation by the account owner", "revoked"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
-    const EVENT_NAMES: &'static [&'static str] = &["issued", "active", "revoked"];
 
     type Id = ApiKeyId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -219,25 +230,8 @@ impl Entity for ApiKey {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match (self.revoked_at, self.used_at) {
-            (Some(_), _) => "revoked",
-            (None, None) => "issued",
-            (None, Some(_)) => "active",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Issued { .. } => Some("issued"),
-            Event::Activated(_) => Some("active"),
-            Event::Exchanged(_) => None,
-            Event::Revoked(_) => Some("revoked"),
-        }
     }
 
     fn view(&self, id: &ApiKeyId) -> JsonObject {

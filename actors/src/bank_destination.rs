@@ -12,7 +12,6 @@ use purser_storage::codec::{self, Stored};
 
 use crate::id::{BankDestinationId, BankRecipientId, CardId, JobId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::payout::BankDetails;
 use crate::port::Timestamp;
@@ -101,6 +100,25 @@ pub enum Event {
     Renamed(String),
 }
 
+crate::state_machine! { BankDestination, Event;
+    states { Active = "active", Removed = "removed" }
+    events {
+        Registered "registered" { - => Active: "registration" }
+        Removed "removed" { Active => Removed: "removal" }
+        Renamed "renamed" { Active }
+    }
+}
+
+impl From<&BankDestination> for State {
+    fn from(destination: &BankDestination) -> Self {
+        if destination.active {
+            Self::Active
+        } else {
+            Self::Removed
+        }
+    }
+}
+
 /// Reason why a bank destination rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -119,13 +137,10 @@ impl Stored for Event {
 
 impl Entity for BankDestination {
     const KIND: EntityKind = EntityKind::BankDestination;
-    const EVENT_NAMES: &'static [&'static str] = &["registered", "removed", "renamed"];
-    const TRANSITIONS: &'static [Transition] = &[("-", "registration", "active"), ("active", "removal", "removed")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = BankDestinationId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -211,20 +226,8 @@ impl Entity for BankDestination {
         }
     }
 
-    fn status(&self) -> &'static str {
-        if self.active { "active" } else { "removed" }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Registered(_) => "registered",
-            Event::Removed(_) => "removed",
-            Event::Renamed(_) => "renamed",
-        })
     }
 
     fn view(&self, id: &BankDestinationId) -> JsonObject {

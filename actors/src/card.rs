@@ -174,6 +174,44 @@ pub enum Event {
     RemainderRetained(Usdc, Timestamp),
 }
 
+crate::state_machine! { Card, Status, Event;
+    states {
+        Pending = "pending", Ready = "ready", Paused = "paused", Failed = "failed", Closed = "closed",
+        Expired = "expired",
+    }
+    events {
+        Ordered "pending" { - => Pending: "settlement of the payment" }
+        Issued "ready" { Pending => Ready: "creation by the issuer" }
+        Declined "failed" { Pending => Failed: "decline by the issuer; charge credited" }
+        Revealed "details_viewed" { Ready | Paused }
+        RefreshRequested "refresh_requested" { Ready | Paused }
+        Refreshed "refreshed" { Ready | Paused | Closed | Expired }
+        ActionRequested (name_by_data: "pause_requested", "resume_requested", "close_requested") { Ready | Paused }
+        // The change caused by the response has its own event.
+        ActionCompleted - { Ready | Paused | Closed | Expired }
+        Updated (
+            name_by_data: "paused", "resumed", "closed", "charged", "charge_settled", "charge_declined",
+            "charge_refunded", "remainder_released"
+        ) {
+            Ready => Paused: "pause by the account owner or the issuer",
+            Paused => Ready: "resume by the account owner or the issuer",
+            Ready | Paused => Closed: "close by the account owner or the issuer",
+            Ready | Paused | Closed | Expired,
+        }
+        Expired "expired" { Ready | Paused => Expired: "end of the printed expiry month" }
+        RemainderRetained - { Ready | Paused | Closed | Expired }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::ActionRequested(action, _) => Some(action.requested()),
+        Event::Updated(update, _) => update.event_suffix(),
+        _ => None,
+    }
+}
+
 /// Reason why a prepaid card rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {

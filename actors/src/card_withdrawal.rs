@@ -221,6 +221,56 @@ pub enum Event {
     },
 }
 
+crate::state_machine! { CardWithdrawal, Event;
+    states {
+        Pending = "pending", Queued = "queued", Claimed = "claimed", Complete = "complete", Rejected = "rejected",
+        Failed = "failed",
+    }
+    events {
+        Requested "pending" { - => Pending: "request by the account owner" }
+        Held "queued" { Pending => Queued: "hold at the issuer" }
+        Declined "failed" { Pending => Failed: "decline by the issuer" }
+        Claimed "claimed" { Queued => Claimed: "claim by an operator", Claimed }
+        // For the account owner nothing has changed.
+        LeaseExpired - { Claimed }
+        Released "queued" { Claimed => Queued: "release by the operator" }
+        Fulfilled "complete" { Claimed => Complete: "payment by the lease holder" }
+        Rejected "rejected" {
+            Queued => Rejected: "rejection by an operator",
+            Claimed => Rejected: "rejection by the lease holder",
+        }
+        HoldSettled (name_by_data: "hold_released") { Complete | Rejected }
+        ClosedAtIssuer (name_by_data: "complete", "rejected") {
+            Pending | Queued | Claimed => Complete: "hold already captured at the issuer (after a restore)",
+            Pending | Queued | Claimed => Rejected: "hold already released at the issuer (after a restore)",
+        }
+    }
+}
+
+impl From<&CardWithdrawal> for State {
+    fn from(withdrawal: &CardWithdrawal) -> Self {
+        match withdrawal.status {
+            Status::Pending => Self::Pending,
+            Status::Queued => Self::Queued,
+            Status::Claimed(_) => Self::Claimed,
+            Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => Self::Complete,
+            Status::Rejected { .. } | Status::ClosedAtIssuer { paid: false } => Self::Rejected,
+            Status::Failed { .. } => Self::Failed,
+        }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::ClosedAtIssuer { paid: true, .. } => Some("complete"),
+        Event::ClosedAtIssuer { paid: false, .. } => Some("rejected"),
+        // A paid amount has been off the balance since the request.
+        Event::HoldSettled { released: true, .. } => Some("hold_released"),
+        _ => None,
+    }
+}
+
 /// Reason why a card withdrawal rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {

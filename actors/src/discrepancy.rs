@@ -16,7 +16,6 @@ use sha2::{Digest, Sha256};
 
 use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 use crate::reconciliation::{DiscrepancyKind, EntryKind, ReconciliationSource};
@@ -100,6 +99,18 @@ pub enum Event {
     Resolved(Timestamp),
 }
 
+crate::state_machine! { Discrepancy, Status, Event;
+    states { Open = "open", Resolved = "resolved" }
+    events {
+        Opened "opened" {
+            - => Open: "detection by reconciliation",
+            Resolved => Open: "repeated detection by reconciliation",
+        }
+        Updated "updated" { Open }
+        Resolved "resolved" { Open => Resolved: "agreement of both lists" }
+    }
+}
+
 impl Stored for Discrepancy {
     const SCHEMA: u16 = 260;
 }
@@ -126,18 +137,11 @@ impl DiscrepancyId {
 
 impl Entity for Discrepancy {
     const KIND: EntityKind = EntityKind::Discrepancy;
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "detection by reconciliation", "open"),
-        ("open", "agreement of both lists", "resolved"),
-        ("resolved", "repeated detection by reconciliation", "open"),
-    ];
-    const EVENT_NAMES: &'static [&'static str] = &["opened", "updated", "resolved"];
     const CREATED_BY_COMMAND: bool = true;
     const SYSTEM_OWNED: bool = true;
 
     type Id = DiscrepancyId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = ();
     type Outcome = ();
@@ -196,23 +200,8 @@ impl Entity for Discrepancy {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Open => "open",
-            Status::Resolved => "resolved",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         Wallet::SYSTEM
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Opened(..) => "opened",
-            Event::Updated(..) => "updated",
-            Event::Resolved(_) => "resolved",
-        })
     }
 
     fn view(&self, id: &DiscrepancyId) -> JsonObject {

@@ -77,7 +77,7 @@ pub use reconciler::{
     ReconciliationStatus,
 };
 pub use refunds::{RefundError, RefundParams};
-pub use registries::event_types;
+pub use registries::{charts, event_types};
 pub use reloadable_cards::AnyWithdrawal;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{

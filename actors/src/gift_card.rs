@@ -14,7 +14,6 @@ use crate::account;
 use crate::account::CreditCause;
 use crate::id::{CardId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
@@ -130,6 +129,16 @@ pub enum Event {
     Revealed(Timestamp),
 }
 
+crate::state_machine! { GiftCard, Status, Event;
+    states { Processing = "processing", Completed = "completed", Failed = "failed" }
+    events {
+        Ordered "processing" { - => Processing: "settlement of the payment" }
+        Delivered "completed" { Processing => Completed: "issue by the catalog" }
+        Declined "failed" { Processing => Failed: "decline by the catalog; charge credited" }
+        Revealed "details_viewed" { Completed }
+    }
+}
+
 /// Reason why a gift card order rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -183,16 +192,9 @@ impl GiftCard {
 
 impl Entity for GiftCard {
     const KIND: EntityKind = EntityKind::GiftCard;
-    const EVENT_NAMES: &'static [&'static str] = &["processing", "completed", "failed", "details_viewed"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "settlement of the payment", "processing"),
-        ("processing", "issue by the catalog", "completed"),
-        ("processing", "decline by the catalog; charge credited", "failed"),
-    ];
 
     type Id = CardId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
@@ -258,25 +260,8 @@ impl Entity for GiftCard {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Processing => "processing",
-            Status::Completed => "completed",
-            Status::Failed { .. } => "failed",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Ordered { .. } => "processing",
-            Event::Delivered(_) => "completed",
-            Event::Declined(..) => "failed",
-            Event::Revealed(_) => "details_viewed",
-        })
     }
 
     fn view(&self, id: &CardId) -> JsonObject {

@@ -14,7 +14,6 @@ use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, StartedCheck, Timestamp, Verdict};
 
@@ -108,6 +107,19 @@ pub enum Event {
     Rejected(ExternalText, Timestamp),
 }
 
+crate::state_machine! { IdentityVerification, Status, Event;
+    states { InReview = "in-review", Verified = "verified", Rejected = "rejected" }
+    events {
+        Requested "in-review" {
+            - => InReview: "request on the account page",
+            Rejected => InReview: "new request by the account owner",
+        }
+        Started - { InReview }
+        Verified "verified" { InReview => Verified: "approval by the provider" }
+        Rejected "rejected" { InReview => Rejected: "rejection by the provider" }
+    }
+}
+
 /// Reason why an identity verification rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
@@ -183,18 +195,10 @@ impl IdentityVerification {
 
 impl Entity for IdentityVerification {
     const KIND: EntityKind = EntityKind::Identity;
-    const EVENT_NAMES: &'static [&'static str] = &["in-review", "verified", "rejected"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "request on the account page", "in-review"),
-        ("in-review", "approval by the provider", "verified"),
-        ("in-review", "rejection by the provider", "rejected"),
-        ("rejected", "new request by the account owner", "in-review"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
@@ -288,25 +292,8 @@ impl Entity for IdentityVerification {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::InReview { .. } => "in-review",
-            Status::Verified { .. } => "verified",
-            Status::Rejected { .. } => "rejected",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.wallet
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Requested { .. } => Some("in-review"),
-            Event::Started(..) => None,
-            Event::Verified(_) => Some("verified"),
-            Event::Rejected(..) => Some("rejected"),
-        }
     }
 
     fn view(&self, _: &Wallet) -> JsonObject {

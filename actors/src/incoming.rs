@@ -260,6 +260,33 @@ pub enum Event {
     Forwarded(OutgoingTransferId, Timestamp),
 }
 
+crate::state_machine! { Incoming, Status, Event;
+    states {
+        Found = "found", Waiting = "waiting", Crediting = "crediting", Credited = "credited", Adopted = "adopted",
+        OperatorFunds = "operator_funds", Returning = "returning", Returned = "returned", Claimed = "claimed",
+        Forwarded = "forwarded",
+    }
+    events {
+        Found "found" { - => Found: "transfer on chain without a ledger record" }
+        OperatorRequired "waiting" { Found => Waiting: "no automatic attribution; operator decision needed" }
+        Claimed "claimed" { Found | Waiting => Claimed: "claim by a payment" }
+        CreditGranted "crediting" {
+            Found => Crediting: "transfer from a lost history without a purchase",
+            Waiting => Crediting: "credit by an operator",
+        }
+        Credited "credited" { Crediting => Credited: "credit to the account" }
+        Adopted "adopted" { Found => Adopted: "transfer from a lost history with a purchase at a provider" }
+        TakenAsOperatorFunds "operator_funds" {
+            Waiting => OperatorFunds: "attribution to operator funds by an operator",
+        }
+        SentBack "returning" { Waiting => Returning: "return by an operator" }
+        Returned "returned" { Returning => Returned: "creation of its withdrawal" }
+        Forwarded "forwarded" {
+            Waiting => Forwarded: "attribution to an outgoing transfer or order by an operator",
+        }
+    }
+}
+
 /// Reason why an incoming transfer rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);

@@ -288,6 +288,49 @@ pub enum Event {
     RemainderRetained(Usdc, Timestamp),
 }
 
+crate::state_machine! { IntlOrder, Status, Event;
+    states {
+        Queued = "queued", Claimed = "claimed", Ready = "ready", Paused = "paused", Closed = "closed",
+        Cancelled = "cancelled", Rejected = "rejected", Expired = "expired",
+    }
+    events {
+        Ordered "queued" { - => Queued: "settlement of the payment" }
+        Claimed "claimed" { Queued => Claimed: "claim by an operator", Claimed }
+        // For the account owner nothing has changed.
+        LeaseExpired - { Claimed }
+        Released "queued" { Claimed => Queued: "release by the operator" }
+        Fulfilled "ready" { Claimed => Ready: "fulfilment by the lease holder" }
+        Cancelled "cancelled" { Queued => Cancelled: "cancellation by the account owner; charge credited" }
+        Rejected "rejected" { Queued | Claimed => Rejected: "rejection by an operator; charge credited" }
+        BecameOverdue "overdue" { Queued | Claimed }
+        Revealed "details_viewed" { Ready | Paused }
+        Expired "expired" { Ready | Paused => Expired: "end of the printed expiry month" }
+        ActionRequested (name_by_data: "pause_requested", "resume_requested", "close_requested") { Ready | Paused }
+        // The change caused by the response has its own event.
+        ActionCompleted - { Ready | Paused | Closed }
+        ActionCancelled "request_ended" { Ready | Paused | Closed }
+        Updated (
+            name_by_data: "paused", "resumed", "closed", "charged", "charge_settled", "charge_declined",
+            "charge_refunded", "remainder_released"
+        ) {
+            Ready => Paused: "report by an operator that the card is paused",
+            Paused => Ready: "report by an operator that the card is open",
+            Ready | Paused => Closed: "report by an operator that the card is closed",
+            Ready | Paused | Closed | Expired,
+        }
+        RemainderRetained - { Ready | Paused | Closed | Expired }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::ActionRequested(action, _) => Some(action.requested()),
+        Event::Updated(update, _) => update.event_suffix(),
+        _ => None,
+    }
+}
+
 /// Reason why an international card order rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {

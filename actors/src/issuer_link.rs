@@ -13,7 +13,6 @@ use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, Timestamp};
 
@@ -104,6 +103,16 @@ pub enum Event {
     Unlinked(Timestamp),
 }
 
+crate::state_machine! { IssuerLink, Status, Event;
+    states { Unlinked = "unlinked", Linked = "linked" }
+    events {
+        Requested "requested" { - => Unlinked: "request on the account page", Unlinked }
+        Linked "linked" { Unlinked => Linked: "account opening at the issuer" }
+        Declined "declined" { Unlinked }
+        Unlinked "unlinked" { Linked => Unlinked: "unlinking by the account owner", Unlinked }
+    }
+}
+
 /// Reason why an issuer link rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -152,17 +161,10 @@ impl IssuerLink {
 
 impl Entity for IssuerLink {
     const KIND: EntityKind = EntityKind::IssuerLink;
-    const EVENT_NAMES: &'static [&'static str] = &["requested", "linked", "declined", "unlinked"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "request on the account page", "unlinked"),
-        ("unlinked", "account opening at the issuer", "linked"),
-        ("linked", "unlinking by the account owner", "unlinked"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
@@ -264,24 +266,8 @@ impl Entity for IssuerLink {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Unlinked { .. } => "unlinked",
-            Status::Linked { .. } => "linked",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.wallet
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Requested { .. } => "requested",
-            Event::Linked(..) => "linked",
-            Event::Declined(..) => "declined",
-            Event::Unlinked(_) => "unlinked",
-        })
     }
 
     fn view(&self, _: &Wallet) -> JsonObject {

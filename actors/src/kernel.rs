@@ -3,6 +3,7 @@
 
 mod ask;
 pub mod audit_log;
+pub mod chart;
 pub mod context;
 pub mod decision;
 pub mod entity;
@@ -18,6 +19,7 @@ pub mod root_supervisor;
 pub mod table;
 pub mod timer;
 
+pub use chart::{NamedState, StateMachine};
 pub use context::Context;
 pub use decision::Decision;
 pub use entity::{AskError, Entity, EntityId, EntityKind, InvalidTransition, NewEntity};

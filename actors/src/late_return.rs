@@ -13,7 +13,6 @@ use purser_storage::codec::Stored;
 
 use crate::id::{JobId, LateReturnId, PayoutId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -82,6 +81,15 @@ pub enum Event {
     Retained(Timestamp),
 }
 
+crate::state_machine! { LateReturn, Status, Event;
+    states { Received = "received", Credited = "credited", Retained = "kept" }
+    events {
+        Received "received" { - => Received: "payout returned after its return window" }
+        Credited "credited" { Received => Credited: "credit to the balance, less the rail's return fee" }
+        Retained "kept" { Received => Retained: "retention of the withheld credit by an operator" }
+    }
+}
+
 /// Initial data of a late return.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are those of the late return")]
@@ -132,20 +140,9 @@ impl LateReturn {
 
 impl Entity for LateReturn {
     const KIND: EntityKind = EntityKind::LateReturn;
-    const EVENT_NAMES: &'static [&'static str] = &["received", "credited", "kept"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "payout returned after its return window", "received"),
-        (
-            "received",
-            "credit to the balance, less the rail's return fee",
-            "credited",
-        ),
-        ("received", "retention of the withheld credit by an operator", "kept"),
-    ];
 
     type Id = LateReturnId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -208,24 +205,8 @@ impl Entity for LateReturn {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Received => "received",
-            Status::Credited => "credited",
-            Status::Retained => "kept",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Received(_) => "received",
-            Event::Credited(_) => "credited",
-            Event::Retained(_) => "kept",
-        })
     }
 
     fn view(&self, id: &LateReturnId) -> JsonObject {

@@ -15,8 +15,7 @@ use std::str::FromStr;
 use purser_storage::codec::Stored;
 
 use crate::id::Wallet;
-use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject};
+use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NamedState as _};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 use crate::product::ProductLine;
@@ -43,17 +42,6 @@ pub enum Status {
     Failing,
     /// An operator closed it.
     Closed,
-}
-
-impl Status {
-    /// Name in API documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Failing => "failing",
-            Self::Closed => "closed",
-        }
-    }
 }
 
 /// Commands to a product line.
@@ -93,6 +81,16 @@ pub enum Event {
     Closed(String, String, Timestamp),
     /// Opened by an operator; the note and the operator.
     Opened(String, String, Timestamp),
+}
+
+crate::state_machine! { LineState, Status, Event;
+    states { Open = "open", Failing = "failing", Closed = "closed" }
+    events {
+        Failed "closed" { - | Open => Failing: "several provider failures in a row" }
+        Recovered "opened" { Failing => Open: "provider success" }
+        Closed "closed" { - | Open | Failing => Closed: "close by an operator" }
+        Opened "opened" { Failing | Closed => Open: "opening by an operator" }
+    }
 }
 
 /// Reason why a product line rejects a command.
@@ -144,22 +142,11 @@ impl EntityId for ProductLine {
 
 impl Entity for LineState {
     const KIND: EntityKind = EntityKind::Line;
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "several provider failures in a row", "failing"),
-        ("-", "close by an operator", "closed"),
-        ("open", "several provider failures in a row", "failing"),
-        ("open", "close by an operator", "closed"),
-        ("failing", "provider success, or opening by an operator", "open"),
-        ("failing", "close by an operator", "closed"),
-        ("closed", "opening by an operator", "open"),
-    ];
-    const EVENT_NAMES: &'static [&'static str] = &["closed", "opened"];
     const CREATED_BY_COMMAND: bool = true;
     const SYSTEM_OWNED: bool = true;
 
     type Id = ProductLine;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -184,9 +171,8 @@ impl Entity for LineState {
             (Status::Failing | Status::Closed, Command::Open { reason, act }) => done
                 .audit(&act, "line.open", id, Some(reason.clone()), context)
                 .event(Event::Opened(reason, act.operator.clone(), now)),
-            (Status::Closed, Command::Close { .. }) | (Status::Open, Command::Open { .. }) => {
-                return Err(Rejection::AlreadyInState(status.name()));
-            }
+            (Status::Closed, Command::Close { .. }) => return Err(Rejection::AlreadyInState(State::Closed.as_str())),
+            (Status::Open, Command::Open { .. }) => return Err(Rejection::AlreadyInState(State::Open.as_str())),
         })
     }
 
@@ -211,19 +197,8 @@ impl Entity for LineState {
         }
     }
 
-    fn status(&self) -> &'static str {
-        self.status.name()
-    }
-
     fn owner(&self) -> Wallet {
         Wallet::SYSTEM
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Failed(..) | Event::Closed(..) => "closed",
-            Event::Recovered(_) | Event::Opened(..) => "opened",
-        })
     }
 
     fn view(&self, id: &ProductLine) -> JsonObject {

@@ -291,6 +291,44 @@ pub enum Event {
     DeclinedUnsent(Decline, Timestamp),
 }
 
+crate::state_machine! { Payment, Status, Event;
+    states {
+        Claimed = "claimed", Settling = "settling", Unknown = "unknown", Declined = "declined",
+        Released | DeclinedUnsent = "released", Settled = "settled", Fulfilled = "fulfilled", Credited = "credited",
+        Refused = "refused", Reversed = "reversed", Resolved = "resolved",
+    }
+    // Intermediate steps are not announced; their outcome is.
+    events {
+        Claimed - { - => Claimed: "admission by the account" }
+        Adopted "fulfilled" { - => Fulfilled: "purchase found at the provider after a restore" }
+        Settling - { Claimed => Settling: "durable storage of the signed bytes" }
+        BecameUnknown "unknown" { Settling => Unknown: "no response" }
+        Declined "declined" {
+            Settling => Declined: "decline by the chain",
+            Unknown => Declined: "proof that it cannot settle",
+        }
+        Released "released" { Claimed => Released: "failure before submission" }
+        DeclinedUnsent "released" { Claimed => Released: "predicted decline by the chain" }
+        Readmitted - { Released => Claimed: "admission after another presentation" }
+        Resumed - { Declined => Settling: "another presentation" }
+        Settled "settled" {
+            Settling => Settled: "settlement by the chain",
+            Unknown | Declined => Settled: "transfer found on chain",
+        }
+        Fulfilled "fulfilled" { Settled => Fulfilled: "delivery of the product" }
+        Credited "credited" { Settled => Credited: "credit to the balance" }
+        CreditedAfterRestore "credited" {
+            Settling | Unknown | Declined => Credited: "transfer already credited as an incoming transfer",
+        }
+        Refused "refused" { Declined => Refused: "proof that it cannot settle" }
+        Reversed "reversed" { Fulfilled | Credited => Reversed: "final reversal by a reorg" }
+        Resolved "resolved" {
+            Settling | Unknown | Declined
+                => Resolved: "transfer already resolved as an incoming transfer, without a credit",
+        }
+    }
+}
+
 /// Reason why a payment rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {

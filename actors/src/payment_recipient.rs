@@ -15,7 +15,6 @@ use purser_storage::codec::Stored;
 
 use crate::id::{JobId, PaymentRecipientId, PayoutId, Wallet};
 use crate::jobs::{JobPolicy, LineDependency, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::money::Cents;
 use crate::port::Timestamp;
@@ -135,6 +134,19 @@ pub enum Event {
     Deleted,
 }
 
+crate::state_machine! { PaymentRecipient, Status, Event;
+    states { Active = "active", Archived = "archived", Deleted = "deleted" }
+    events {
+        Saved "created" { - => Active: "first payment" }
+        Paid "paid" { Active | Archived, Deleted => Active: "another payment" }
+        PaymentReturned "payment_returned" { * }
+        Renamed "renamed" { Active | Archived }
+        Archived "archived" { Active => Archived: "archiving by the account owner" }
+        Unarchived "unarchived" { Archived => Active: "restoring by the account owner" }
+        Deleted "deleted" { Active | Archived => Deleted: "deletion by the account owner" }
+    }
+}
+
 /// Reason why a payment recipient rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -170,28 +182,10 @@ impl PaymentRecipient {
 
 impl Entity for PaymentRecipient {
     const KIND: EntityKind = EntityKind::PaymentRecipient;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "created",
-        "paid",
-        "payment_returned",
-        "renamed",
-        "archived",
-        "unarchived",
-        "deleted",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "first payment", "active"),
-        ("active", "archiving by the account owner", "archived"),
-        ("archived", "restoring by the account owner", "active"),
-        ("active", "deletion by the account owner", "deleted"),
-        ("archived", "deletion by the account owner", "deleted"),
-        ("deleted", "another payment", "active"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = PaymentRecipientId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -313,28 +307,8 @@ impl Entity for PaymentRecipient {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Active => "active",
-            Status::Archived => "archived",
-            Status::Deleted => "deleted",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Saved { .. } => "created",
-            Event::Paid { .. } => "paid",
-            Event::PaymentReturned(_) => "payment_returned",
-            Event::Renamed(_) => "renamed",
-            Event::Archived => "archived",
-            Event::Unarchived => "unarchived",
-            Event::Deleted => "deleted",
-        })
     }
 
     fn view(&self, id: &PaymentRecipientId) -> JsonObject {

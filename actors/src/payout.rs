@@ -225,6 +225,45 @@ pub enum Event {
     FoundAtRail(Timestamp),
 }
 
+crate::state_machine! { Payout, Status, Event;
+    states {
+        AwaitingDetails = "awaiting-details", Queued = "queued", InProcess = "in-process", Complete = "complete",
+        Returned = "returned", Failed = "failed", Cancelled = "cancelled", Expired = "expired",
+    }
+    events {
+        Ordered (name_by_data: "awaiting-details", "queued") {
+            - => AwaitingDetails: "settlement of a push-to-card payment",
+            - => Queued: "settlement of the payment",
+        }
+        DetailsSubmitted "queued" { AwaitingDetails => Queued: "card from the recipient" }
+        FoundAtRail "queued" { AwaitingDetails => Queued: "order found at the rail (after a restore)" }
+        Accepted "in-process" { Queued => InProcess: "acceptance by the rail" }
+        Completed "complete" { InProcess => Complete: "completion by the rail" }
+        Failed "failed" { Queued | InProcess => Failed: "decline by the rail; charge credited" }
+        Cancelled "cancelled" { Queued | InProcess => Cancelled: "cancellation by the rail; charge credited" }
+        Expired "expired" { AwaitingDetails => Expired: "30 days without a card; charge credited" }
+        Returned "returned" {
+            InProcess => Returned: "30 days unclaimed; amount less return fee credited",
+            Complete => Returned: "return within the return window; amount less return fee credited",
+        }
+        // Internal: nothing changes for the payer. A late return has its own event.
+        ReturnWindowClosed - { Complete }
+        RailSequenceAdvanced - { Queued | InProcess | Complete | Returned | Failed | Cancelled | Expired }
+        PaidAfterCredit - { Complete | Returned | Failed | Cancelled | Expired }
+        RecallCompleted - { Complete | Returned | Failed | Cancelled | Expired }
+        ReturnedLate - { Complete }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::Ordered(ordered) if matches!(ordered.plan.target, PayoutTarget::Card(_)) => Some("awaiting-details"),
+        Event::Ordered(_) => Some("queued"),
+        _ => None,
+    }
+}
+
 /// Initial data of a payout.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are those of the payout")]

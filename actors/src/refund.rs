@@ -18,7 +18,6 @@ use purser_storage::codec::Stored;
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{JobId, PaymentId, RefundId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -144,6 +143,23 @@ pub enum Event {
     Credited(Timestamp),
 }
 
+crate::state_machine! { Refund, Status, Event;
+    states {
+        Requested = "requested", Approved = "approved", Credited = "credited", Rejected = "rejected",
+        Expired = "expired",
+    }
+    events {
+        Requested - {
+            - => Requested: "request by an operator",
+            Rejected | Expired => Requested: "new request by an operator",
+        }
+        Approved "approved" { Requested => Approved: "approval by another operator, or amount within the limit" }
+        Rejected - { Requested => Rejected: "rejection by an operator" }
+        Expired - { Requested => Expired: "end of the approval period" }
+        Credited "credited" { Approved => Credited: "credit to the balance" }
+    }
+}
+
 /// Reason why a refund rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
@@ -225,25 +241,10 @@ impl Refund {
 
 impl Entity for Refund {
     const KIND: EntityKind = EntityKind::Refund;
-    const EVENT_NAMES: &'static [&'static str] = &["approved", "credited"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "request by an operator", "requested"),
-        (
-            "requested",
-            "approval by another operator, or amount within the limit",
-            "approved",
-        ),
-        ("requested", "rejection by an operator", "rejected"),
-        ("requested", "end of the approval period", "expired"),
-        ("rejected", "new request by an operator", "requested"),
-        ("expired", "new request by an operator", "requested"),
-        ("approved", "credit to the balance", "credited"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = RefundId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -354,29 +355,11 @@ impl Entity for Refund {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Requested => "requested",
-            Status::Approved => "approved",
-            Status::Credited => "credited",
-            Status::Rejected => "rejected",
-            Status::Expired => "expired",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.request.owner
     }
 
     /// The owner is notified once the refund is certain.
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Approved(..) => Some("approved"),
-            Event::Credited(_) => Some("credited"),
-            Event::Requested(..) | Event::Rejected(..) | Event::Expired(_) => None,
-        }
-    }
-
     /// Leaves out what operators wrote.
     fn view(&self, id: &RefundId) -> JsonObject {
         JsonObject::new()

@@ -189,6 +189,37 @@ pub enum Event {
     Revealed(Timestamp),
 }
 
+crate::state_machine! { ReloadableCard, Status, Event;
+    states { Creating = "creating", Open = "open", Paused = "paused", Closed = "closed", Failed = "failed" }
+    events {
+        Ordered "creating" { - => Creating: "order by the account owner" }
+        Opened "open" { Creating => Open: "opening and load by the issuer" }
+        Declined "failed" { Creating => Failed: "decline by the issuer; nothing charged" }
+        ActionRequested (name_by_data: "pause_requested", "resume_requested", "close_requested") { Open | Paused }
+        // The change caused by the response has its own event.
+        ActionCompleted - { Open | Paused | Closed }
+        Paused "paused" { Open => Paused: "pause by the account owner" }
+        Resumed "resumed" { Paused => Open: "resume by the account owner" }
+        Closed "closed" {
+            Open => Closed: "close by the account owner, or the only charge of a single-use card",
+            Paused => Closed: "close by the account owner or the issuer",
+        }
+        Charged (name_by_data: "charged", "charge_settled", "charge_declined", "charge_refunded") {
+            Open | Paused | Closed
+        }
+        Revealed "details_viewed" { Open | Paused }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::ActionRequested(action, _) => Some(action.requested()),
+        Event::Charged(_, change, _) => change.map(ChargeChange::name),
+        _ => None,
+    }
+}
+
 /// Reason why a reloadable card rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {

@@ -7,7 +7,6 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::port::Timestamp;
 
@@ -139,6 +138,26 @@ pub enum Event {
     AgentAnnounced(AgentInfo),
 }
 
+crate::state_machine! { Session, Event;
+    states { Active = "active", Revoked = "revoked" }
+    events {
+        Opened - { - => Active: "sign-in, payment, login link or API key" }
+        Refreshed - { Active }
+        Revoked "revoked" { Active => Revoked: "reuse of a replaced token, or revocation by the account owner" }
+        AgentAnnounced "agent_announced" { Active }
+    }
+}
+
+impl From<&Session> for State {
+    fn from(session: &Session) -> Self {
+        if session.is_active() {
+            Self::Active
+        } else {
+            Self::Revoked
+        }
+    }
+}
+
 /// Reason why a session rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
@@ -222,19 +241,9 @@ fn revoke(id: &SessionId, answer: Reply, why: RevocationReason, context: &Contex
 
 impl Entity for Session {
     const KIND: EntityKind = EntityKind::Session;
-    const EVENT_NAMES: &'static [&'static str] = &["revoked", "agent_announced"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "sign-in, payment, login link or API key", "active"),
-        (
-            "active",
-            "reuse of a replaced token, or revocation by the account owner",
-            "revoked",
-        ),
-    ];
 
     type Id = SessionId;
     type Command = Command;
-    type Event = Event;
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
@@ -317,20 +326,8 @@ impl Entity for Session {
         }
     }
 
-    fn status(&self) -> &'static str {
-        if self.is_active() { "active" } else { "revoked" }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Revoked(_) => Some("revoked"),
-            Event::AgentAnnounced(_) => Some("agent_announced"),
-            Event::Opened { .. } | Event::Refreshed { .. } => None,
-        }
     }
 
     fn view(&self, id: &SessionId) -> JsonObject {

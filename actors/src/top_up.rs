@@ -261,6 +261,27 @@ pub enum Event {
     Failed(ExternalText, Timestamp),
 }
 
+crate::state_machine! { TopUp, Status, Event;
+    states {
+        Paid = "paid", Bridging = "bridging", Delivered = "delivered", Credited = "credited", Failed = "failed",
+    }
+    events {
+        Paid "paid" { - => Paid: "settlement of the payment" }
+        Signed - { Paid }
+        SignatureExpired - { Paid }
+        Burned "bridging" { Paid => Bridging: "burn found on chain" }
+        Forwarded "delivered" { Paid => Delivered: "transfer found on Base" }
+        Attested - { Bridging }
+        MintSigned - { Bridging }
+        Minted "delivered" { Bridging => Delivered: "mint found on Base" }
+        Credited "credited" { Delivered => Credited: "credit at the issuer" }
+        Failed "failed" {
+            Paid => Failed: "proof that nothing was or can be sent; charge credited",
+            Bridging => Failed: "proof that the mint cannot happen; charge credited",
+        }
+    }
+}
+
 /// Reason why a top-up rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);

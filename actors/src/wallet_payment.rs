@@ -270,6 +270,24 @@ pub enum Event {
     Unsettled(ExternalText, Timestamp),
 }
 
+crate::state_machine! { WalletPayment, Status, Event;
+    states {
+        Pending = "pending", Signed = "signed", Sent = "sent", Settled = "settled", Failed = "failed",
+        Unsettled = "unsettled",
+    }
+    events {
+        Created "pending" { - => Pending: "hold on the wallet's balance" }
+        Signed "signed" { Pending => Signed: "durable storage of the signed bytes" }
+        ResponseReceived "sent" { Signed => Sent: "response of the server, or end of its attempts" }
+        Confirmed "settled" {
+            Pending => Settled: "transfer found on chain after a restore",
+            Signed | Sent => Settled: "transfer found on chain",
+        }
+        Failed "failed" { Pending => Failed: "failure before signing; hold released" }
+        Unsettled "unsettled" { Signed | Sent => Unsettled: "proof that it cannot settle; hold released" }
+    }
+}
+
 /// Retention of a paid call's HTTP record after its end, in milliseconds: 30 days. An idempotency key replays it for 24
 /// hours. By its id a wallet payment is read later, and a paid response should survive a client's data loss. Purser is
 /// not an archive of third-party data, so the record is deleted then, whatever key seals it.

@@ -220,6 +220,31 @@ pub enum Event {
     Deleted(Timestamp),
 }
 
+crate::state_machine! { WebhookEndpoint, Status, Event;
+    states { Active = "active", Disabled = "disabled", Deleted = "deleted" }
+    events {
+        Registered "registered" { - => Active: "registration by the account owner" }
+        SecretRotated "secret_rotated" { Active | Disabled }
+        Enabled "enabled" { Disabled => Active: "new registration of its URL" }
+        TestSent "test" { Active }
+        Recovered (name_by_data: "recovered") { Active }
+        // A single failed attempt is not announced.
+        Failing - { Active }
+        OwnerWarned "failing" { Active }
+        RedeliveryRequested "redelivery_requested" { Active }
+        Disabled "disabled" { Active => Disabled: "410 response, or failures beyond the limit" }
+        Deleted "deleted" { Active | Disabled => Deleted: "deletion by the account owner" }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::Recovered(true, _) => Some("recovered"),
+        _ => None,
+    }
+}
+
 /// Reason why a webhook endpoint rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {

@@ -195,6 +195,18 @@ pub enum Event {
     Dropped(DroppedReason, Timestamp),
 }
 
+crate::state_machine! { WebhookDelivery, Status, Event;
+    states { Pending = "pending", Delivered = "delivered", Failed = "failed", Dropped = "dropped" }
+    events {
+        Created - { - => Pending: "event that matches the subscription" }
+        Reopened - { Pending, Delivered | Failed | Dropped => Pending: "redelivery request" }
+        Delivered - { Pending => Delivered: "2xx response" }
+        AttemptFailed - { Pending }
+        Failed - { Pending => Failed: "failure of the last attempt, or 410 response" }
+        Dropped - { Pending => Dropped: "removal of its endpoint or event" }
+    }
+}
+
 /// Reason why a webhook delivery rejects a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {

@@ -16,7 +16,6 @@ use purser_storage::codec::Stored;
 use crate::account;
 use crate::id::{JobId, OutgoingTransferId, Wallet, WithdrawalId};
 use crate::jobs::{JobPolicy, LineDependency, OutgoingPurpose, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
@@ -139,6 +138,22 @@ pub enum Event {
     Failed(ExternalText, Timestamp),
 }
 
+crate::state_machine! { Withdrawal, Status, Event;
+    states { Pending = "pending", Sent = "sent", Complete | CompleteSigned = "complete", Failed = "failed" }
+    events {
+        Requested "pending" { - => Pending: "hold on the account's balance" }
+        Signed "sent" { Pending => Sent: "durable storage of the signed bytes" }
+        Confirmed "complete" {
+            Pending => Complete: "attribution of its transfer by an operator after a restore",
+            Sent => Complete: "transfer found on chain",
+        }
+        Failed "failed" {
+            Pending => Failed: "failure before signing; hold released",
+            Sent => Failed: "proof that it cannot settle; hold released",
+        }
+    }
+}
+
 /// Reason why a withdrawal rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -213,23 +228,9 @@ impl Withdrawal {
 
 impl Entity for Withdrawal {
     const KIND: EntityKind = EntityKind::Withdrawal;
-    const EVENT_NAMES: &'static [&'static str] = &["pending", "sent", "complete", "failed"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "hold on the account's balance", "pending"),
-        ("pending", "durable storage of the signed bytes", "sent"),
-        (
-            "pending",
-            "attribution of its transfer by an operator after a restore",
-            "complete",
-        ),
-        ("pending", "failure before signing; hold released", "failed"),
-        ("sent", "transfer found on chain", "complete"),
-        ("sent", "proof that it cannot settle; hold released", "failed"),
-    ];
 
     type Id = WithdrawalId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
@@ -331,26 +332,8 @@ impl Entity for Withdrawal {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending => "pending",
-            Status::Sent(_) => "sent",
-            Status::Complete { .. } | Status::CompleteSigned { .. } => "complete",
-            Status::Failed { .. } => "failed",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Requested { .. } => "pending",
-            Event::Signed(..) => "sent",
-            Event::Confirmed(..) => "complete",
-            Event::Failed(..) => "failed",
-        })
     }
 
     fn view(&self, id: &WithdrawalId) -> JsonObject {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::id::Wallet;
-use purser_actors::kernel::entity::{EntityId, Transition};
+use purser_actors::kernel::entity::EntityId;
 use purser_actors::kernel::registry::{ActivationLimits, EntityDeps, JobStarter};
 use purser_actors::kernel::{
     Context, Decision, Entity, EntityKind, EntityRegistry, InvalidTransition, JsonObject, OutboxJob, root_supervisor,
@@ -45,15 +45,28 @@ pub(crate) struct Tally {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(crate) struct Counted {
-    by: u64,
+pub(crate) enum Event {
+    Counted { by: u64 },
+}
+
+purser_actors::state_machine! { Tally, Event;
+    states { Counting = "counting" }
+    events {
+        Counted - { - => Counting: "first count", Counting }
+    }
+}
+
+impl From<&Tally> for State {
+    fn from(_: &Tally) -> Self {
+        Self::Counting
+    }
 }
 
 impl Stored for Tally {
     const SCHEMA: u16 = 61_001;
 }
 
-impl Stored for Counted {
+impl Stored for Event {
     const SCHEMA: u16 = 61_002;
 }
 
@@ -61,41 +74,30 @@ const BALLAST_BYTES: usize = 440;
 
 impl Entity for Tally {
     const KIND: EntityKind = EntityKind::Account;
-    const EVENT_NAMES: &'static [&'static str] = &[];
-    const TRANSITIONS: &'static [Transition] = &[("-", "first count", "counting")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = CounterId;
     type Command = u64;
-    type Event = Counted;
     type Reply = u64;
     type Rejection = ();
     type Outcome = ();
 
     fn decide(this: Option<&Self>, _: &CounterId, by: u64, _: &Context) -> Result<Decision<Self>, ()> {
         let total = this.map_or(0, |t| t.total).checked_add(by).ok_or(())?;
-        Ok(Decision::answer(total).event(Counted { by }))
+        Ok(Decision::answer(total).event(Event::Counted { by }))
     }
 
-    fn apply(this: Option<Self>, id: &CounterId, event: &Counted) -> Result<Self, InvalidTransition> {
+    fn apply(this: Option<Self>, id: &CounterId, Event::Counted { by }: &Event) -> Result<Self, InvalidTransition> {
         let mut tally = this.unwrap_or_else(|| Self {
             total: 0,
             ballast: (0..BALLAST_BYTES).map(|n| (n as u64 ^ id.0) as u8).collect(),
         });
-        tally.total += event.by;
+        tally.total += by;
         Ok(tally)
-    }
-
-    fn status(&self) -> &'static str {
-        "counting"
     }
 
     fn owner(&self) -> Wallet {
         Wallet::Evm([7; 20])
-    }
-
-    fn event_name(_: &Counted) -> Option<&'static str> {
-        None
     }
 
     fn view(&self, _: &CounterId) -> JsonObject {
@@ -135,7 +137,7 @@ pub(crate) async fn start_registry(store: Arc<dyn Store>) -> Result<(EntityRegis
 
 /// Snapshot and event of a tally that counted once, encoded.
 pub(crate) fn sample() -> (Vec<u8>, Vec<u8>) {
-    let counted = Counted { by: 1 };
+    let counted = Event::Counted { by: 1 };
     let tally = Tally::apply(None, &CounterId(0), &counted);
     (
         tally.map(|t| codec::encode(&t)).unwrap_or_default(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use purser::identity::rfc3339;
+use purser::rfc3339;
 use purser::system::{SystemClock, raise_open_file_limit};
 use purser_actors::port::Clock;
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use super::bearer::without_bearer;
 use super::{CallTarget, PAYMENT, PaidHttpRequest, RESPONSE, failed, open, seal};
-use crate::http::front::Front;
+use crate::edge::front::Front;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest, OutboundResponse};
 use crate::payment::receipt;
 use crate::vault::{Vault, VaultError};

@@ -6,7 +6,7 @@ use purser_actors::id::PaymentId;
 use purser_actors::payment::Resolution;
 use purser_actors::product::{Precondition, ProductLine};
 
-use crate::http::error::{ApiError, ErrorCode};
+use crate::edge::error::{ApiError, ErrorCode};
 use crate::payment::PaymentHeaderError;
 use crate::payment::identifier::{self, IdentifierError};
 

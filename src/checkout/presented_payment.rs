@@ -11,7 +11,7 @@ use purser_actors::quote::ExchangeRate;
 use rust_decimal::Decimal;
 
 use super::PaidCall;
-use crate::http::error::ErrorCode;
+use crate::edge::error::ErrorCode;
 use crate::payment::mpp::problem::MppProblem;
 use crate::payment::mpp::{CredentialError, VerifiedCredential};
 use crate::payment::{PaymentHeaderError, VerificationError, mpp_credential, payment_header};

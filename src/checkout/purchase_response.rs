@@ -13,7 +13,7 @@ use purser_actors::product::{Currency, PurchasedProduct};
 use purser_actors::top_up::TopUp;
 
 use super::response::ResponseWriter;
-use crate::http::error::ApiError;
+use crate::edge::error::ApiError;
 
 const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \
     /list-card-transactions; when it is `credited`, GET /get-card-deposit-address counts it in the balance, and POST \

@@ -16,8 +16,8 @@ use purser_actors::product::PurchasedProduct;
 use purser_actors::session::AuthMethod;
 
 use super::purchase_response::PurchasedRecord;
-use crate::http::error::{ApiError, with_members, with_prebuilt_body};
-use crate::http::json;
+use crate::edge::error::{ApiError, with_members, with_prebuilt_body};
+use crate::edge::json;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::payment::challenge::Challenge;

@@ -6,7 +6,7 @@ use tokio::time::error::Elapsed;
 
 use super::presented_payment::{ChallengeReason, PresentedPayment};
 use super::{Checkout, PaidCall, errors, request_fingerprint};
-use crate::http::error::ApiError;
+use crate::edge::error::ApiError;
 use crate::payment::mpp::{self, BoundRequest};
 use crate::payment::{OfflineVerification, Terms, decode, identifier, verify_against, verify_offline_for_replay};
 

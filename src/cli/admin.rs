@@ -33,8 +33,11 @@ pub use webhooks::WebhookCommand;
 
 use self::client::AdminClient;
 use super::http_client::HttpResponse;
-use super::{CliError, TlsArgs, serve, terminal};
-use crate::config::Config;
+use super::{CliError, Running, TlsArgs, terminal};
+use purser_config::Config;
+
+/// Reads the settings of a config file and a data directory, as the service does.
+pub type LoadSettings = fn(Option<PathBuf>, Option<PathBuf>) -> Result<Config, CliError>;
 
 /// Operator commands: accounts, queues, dead letters, refunds, audit, sandbox
 #[derive(Clone, Debug, clap::Args)]
@@ -195,14 +198,26 @@ pub enum AdminCommand {
 ///
 /// # Errors
 /// When the service returns an error or cannot be reached.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub fn run(args: Args, settings: LoadSettings) -> Running {
+    Box::pin(execute(args, settings))
+}
+
+async fn execute(args: Args, settings: LoadSettings) -> Result<(), CliError> {
     if let AdminCommand::Tokens(TokenCommand::Generate { name, role }) = &args.act {
         return tokens::generate_token(name, role);
     }
     if let AdminCommand::Sandbox { service, act } = &args.act {
-        return describe_error(&sandbox::run(&args.settings()?, &args.tls, service.as_deref(), act).await?);
+        return describe_error(
+            &sandbox::run(
+                &settings(args.config.clone(), args.data.clone())?,
+                &args.tls,
+                service.as_deref(),
+                act,
+            )
+            .await?,
+        );
     }
-    let admin = AdminClient::of(&args)?;
+    let admin = AdminClient::of(&args, settings)?;
     let answer = match args.act {
         AdminCommand::Customers {
             query: quoted,
@@ -250,15 +265,4 @@ fn describe_error(answer: &HttpResponse) -> Result<(), CliError> {
         return Err(answer.to_error());
     }
     terminal::json(&answer.body, true)
-}
-
-impl Args {
-    fn settings(&self) -> Result<Config, CliError> {
-        let settings = serve::Args {
-            config: self.config.clone(),
-            listen: None,
-            data: self.data.clone(),
-        };
-        settings.settings()
-    }
 }

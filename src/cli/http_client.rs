@@ -10,7 +10,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::{CliError, TlsArgs};
-use crate::service::DataDir;
+use purser_config::DataDir;
 
 /// Far above the size of any response of the service.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -148,7 +148,7 @@ impl HttpClient {
 
 /// Builder of a client for this address.
 pub(super) fn client(tls: &TlsArgs, server: &Url) -> Result<ClientBuilder, CliError> {
-    let client = crate::outbound::client();
+    let client = purser_host::outbound::client();
     match is_tls(server) {
         true => Ok(client.tls_backend_preconfigured(tls.config()?)),
         false => Ok(client),
@@ -184,7 +184,7 @@ pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
 }
 
 /// Address as reached from this machine: the unspecified address becomes the loopback address.
-pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
+pub fn reachable(mut listen: SocketAddr) -> SocketAddr {
     match (listen.ip().is_unspecified(), listen.is_ipv4()) {
         (true, true) => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
         (true, false) => listen.set_ip(Ipv6Addr::LOCALHOST.into()),

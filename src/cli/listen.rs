@@ -20,9 +20,9 @@ use zeroize::Zeroizing;
 use self::forward::Forwarder;
 use super::http_client::{HttpClient, HttpResponse, is_tls};
 use super::session::Session;
-use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
-use crate::system::{SystemClock, SystemEntropy};
-use crate::wallet::TestWallet;
+use super::{CliError, NetworkArg, Running, ServerArgs, TlsArgs, WalletArgs, terminal};
+use purser_host::system::{SystemClock, SystemEntropy};
+use purser_protocol::wallet::TestWallet;
 
 /// Print the account's events as they happen
 #[derive(Clone, Debug, clap::Args)]
@@ -98,7 +98,11 @@ struct StreamCursor {
 ///
 /// # Errors
 /// [`CliError`] when the sign-in fails or the server rejects the token twice in a row. A lost connection is no error.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub fn run(args: Args) -> Running {
+    Box::pin(execute(args))
+}
+
+async fn execute(args: Args) -> Result<(), CliError> {
     let mut server = args.server.server(args.url.as_deref())?;
     // The sign-in uses HTTP, whatever scheme the address has. All are special schemes, so this cannot fail.
     let scheme = if is_tls(&server) { "https" } else { "http" };

@@ -18,12 +18,12 @@ use self::outcome::PurchaseOutcome;
 use self::output::{current_status, masked};
 use super::http_client::{HttpClient, HttpResponse, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
-use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
-use crate::payment::header::PAYMENT_SIGNATURE;
-use crate::payment::identifier::is_identifier;
-use crate::system::{SystemClock, SystemEntropy};
-use crate::wallet::TestWallet;
-use crate::wallet::payment::SigningContext;
+use super::{CliError, NetworkArg, Running, TlsArgs, WalletArgs, terminal};
+use purser_host::system::{SystemClock, SystemEntropy};
+use purser_protocol::payment::header::PAYMENT_SIGNATURE;
+use purser_protocol::payment::identifier::is_identifier;
+use purser_protocol::wallet::TestWallet;
+use purser_protocol::wallet::payment::SigningContext;
 
 /// Pay for a route with the test wallet
 #[derive(Clone, Debug, clap::Args)]
@@ -73,7 +73,11 @@ const CARD_POLL: Duration = Duration::from_secs(2);
 /// # Errors
 /// See [`CliError`]. After [`CliError::OutcomeUnknown`] the money may have moved; after [`CliError::NotDelivered`] and
 /// [`CliError::NotObserved`] it has.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub fn run(args: Args) -> Running {
+    Box::pin(execute(args))
+}
+
+async fn execute(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
     let max = Cents::parse(&args.max_usd)
         .and_then(Usdc::from_cents)

@@ -13,9 +13,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::http_client::{HttpClient, HttpResponse, at, authority};
 use super::{CliError, terminal};
-use crate::private_file;
-use crate::system::SystemClock;
-use crate::wallet::{MppOffer, PaymentRequired, TestWallet, WalletError};
+use purser_host::private_file;
+use purser_host::system::SystemClock;
+use purser_protocol::wallet::{MppOffer, PaymentRequired, TestWallet, WalletError};
 
 /// A token that expires within this time is not used any more.
 const SPARE_SECONDS: u64 = 30;
@@ -192,7 +192,7 @@ pub(super) fn payment_required(answer: &HttpResponse) -> Result<PaymentRequired,
     let missing = WalletError::BadChallenge("there is no PAYMENT-REQUIRED header");
     let header = answer
         .headers
-        .get(crate::payment::header::PAYMENT_REQUIRED)
+        .get(purser_protocol::payment::header::PAYMENT_REQUIRED)
         .ok_or(missing)?;
     Ok(PaymentRequired::from_header(header.as_bytes())?)
 }

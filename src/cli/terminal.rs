@@ -11,7 +11,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 use super::CliError;
 
 /// Prints a line of the result.
-pub(super) fn result(line: &str) -> Result<(), CliError> {
+pub fn result(line: &str) -> Result<(), CliError> {
     written(&inert(line))
 }
 
@@ -28,7 +28,7 @@ fn written(text: &str) -> Result<(), CliError> {
 }
 
 /// Prints the result as JSON.
-pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
+pub fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
     let text = if pretty {
         format!("{value:#}")
     } else {
@@ -47,19 +47,19 @@ pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
 }
 
 /// Prints a line of progress. A closed standard error does not stop the command.
-pub(super) fn progress(line: &str) {
+pub fn progress(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", inert(line));
 }
 
 /// Lines of standard input. At a terminal each is prompted for.
-pub(super) struct HiddenInput {
+pub struct HiddenInput {
     /// The terminal's previous mode, with echo.
     before: Option<Termios>,
 }
 
 impl HiddenInput {
     /// Turns echo off until this is dropped or Ctrl-C is pressed. Requires a runtime.
-    pub(super) fn hidden() -> Result<Self, CliError> {
+    pub fn hidden() -> Result<Self, CliError> {
         let stdin = std::io::stdin();
         if !stdin.is_terminal() {
             return Ok(Self { before: None });
@@ -83,7 +83,7 @@ impl HiddenInput {
     }
 
     /// The next line, without white space.
-    pub(super) fn line(&self, what: &str) -> Result<Zeroizing<String>, CliError> {
+    pub fn line(&self, what: &str) -> Result<Zeroizing<String>, CliError> {
         if self.before.is_some() {
             progress(&format!("{what}:"));
         }
@@ -111,7 +111,7 @@ fn no_input(source: std::io::Error) -> CliError {
 }
 
 /// The members of an object with their values as text, nested names joined by a dot.
-pub(super) fn fields(value: &Value) -> Vec<(String, String)> {
+pub fn fields(value: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     push_fields(&mut fields, "", value);
     fields
@@ -140,7 +140,7 @@ fn push_fields(lines: &mut Vec<(String, String)>, name: &str, value: &Value) {
 }
 
 /// Replaces control characters with the replacement character.
-pub(super) fn inert(text: &str) -> String {
+pub fn inert(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
         .collect()

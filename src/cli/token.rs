@@ -5,9 +5,9 @@ use zeroize::Zeroizing;
 
 use super::http_client::{HttpClient, at};
 use super::session::Session;
-use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
-use crate::system::SystemEntropy;
-use crate::wallet::TestWallet;
+use super::{CliError, NetworkArg, Running, ServerArgs, TlsArgs, WalletArgs, terminal};
+use purser_host::system::SystemEntropy;
+use purser_protocol::wallet::TestWallet;
 
 /// Sign in with the test wallet and print an id_token (valid for one hour)
 #[derive(Clone, Debug, clap::Args)]
@@ -32,7 +32,11 @@ pub struct Args {
 ///
 /// # Errors
 /// [`CliError`] when the wallet file cannot be used or the sign-in is rejected.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub fn run(args: Args) -> Running {
+    Box::pin(execute(args))
+}
+
+async fn execute(args: Args) -> Result<(), CliError> {
     let server = args.server.server(args.url.as_deref())?;
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::http_client::{HttpClient, at};
 use super::session::Session;
-use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, pay, terminal};
-use crate::system::SystemEntropy;
-use crate::wallet::TestWallet;
+use super::{CliError, NetworkArg, Running, ServerArgs, TlsArgs, WalletArgs, pay, terminal};
+use purser_host::system::SystemEntropy;
+use purser_protocol::wallet::TestWallet;
 
 /// Trigger a sandbox event for the test wallet's account
 #[derive(Clone, Debug, clap::Args)]
@@ -86,7 +86,11 @@ const MAX_USD: &str = "200";
 ///
 /// # Errors
 /// [`CliError`] for an unknown event, and for any error of the service.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub fn run(args: Args) -> Running {
+    Box::pin(execute(args))
+}
+
+async fn execute(args: Args) -> Result<(), CliError> {
     let Some(event) = &args.event else {
         return EVENTS.iter().try_for_each(|(name, _)| terminal::result(name));
     };

@@ -3,9 +3,9 @@
 use purser_actors::id::Network;
 use serde_json::json;
 
-use super::{CliError, WalletArgs, terminal};
-use crate::system::SystemEntropy;
-use crate::wallet::TestWallet;
+use super::{CliError, Running, WalletArgs, terminal};
+use purser_host::system::SystemEntropy;
+use purser_protocol::wallet::TestWallet;
 
 /// Show the test wallet's addresses; create it if it does not exist
 #[derive(Clone, Debug, clap::Args)]
@@ -23,7 +23,11 @@ pub struct Args {
 /// # Errors
 /// [`CliError::Wallet`] when the file cannot be opened or created.
 // Async like the other commands, so that all of them run the same way.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub fn run(args: Args) -> Running {
+    Box::pin(execute(args))
+}
+
+async fn execute(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     if made {

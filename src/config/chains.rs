@@ -16,7 +16,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 pub use self::bridge::{Bridge, BridgeFinality, is_used as bridge_is_used};
-use super::validate::ConfigErrors;
+use super::found::ConfigErrors;
 use super::{Config, SettlementKind, text};
 use purser_host::secret::Secret;
 
@@ -348,7 +348,7 @@ fn steps(key: &str, finality: &[FinalityStep], found: &mut ConfigErrors) {
 
 fn facilitator_fits(key: &str, facilitator: &Facilitator, found: &mut ConfigErrors) {
     match reqwest::Url::parse(&facilitator.url) {
-        Ok(url) => super::validate::check_provider_url(&url, &format!("{key}.url"), found),
+        Ok(url) => super::provider_url::check_provider_url(&url, &format!("{key}.url"), found),
         Err(error) => found.require(false, format!("{key}.url"), &error.to_string()),
     }
     let (secret, id) = (facilitator.secret.is_indirect(), !facilitator.key_id.is_empty());

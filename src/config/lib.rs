@@ -7,9 +7,12 @@
 
 mod agent_wallet;
 pub mod chains;
+mod data_dir;
+mod found;
 mod layers;
 mod log;
 mod products;
+mod provider_url;
 mod proxies;
 mod rates;
 mod reconciliation;
@@ -26,6 +29,7 @@ mod versions;
 mod webhooks;
 
 pub use agent_wallet::{AgentWalletConfig, Outbound};
+pub use data_dir::{DataDir, DataDirError};
 pub use layers::{ConfigSources, DEFAULTS};
 pub use log::{Log, LogFormat};
 pub use products::{CountryList, ProductConfig, ProductsConfig};
@@ -193,7 +197,7 @@ impl Config {
         config.products.resolve(&config.availability.countries);
         config.server.moves_on = config.is_sandbox() && !layers::is_set(sources, "server.listen");
         config.operator.moves_on = !layers::is_set(sources, "operator.listen");
-        let mut found = validate::ConfigErrors::default();
+        let mut found = found::ConfigErrors::default();
         validate::check(&config, &mut found);
         let known = |key: &str| wrong.iter().any(|error| error.key() == Some(key));
         // Replaced values need no check, and neither does anything when the mode itself is unreadable.

@@ -3,7 +3,7 @@
 use purser_actors::product::ProductLine;
 
 use super::Config;
-use super::validate::ConfigErrors;
+use super::found::ConfigErrors;
 
 /// Each sold product has its providers, and none is the sandbox's.
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {

@@ -1,7 +1,7 @@
 //! The pause of outgoing transfers after a restore.
 
 use super::Config;
-use super::validate::ConfigErrors;
+use super::found::ConfigErrors;
 use purser_protocol::payment::evm::MAX_EXTRA_VALIDITY_SECONDS;
 use purser_protocol::wallet::MAX_SIGNED_VALIDITY_S;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::validate::ConfigErrors;
+use super::found::ConfigErrors;
 use super::{Limits, text};
 
 #[derive(Clone, Debug, Deserialize)]

@@ -341,7 +341,7 @@ fn rates_are_exact_and_replaced_as_a_whole() {
     let rates = defaults.rates.table();
     assert_eq!(rates.usd_per_unit["JPY"].to_string(), "0.00661");
     assert_eq!(
-        purser_protocol::identity::rfc3339::format(rates.as_of),
+        purser_protocol::rfc3339::format(rates.as_of),
         "2026-11-20T00:00:00.000Z"
     );
     let table = |text: &str| Config::load(&file(&format!("[rates.usd_per_unit]\n{text}")));

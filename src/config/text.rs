@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use purser_protocol::identity::rfc3339;
+use purser_protocol::rfc3339;
 
 /// `address:port`, or nothing for an empty text.
 pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {

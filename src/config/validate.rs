@@ -1,6 +1,5 @@
 //! Checks that types cannot express: contradictory values, and defaults that are unsafe with real money.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 
 use purser_actors::agent_wallet::WalletCaps;
@@ -10,26 +9,9 @@ use rust_decimal::Decimal;
 
 use purser_protocol::sandbox_keys::{MAX_FEE_PAYERS, treasury};
 
-use super::{Config, ConfigError, CountryList, ProductConfig, SettlementKind};
-
-/// All problems, in the order they were found.
-#[derive(Default)]
-pub(super) struct ConfigErrors(pub(super) Vec<ConfigError>);
-
-impl ConfigErrors {
-    fn reject(&mut self, key: impl Into<Cow<'static, str>>, reason: impl Into<String>) {
-        self.0.push(ConfigError::Rejected {
-            key: key.into(),
-            reason: reason.into(),
-        });
-    }
-
-    pub(super) fn require(&mut self, holds: bool, key: impl Into<Cow<'static, str>>, reason: &str) {
-        if !holds {
-            self.reject(key, reason);
-        }
-    }
-}
+use super::found::ConfigErrors;
+use super::provider_url::check_provider_url;
+use super::{Config, CountryList, ProductConfig, SettlementKind};
 
 /// Rules that [`Config::load`] applies.
 pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
@@ -354,23 +336,6 @@ fn remote_providers(config: &Config, found: &mut ConfigErrors) {
             "must name the file with the secret that the provider knows us by",
         );
     }
-}
-
-pub(super) fn check_provider_url(url: &reqwest::Url, key: &str, found: &mut ConfigErrors) {
-    let near = url.host_str().is_some_and(|host| {
-        let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-        host == "localhost" || literal.is_ok_and(|address| address.is_loopback())
-    });
-    found.require(
-        url.scheme() == "https" || (url.scheme() == "http" && near),
-        key.to_owned(),
-        "must be https, or http on this machine",
-    );
-    found.require(
-        url.query().is_none() && url.fragment().is_none() && url.username().is_empty() && url.password().is_none(),
-        key.to_owned(),
-        "must have no query, fragment, user or password",
-    );
 }
 
 /// Settings that are only allowed in the sandbox.

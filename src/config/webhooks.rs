@@ -11,7 +11,7 @@ use purser_actors::engine::webhooks::{MAX_ATTEMPTS, WebhookSettings};
 use purser_actors::webhook::FailureThresholds;
 use serde::Deserialize;
 
-use super::validate::ConfigErrors;
+use super::found::ConfigErrors;
 use purser_host::outbound::client::CallLimits;
 
 /// Time limit for connecting.

@@ -2,37 +2,32 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{FromRequestParts, RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::payment::Payment;
-use utoipa::OpenApi;
 
+use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::payments::with_product;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
 
-pub struct AccountState {
-    pub engine: Engine,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(get_account_balance, get_payment))]
-pub struct ApiDoc;
-
-pub fn router(accounts: Arc<AccountState>) -> Router {
-    Router::new()
-        .route("/get-account-balance", get(get_account_balance))
-        .route("/get-payment", get(get_payment))
-        .with_state(accounts)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/get-account-balance" => get_account_balance {
+        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen]
+    }
+    GET "/get-payment" => get_payment {
+        Token, refuses [
+            ParameterUnrecognized, ParameterMissing, PaymentNotFound, TokenInvalid, PaymentAccessDenied, AccountFrozen,
+        ]
+    }
 }
 
 /// Extractor: the claims of a valid bearer token. Rejects with 401.
@@ -67,7 +62,7 @@ pub async fn authenticated_account(engine: &Engine, claims: &AuthClaims) -> Resu
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
 async fn get_account_balance(
-    State(accounts): State<Arc<AccountState>>,
+    State(accounts): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -97,7 +92,7 @@ async fn get_account_balance(
         (status = 403, description = "Another wallet's payment, or a frozen account."),
         (status = 404, description = "No such payment.")))]
 async fn get_payment(
-    State(accounts): State<Arc<AccountState>>,
+    State(accounts): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {

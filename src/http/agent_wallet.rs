@@ -12,72 +12,70 @@ mod wallet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::routing::post;
-use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletCaps};
+use purser_actors::agent_wallet::{AgentWallet, Rejection};
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
-use super::callable::CallableState;
+use super::app::App;
 use super::error::{ApiError, ErrorCode};
-use super::rate_limit::{RateLimitKey, RateLimiter};
+use super::rate_limit::RateLimitKey;
 use super::readable::is_readable;
+use super::route::routes;
 use super::withdrawals::address;
-use crate::agent_wallet::offer_selection::OwnAddresses;
-use crate::agent_wallet::paid_http_client::AgentWalletClient;
-use crate::agent_wallet::signer::SealedWalletSigner;
-use crate::vault::Vault;
 
-pub struct AgentWalletState {
-    pub callables: CallableState,
-    /// Creates wallets, signs and reads balances.
-    pub wallets: Arc<SealedWalletSigner>,
-    /// Makes the paid calls.
-    pub paid_http_client: Arc<AgentWalletClient>,
-    /// Decrypts stored server responses.
-    pub vault: Arc<Vault>,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
-    /// Default caps of a new wallet.
-    pub limits: WalletCaps,
-    /// Limits the payments of an account per window.
-    pub rate_limiter: RateLimiter,
-    /// Addresses of the service. Transfers to them and payments to them by other servers are rejected.
-    pub own_addresses: OwnAddresses,
-    /// Public origin of the service. URLs that start with it are routes.
-    pub public_url: String,
-    /// How long a call waits for its payment before it answers `pending`.
-    pub response_timeout: Duration,
-}
+type SharedState = axum::extract::State<Arc<App>>;
 
-type SharedState = axum::extract::State<Arc<AgentWalletState>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(
-    wallet::create_agent_wallet,
-    wallet::get_agent_wallet,
-    wallet::get_agent_spend_limit,
-    pay::agent_x402_pay,
-    transfer::agent_wallet_transfer,
-    address_book::list_address_book,
-    address_book::save_address_book_entry,
-    address_book::delete_address_book_entry
-))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<AgentWalletState>) -> Router {
-    Router::new()
-        .route("/createAgentWallet", post(wallet::create_agent_wallet))
-        .route("/getAgentWallet", post(wallet::get_agent_wallet))
-        .route("/getAgentSpendLimit", post(wallet::get_agent_spend_limit))
-        .route("/agentX402Pay", post(pay::agent_x402_pay))
-        .route("/agentWalletTransfer", post(transfer::agent_wallet_transfer))
-        .route("/listAddressBook", post(address_book::list_address_book))
-        .route("/saveAddressBookEntry", post(address_book::save_address_book_entry))
-        .route("/deleteAddressBookEntry", post(address_book::delete_address_book_entry))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/createAgentWallet" => wallet::create_agent_wallet {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, UserIdMismatch, AccountFrozen, SignInRequired,
+            IdempotencyKeyReused,
+        ]
+    }
+    POST "/getAgentWallet" => wallet::get_agent_wallet {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, UserIdMismatch, AccountFrozen, AgentWalletNotFound,
+            WalletPaymentNotFound,
+        ]
+    }
+    POST "/getAgentSpendLimit" => wallet::get_agent_spend_limit {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, UserIdMismatch, AccountFrozen, AgentWalletNotFound,
+        ]
+    }
+    POST "/agentX402Pay" => pay::agent_x402_pay {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            AmountInvalid, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound,
+            PolicyFiltered, InsufficientBalance, HttpError,
+        ]
+    }
+    POST "/agentWalletTransfer" => transfer::agent_wallet_transfer {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, AmountInvalid,
+            ParameterInvalid, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound,
+            AddressNotFound, TokenAccountMissing, PolicyFiltered, InsufficientBalance,
+        ]
+    }
+    POST "/listAddressBook" => address_book::list_address_book {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, UserIdMismatch, AccountFrozen, AgentWalletNotFound,
+        ]
+    }
+    POST "/saveAddressBookEntry" => address_book::save_address_book_entry {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound, AddressNotFound,
+            AddressLimitReached,
+        ]
+    }
+    POST "/deleteAddressBookEntry" => address_book::delete_address_book_entry {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, UserIdMismatch,
+            AccountFrozen, SignInRequired, IdempotencyKeyReused, AgentWalletNotFound, AddressNotFound,
+        ]
+    }
 }
 
 /// Request without members.
@@ -85,24 +83,31 @@ pub fn router(state: Arc<AgentWalletState>) -> Router {
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
-impl AgentWalletState {
+impl App {
     /// Loads the caller's wallet.
     ///
     /// # Errors
     /// 404 `agent_wallet_not_found`.
-    async fn load_owned(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
-        let read = self.callables.engine.agent_wallet(owner).await;
+    async fn load_owned_wallet(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
+        let read = self.engine.agent_wallet(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)
     }
-}
 
-impl AgentWalletState {
+    /// How long a call waits for its payment before it answers `pending`. The time before and after the wait counts
+    /// too.
+    fn wallet_response_timeout(&self) -> Duration {
+        let rest = self.config.outbound.response_timeout_ms.saturating_add(5_000);
+        Duration::from_millis(self.config.server.request_timeout_ms.saturating_sub(rest))
+    }
+
     /// Counts a new payment call against the rate limit.
     ///
     /// # Errors
     /// 429 `rate_limited`.
-    fn count(&self, owner: Wallet) -> Result<(), ApiError> {
-        let budget = self.rate_limiter.count(RateLimitKey::Wallet(owner), self.clock.now());
+    fn count_wallet_call(&self, owner: Wallet) -> Result<(), ApiError> {
+        let budget = self
+            .wallet_rate_limiter
+            .count(RateLimitKey::Wallet(owner), self.clock.now());
         match budget.allowed {
             true => Ok(()),
             false => Err(ApiError::rate_limited(u64::from(budget.reset_seconds))),

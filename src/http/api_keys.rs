@@ -7,60 +7,56 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use http::{HeaderMap, header};
 use purser_actors::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
 use purser_actors::id::ApiKeyId;
 use purser_actors::kernel::{Entity as _, JsonObject};
-use purser_actors::port::Entropy;
 use purser_actors::session::{AgentInfo, AuthMethod};
 use serde::Deserialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::BearerClaims;
 use super::agent_wallet::text;
+use super::app::App;
 use super::auth::{AuthClaims, TokenError, bearer_token};
-use super::callable::{CallableState, require_sign_in, result};
+use super::callable::{require_sign_in, result};
 use super::error::{ApiError, ErrorCode};
+use super::route::routes;
 use super::schemas;
 use crate::identity::api_key::ApiKeyCodec;
-use crate::identity::credentials::CredentialIssuer;
 
-pub struct ApiKeyState {
-    pub callables: CallableState,
-    /// Creates and parses keys.
-    pub api_keys: ApiKeyCodec,
-    pub credentials: Arc<CredentialIssuer>,
-    pub entropy: Arc<dyn Entropy>,
-    /// Maximum active keys per account.
-    pub max_keys: u8,
-}
+type SharedState = State<Arc<App>>;
 
-type SharedState = State<Arc<ApiKeyState>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(
-    create_agent_api_key,
-    list_agent_api_keys,
-    revoke_agent_api_key,
-    agent_auth,
-    announce_agent_connection
-))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<ApiKeyState>) -> Router {
-    Router::new()
-        .route("/createAgentApiKey", post(create_agent_api_key))
-        .route("/listAgentApiKeys", post(list_agent_api_keys))
-        .route("/revokeAgentApiKey", post(revoke_agent_api_key))
-        .route("/agentAuth", post(agent_auth))
-        .route("/announceAgentConnection", post(announce_agent_connection))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/createAgentApiKey" => create_agent_api_key {
+        Callable, unkeyed("a key is shown once and not stored, so no response could be replayed; revoke one whose response was lost"), refuses [
+            TokenMissing, ParameterUnrecognized, ParameterInvalid, UserIdMismatch, AccountFrozen, SignInRequired,
+            ApiKeyLimitReached,
+        ]
+    }
+    POST "/listAgentApiKeys" => list_agent_api_keys {
+        Callable, unkeyed("reads"), refuses [TokenMissing, ParameterUnrecognized, UserIdMismatch, AccountFrozen]
+    }
+    POST "/revokeAgentApiKey" => revoke_agent_api_key {
+        Callable, unkeyed("revoking again changes nothing"), refuses [
+            TokenMissing, ParameterMissing, UserIdMismatch, AccountFrozen, ApiKeyNotFound, ApiKeyAccessDenied,
+            SignInRequired,
+        ]
+    }
+    POST "/agentAuth" => agent_auth {
+        Callable, unkeyed("returns new tokens; earlier ones stay valid"), refuses [
+            ParameterUnrecognized, ApiKeyMissing, ParameterInvalid, ApiKeyInvalid, UserIdMismatch, ApiKeyRevoked,
+        ]
+    }
+    POST "/announceAgentConnection" => announce_agent_connection {
+        Callable, unkeyed("records that the agent is connected"), refuses [
+            TokenMissing, ParameterUnrecognized, ParameterInvalid, UserIdMismatch, AccountFrozen,
+        ]
+    }
 }
 
 /// Maps a rejection of the engine to an error.
@@ -124,18 +120,17 @@ async fn create_agent_api_key(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<CreateApiKeyRequest>(body).await?;
+    let call = state.read_call::<CreateApiKeyRequest>(body).await?;
     let name = text("name", &call.data.name, MAX_NAME_LEN)?;
-    state.callables.admit(&claims, &call).await?;
+    state.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
     let id = ApiKeyId::mint(claims.wallet.shard(), state.entropy.random());
     let made = state
-        .callables
         .engine
-        .issue_api_key(id, claims.wallet, &name, state.max_keys)
+        .issue_api_key(id, claims.wallet, &name, state.config.signup.max_keys_per_account)
         .await;
     made.map_err(|denied| map_error(&denied))?;
-    let key = state.read(id).await?.ok_or_else(ApiError::internal)?;
+    let key = state.read_api_key(id).await?.ok_or_else(ApiError::internal)?;
     let body = JsonObject::new()
         .text("api_key", state.api_keys.text(id).expose())
         .object("key", &render(&state.api_keys, id, &key));
@@ -159,9 +154,9 @@ async fn list_agent_api_keys(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<EmptyRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
-    let keys = state.callables.engine.api_keys_of(&claims.wallet).await;
+    let call = state.read_call::<EmptyRequest>(body).await?;
+    state.admit(&claims, &call).await?;
+    let keys = state.engine.api_keys_of(&claims.wallet).await;
     let keys = keys.map_err(|_| ApiError::internal())?;
     let keys = keys.iter().map(|(id, key)| render(&state.api_keys, *id, key));
     Ok(result(&JsonObject::new().list("keys", keys)))
@@ -189,17 +184,17 @@ async fn revoke_agent_api_key(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<RevokeApiKeyRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
+    let call = state.read_call::<RevokeApiKeyRequest>(body).await?;
+    state.admit(&claims, &call).await?;
     let id: ApiKeyId = call.data.api_key_id.parse().map_err(|_| unknown())?;
-    let key = state.read(id).await?.ok_or_else(unknown)?;
+    let key = state.read_api_key(id).await?.ok_or_else(unknown)?;
     authorize_owner(&claims, &key)?;
     if claims.amr != AuthMethod::Key(id) {
         require_sign_in(&claims)?;
     }
-    let done = state.callables.engine.revoke_api_key(id).await;
+    let done = state.engine.revoke_api_key(id).await;
     done.map_err(|denied| map_error(&denied))?;
-    let key = state.read(id).await?.ok_or_else(ApiError::internal)?;
+    let key = state.read_api_key(id).await?.ok_or_else(ApiError::internal)?;
     Ok(result(
         &JsonObject::new().object("key", &render(&state.api_keys, id, &key)),
     ))
@@ -235,13 +230,13 @@ struct ExchangeApiKeyRequest {
         (status = 401, description = "The key is missing, invalid or revoked."),
         (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now.")))]
 async fn agent_auth(State(state): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let call = state.callables.read::<ExchangeApiKeyRequest>(body).await?;
+    let call = state.read_call::<ExchangeApiKeyRequest>(body).await?;
     let id = state.parse_presented_key(&headers, call.data.api_key.as_deref())?;
     // A key that its owner never approved is invalid, like an invented one.
-    let key = state.read(id).await?.ok_or_else(api_key_invalid)?;
+    let key = state.read_api_key(id).await?.ok_or_else(api_key_invalid)?;
     call.of(&key.owner)?;
     let session = state.credentials.new_session(&key.owner);
-    let done = state.callables.engine.exchange_api_key(id, session).await;
+    let done = state.engine.exchange_api_key(id, session).await;
     done.map_err(|denied| map_error(&denied))?;
     let body = state.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
     Ok(result(
@@ -278,7 +273,7 @@ async fn announce_agent_connection(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<AnnounceAgentRequest>(body).await?;
+    let call = state.read_call::<AnnounceAgentRequest>(body).await?;
     let AnnounceAgentRequest { name, client, version } = &call.data;
     let agent = AgentInfo {
         name: text("name", name, MAX_NAME_LEN)?,
@@ -291,9 +286,9 @@ async fn announce_agent_connection(
             .map(|version| text("version", version, 40))
             .transpose()?,
     };
-    state.callables.admit(&claims, &call).await?;
+    state.admit(&claims, &call).await?;
     let view = agent.view();
-    match state.callables.engine.announce_agent(claims.session, agent).await {
+    match state.engine.announce_agent(claims.session, agent).await {
         Ok(_) => {}
         Err(OperationError::Rejected(_)) => return Err(TokenError::Revoked.into()),
         Err(_) => {
@@ -310,9 +305,9 @@ async fn announce_agent_connection(
     Ok(result(&body))
 }
 
-impl ApiKeyState {
-    async fn read(&self, id: ApiKeyId) -> Result<Option<ApiKey>, ApiError> {
-        let read = self.callables.engine.api_key(&id).await;
+impl App {
+    async fn read_api_key(&self, id: ApiKeyId) -> Result<Option<ApiKey>, ApiError> {
+        let read = self.engine.api_key(&id).await;
         read.map_err(|_| ApiError::internal())
     }
 

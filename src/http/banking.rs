@@ -12,88 +12,111 @@ mod transfers;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::routing::post;
-use purser_actors::port::{Clock, Entropy};
-use utoipa::OpenApi;
+use super::app::App;
+use super::route::routes;
 
-use super::callable::CallableState;
-use crate::config::ProductConfig;
-use crate::prices::PriceBook;
-use crate::vault::{DocumentStore, Vault};
+use documents::MAX_UPLOAD_BYTES;
 
-pub use documents::MAX_UPLOAD_BYTES;
+type SharedState = axum::extract::State<Arc<App>>;
 
-pub struct BankingState {
-    pub callables: CallableState,
-    /// Countries where banking is available, as ISO 3166-1 alpha-2.
-    pub countries: Vec<String>,
-    /// Amount range of payouts.
-    pub product: ProductConfig,
-    /// Prices of payouts.
-    pub prices: Arc<PriceBook>,
-    /// Seals tax and account numbers.
-    pub vault: Arc<Vault>,
-    pub documents: DocumentStore,
-    /// Clock for checks of past dates.
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
-}
-
-type SharedState = axum::extract::State<Arc<BankingState>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(
-    profile::create_banking_profile,
-    profile::get_banking_profile_status,
-    application::get_banking_application,
-    application::update_banking_application_details,
-    application::submit_banking_application,
-    documents::upload_banking_document,
-    accounts::create_banking_account,
-    accounts::list_banking_accounts,
-    recipients::create_banking_recipient,
-    recipients::add_banking_destination,
-    recipients::list_banking_recipients,
-    destination::update_banking_destination,
-    recipients::delete_banking_recipient,
-    transfers::create_banking_transfer,
-    transfers::send_banking_payout,
-    transactions::get_banking_transaction,
-    transactions::list_banking_transactions
-))]
-pub struct ApiDoc;
-
-pub fn router(banking: Arc<BankingState>) -> Router {
-    Router::new()
-        .route("/createBankingProfile", post(profile::create_banking_profile))
-        .route("/getBankingProfileStatus", post(profile::get_banking_profile_status))
-        .route("/getBankingApplication", post(application::get_banking_application))
-        .route(
-            "/updateBankingApplicationDetails",
-            post(application::update_banking_application_details),
-        )
-        .route(
-            "/submitBankingApplication",
-            post(application::submit_banking_application),
-        )
-        .route("/uploadBankingDocument", post(documents::upload_banking_document))
-        .route("/createBankingAccount", post(accounts::create_banking_account))
-        .route("/listBankingAccounts", post(accounts::list_banking_accounts))
-        .route("/createBankingRecipient", post(recipients::create_banking_recipient))
-        .route("/addBankingDestination", post(recipients::add_banking_destination))
-        .route("/listBankingRecipients", post(recipients::list_banking_recipients))
-        .route(
-            "/updateBankingDestination",
-            post(destination::update_banking_destination),
-        )
-        .route("/deleteBankingRecipient", post(recipients::delete_banking_recipient))
-        .route("/createBankingTransfer", post(transfers::create_banking_transfer))
-        .route("/sendBankingPayout", post(transfers::send_banking_payout))
-        .route("/getBankingTransaction", post(transactions::get_banking_transaction))
-        .route(
-            "/listBankingTransactions",
-            post(transactions::list_banking_transactions),
-        )
-        .with_state(banking)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/createBankingProfile" => profile::create_banking_profile {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, ParameterUnrecognized,
+            ParameterInvalid, CountryNotServed, UserIdMismatch, AccountFrozen, IdempotencyKeyReused,
+            BankingProfileExists,
+        ]
+    }
+    POST "/getBankingProfileStatus" => profile::get_banking_profile_status {
+        Callable, unkeyed("reads"), refuses [TokenMissing, ParameterUnrecognized, UserIdMismatch, AccountFrozen]
+    }
+    POST "/getBankingApplication" => application::get_banking_application {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, UserIdMismatch, AccountFrozen, BankingProfileNotFound,
+        ]
+    }
+    POST "/updateBankingApplicationDetails" => application::update_banking_application_details {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterInvalid, ParameterMissing,
+            UserIdMismatch, AccountFrozen, IdempotencyKeyReused, BankingProfileNotFound, ApplicationLocked,
+        ]
+    }
+    POST "/submitBankingApplication" => application::submit_banking_application {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, UserIdMismatch, AccountFrozen,
+            IdempotencyKeyReused, BankingProfileNotFound, ApplicationIncomplete, ApplicationLocked,
+        ]
+    }
+    POST "/uploadBankingDocument" => documents::upload_banking_document {
+        Callable, keyed(), body_limit(MAX_UPLOAD_BYTES), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            BodyTooLarge, DocumentTypeNotSupported, UserIdMismatch, AccountFrozen, IdempotencyKeyReused,
+            BankingProfileNotFound, ApplicationLocked,
+        ]
+    }
+    POST "/createBankingAccount" => accounts::create_banking_account {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            UserIdMismatch, AccountFrozen, IdempotencyKeyReused, BankingProfileNotFound, ApplicationNotApproved,
+            BankAccountLimitReached,
+        ]
+    }
+    POST "/listBankingAccounts" => accounts::list_banking_accounts {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, ParameterInvalid, UserIdMismatch, AccountFrozen, BankAccountNotFound,
+        ]
+    }
+    POST "/createBankingRecipient" => recipients::create_banking_recipient {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            UserIdMismatch, AccountFrozen, IdempotencyKeyReused,
+        ]
+    }
+    POST "/addBankingDestination" => recipients::add_banking_destination {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            UserIdMismatch, AccountFrozen, IdempotencyKeyReused, RecipientNotFound, DestinationLimitReached,
+        ]
+    }
+    POST "/listBankingRecipients" => recipients::list_banking_recipients {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, ParameterInvalid, UserIdMismatch, AccountFrozen, DestinationNotFound,
+        ]
+    }
+    POST "/updateBankingDestination" => destination::update_banking_destination {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+            UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, DestinationNotFound,
+        ]
+    }
+    POST "/deleteBankingRecipient" => recipients::delete_banking_recipient {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, UserIdMismatch,
+            AccountFrozen, SignInRequired, IdempotencyKeyReused, RecipientNotFound,
+        ]
+    }
+    POST "/createBankingTransfer" => transfers::create_banking_transfer {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterInvalid, ParameterMissing,
+            AmountInvalid, AmountOutOfRange, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused,
+            BankAccountNotFound, BankAccountReceiveOnly, InsufficientBalance,
+        ]
+    }
+    POST "/sendBankingPayout" => transfers::send_banking_payout {
+        Callable, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, AmountInvalid,
+            AmountOutOfRange, UserIdMismatch, AccountFrozen, SignInRequired, IdempotencyKeyReused, DestinationNotFound,
+            DestinationTypeNotSupported, InsufficientBalance,
+        ]
+    }
+    POST "/getBankingTransaction" => transactions::get_banking_transaction {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, ParameterMissing, UserIdMismatch, AccountFrozen, TransactionNotFound,
+        ]
+    }
+    POST "/listBankingTransactions" => transactions::list_banking_transactions {
+        Callable, unkeyed("reads"), refuses [
+            TokenMissing, ParameterUnrecognized, ParameterInvalid, UserIdMismatch, AccountFrozen, TransactionNotFound,
+        ]
+    }
 }

@@ -1,14 +1,14 @@
 //! Callable functions: `POST /<name>` with a bearer token, `{"data": {…}}` in and `{"result": {…}}` out.
 //!
-//! The front writes errors of [`FUNCTION_NAMES`] as `{"error": {code, message, status, …}}`. The OpenAPI document wraps
+//! The front writes errors of these routes as `{"error": {code, message, status, …}}`. The OpenAPI document wraps
 //! what handlers describe, which is the inside of `data` and of `result`. Members are in camel case.
 //!
 //! ```text
 //! async fn x(State(state): SharedState, BearerClaims(claims): BearerClaims, key: IdempotencyKey, body: Body) -> … {
-//!     let call = state.callables.read::<XRequest>(body).await?;          // 400
+//!     let call = state.read_call::<XRequest>(body).await?;                 // 400
 //!     let params = parse(&call.data)?;                                    // 400
-//!     state.callables.admit(&claims, &call).await?;                       // 403: another's userId, frozen
-//!     key.run(&state.callables.engine, &claims, "/x", &params, move |slot| async move {
+//!     state.admit(&claims, &call).await?;                                 // 403: another's userId, frozen
+//!     key.run(&state.engine, &claims, "/x", &params, move |slot| async move {
 //!         let recorder = slot.map(|slot| recorder(slot, move |result| … callable::reply(&view)));
 //!         …
 //!     }).await
@@ -19,12 +19,11 @@
 //! [`require_spend_rights`]. One that moves or creates anything else calls [`require_sign_in`].
 
 use std::fmt;
-use std::time::Duration;
+use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::JsonObject;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
@@ -32,52 +31,19 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::account::authenticated_account;
+use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::RecordedReply;
 use super::json;
+use super::route::Access;
+use super::routes;
 
 /// Paths of all callable functions.
-pub const FUNCTION_NAMES: &[&str] = &[
-    "/agentWalletTransfer",
-    "/agentX402Pay",
-    "/createAgentWallet",
-    "/deleteAddressBookEntry",
-    "/getAgentSpendLimit",
-    "/getAgentWallet",
-    "/listAddressBook",
-    "/saveAddressBookEntry",
-    "/createBankingProfile",
-    "/getBankingProfileStatus",
-    "/getBankingApplication",
-    "/updateBankingApplicationDetails",
-    "/uploadBankingDocument",
-    "/submitBankingApplication",
-    "/createBankingAccount",
-    "/listBankingAccounts",
-    "/createBankingRecipient",
-    "/addBankingDestination",
-    "/listBankingRecipients",
-    "/updateBankingDestination",
-    "/deleteBankingRecipient",
-    "/createBankingTransfer",
-    "/sendBankingPayout",
-    "/getBankingTransaction",
-    "/listBankingTransactions",
-    "/createAgentApiKey",
-    "/listAgentApiKeys",
-    "/revokeAgentApiKey",
-    "/agentAuth",
-    "/announceAgentConnection",
-];
-
-/// Reads and admits calls.
-pub struct CallableState {
-    pub engine: Engine,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
+pub static FUNCTION_NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let callable = routes::all().filter(|route| route.access == Access::Callable);
+    callable.map(|route| route.path).collect()
+});
 
 /// A parsed call.
 #[derive(Debug)]
@@ -143,25 +109,25 @@ impl<'de> Deserialize<'de> for DataMembers {
     }
 }
 
-impl CallableState {
+impl App {
     /// Reads a call: the envelope, `userId`, and the rest of `data` as the function's request type.
     ///
     /// # Errors
     /// 413, 408, or 400 with the member at fault. For an unknown member the hint has the nearest known one.
-    pub async fn read<T: DeserializeOwned>(&self, body: Body) -> Result<CallableCall<T>, ApiError> {
-        self.read_up_to(body, self.max_body_bytes).await
+    pub async fn read_call<T: DeserializeOwned>(&self, body: Body) -> Result<CallableCall<T>, ApiError> {
+        self.read_call_up_to(body, self.config.server.max_body_bytes).await
     }
 
-    /// As [`CallableState::read`], with another body limit. `FrontConfig::body_limit_overrides` must allow it too.
+    /// As [`App::read_call`], with another body limit. The row of the route must allow it too.
     ///
     /// # Errors
-    /// As [`CallableState::read`].
-    pub async fn read_up_to<T: DeserializeOwned>(
+    /// As [`App::read_call`].
+    pub async fn read_call_up_to<T: DeserializeOwned>(
         &self,
         body: Body,
         max_bytes: usize,
     ) -> Result<CallableCall<T>, ApiError> {
-        call(&json::collect(body, max_bytes, self.body_timeout).await?)
+        call(&self.collect(body, max_bytes).await?)
     }
 
     /// Admits the call: `userId`, if given, is the caller, and the account is not frozen.

@@ -2,51 +2,40 @@
 //! payout rails, the card issuer and the bank.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use http::HeaderMap;
-use purser_actors::engine::Engine;
-use purser_actors::port::{Clock, Timestamp};
+use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use utoipa::OpenApi;
 
+use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::route::routes;
 use super::schemas;
 use crate::provider::callback::{CallbackKey, SignedCallback};
 
 pub(super) const MAX_CALLBACK_BYTES: usize = 16 * 1024;
 
-pub struct CallbackState {
-    pub engine: Engine,
-    /// Clock for the age of signatures.
-    pub clock: Arc<dyn Clock>,
-    /// Key of the payout rails. Built-in rails send no callbacks.
-    pub payouts: Option<CallbackKey>,
-    /// Key of the issuer of reloadable cards.
-    pub issuer: Option<CallbackKey>,
-    /// Key of the bank.
-    pub bank: Option<CallbackKey>,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(post_payout_callback, post_card_callback, post_bank_callback))]
-pub struct ApiDoc;
-
-pub fn router(callbacks: Arc<CallbackState>) -> Router {
-    Router::new()
-        .route("/payout-callback", post(post_payout_callback))
-        .route("/card-callback", post(post_card_callback))
-        .route("/bank-callback", post(post_bank_callback))
-        .with_state(callbacks)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/payout-callback" => post_payout_callback {
+        Callback, unkeyed("as `POST /identity-callback`"), refuses [
+            BodyTooLarge, CallbackSignatureInvalid, BodyMalformed, ParameterInvalid,
+        ]
+    }
+    POST "/card-callback" => post_card_callback {
+        Callback, unkeyed("as `POST /identity-callback`"), refuses [
+            BodyTooLarge, CallbackSignatureInvalid, BodyMalformed, ParameterInvalid,
+        ]
+    }
+    POST "/bank-callback" => post_bank_callback {
+        Callback, unkeyed("as `POST /identity-callback`"), refuses [
+            BodyTooLarge, CallbackSignatureInvalid, BodyMalformed, ParameterInvalid,
+        ]
+    }
 }
 
 /// Body of a callback, with one known value.
@@ -75,15 +64,15 @@ enum BankCallbackType {
     Updated,
 }
 
-impl CallbackState {
+impl App {
     /// Verifies the signature and that the body has the expected value.
-    async fn verified<T: DeserializeOwned>(
+    async fn verified_callback<T: DeserializeOwned>(
         &self,
         key: Option<&CallbackKey>,
         headers: &HeaderMap,
         body: Body,
     ) -> Result<Response, ApiError> {
-        let body = json::collect(body, MAX_CALLBACK_BYTES, self.body_timeout).await?;
+        let body = self.collect(body, MAX_CALLBACK_BYTES).await?;
         signed(key.ok_or_else(unsigned)?, headers, &body, self.clock.now())?;
         let _told: CallbackBody<T> = json::deserialize(&body)?;
         Ok(json::ok(&serde_json::json!({ "received": true })))
@@ -100,11 +89,12 @@ impl CallbackState {
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the rails' signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_payout_callback(
-    State(callbacks): State<Arc<CallbackState>>,
+    State(callbacks): State<Arc<App>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.verified::<PayoutCallbackType>(callbacks.payouts.as_ref(), &headers, body);
+    let answer =
+        callbacks.verified_callback::<PayoutCallbackType>(callbacks.callback_keys.payouts.as_ref(), &headers, body);
     let answer = answer.await?;
     callbacks.engine.wake_payout_poller();
     Ok(answer)
@@ -119,11 +109,12 @@ async fn post_payout_callback(
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_card_callback(
-    State(callbacks): State<Arc<CallbackState>>,
+    State(callbacks): State<Arc<App>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.verified::<CardCallbackType>(callbacks.issuer.as_ref(), &headers, body);
+    let answer =
+        callbacks.verified_callback::<CardCallbackType>(callbacks.callback_keys.issuer.as_ref(), &headers, body);
     let answer = answer.await?;
     callbacks.engine.wake_card_poller();
     Ok(answer)
@@ -139,11 +130,11 @@ async fn post_card_callback(
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_bank_callback(
-    State(callbacks): State<Arc<CallbackState>>,
+    State(callbacks): State<Arc<App>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.verified::<BankCallbackType>(callbacks.bank.as_ref(), &headers, body);
+    let answer = callbacks.verified_callback::<BankCallbackType>(callbacks.callback_keys.bank.as_ref(), &headers, body);
     let answer = answer.await?;
     callbacks.engine.wake_bank_poller();
     Ok(answer)
@@ -172,7 +163,7 @@ pub(super) fn signed(key: &CallbackKey, headers: &HeaderMap, body: &[u8], now: T
     }
 }
 
-fn unsigned() -> ApiError {
+pub(super) fn unsigned() -> ApiError {
     ApiError::unauthorized(
         ErrorCode::CallbackSignatureInvalid,
         "The callback is not signed with the provider's key, or not now.",

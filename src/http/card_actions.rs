@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
@@ -17,28 +15,28 @@ use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::CardAction;
 use purser_actors::reloadable_card::{self, ReloadableCard};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::cards::{self, AnyCard};
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
-use super::reloadable_cards::ReloadableCardState;
-use super::{json, schemas};
+use super::route::routes;
+use super::schemas;
 
-#[derive(OpenApi)]
-#[openapi(paths(pause_card, resume_card, close_card))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<ReloadableCardState>) -> Router {
-    Router::new()
-        .route("/pause-card", post(pause_card))
-        .route("/resume-card", post(resume_card))
-        .route("/close-card", post(close_card))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/pause-card" => pause_card {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, AccountFrozen, IdempotencyKeyReused,
+            CardNotFound, CardAccessDenied, SignInRequired, CardNotOpen,
+        ]
+    }
+    POST "/resume-card" => resume_card { Token, keyed() }
+    POST "/close-card" => close_card { Token, keyed() }
 }
 
-type SharedState = State<Arc<ReloadableCardState>>;
+type SharedState = State<Arc<App>>;
 
 /// Request of these routes.
 #[derive(Deserialize, Serialize, ToSchema)]
@@ -126,13 +124,17 @@ async fn request_action(
     body: Body,
     (route, action): (&'static str, CardAction),
 ) -> Result<Response, ApiError> {
-    let request: CardActionRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: CardActionRequest = state.body(body).await?;
     authenticated_account(&state.engine, &claims).await?;
     let (running, caller, named) = (state.clone(), claims.clone(), request.card_id.clone());
     key.run(&state.engine, &claims, route, &request, move |place| async move {
         let engine = &running.engine;
         let (id, held) = cards::load_owned_card(engine, &caller, &named).await?;
-        cards::require_card_rights(&caller, held.payment(), running.payment_token_reads_earlier)?;
+        cards::require_card_rights(
+            &caller,
+            held.payment(),
+            running.config.identity.payment_token_can_read_cards,
+        )?;
         let url = running.status_url(id);
         let asked = RequestedAction { id, action, url };
         match held {

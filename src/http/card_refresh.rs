@@ -1,41 +1,33 @@
 //! `POST /refresh-card-data`: requests current data of a card from the issuer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::card::{Card, Rejection};
-use purser_actors::engine::{Engine, OperationError};
+use purser_actors::engine::OperationError;
 use purser_actors::id::CardId;
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
+use super::cards;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
-use super::{cards, json, schemas};
+use super::route::routes;
+use super::schemas;
 
-pub struct CardRefreshState {
-    pub engine: Engine,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(refresh_card_data))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<CardRefreshState>) -> Router {
-    Router::new()
-        .route("/refresh-card-data", post(refresh_card_data))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/refresh-card-data" => refresh_card_data {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, AccountFrozen, CardNotFound,
+            CardAccessDenied, CardNotReady,
+        ]
+    }
 }
 
 /// Request of `POST /refresh-card-data`.
@@ -61,12 +53,12 @@ struct RefreshCardRequest {
         (status = 429, description = "Too many refreshes of this card, or too many requests: `Retry-After` says when."),
         (status = 503, description = "Not now.")))]
 async fn refresh_card_data(
-    State(state): State<Arc<CardRefreshState>>,
+    State(state): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: RefreshCardRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: RefreshCardRequest = state.body(body).await?;
     authenticated_account(&state.engine, &claims).await?;
     let (engine, caller, named) = (state.engine.clone(), claims.clone(), request.card_id.clone());
     key.run(

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::JsonObject;
@@ -15,23 +13,25 @@ use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
-use super::withdrawals::{WithdrawalState, address, in_range, require_account_wallet};
-use super::{json, schemas, top_ups};
+use super::route::routes;
+use super::withdrawals::{address, in_range, require_account_wallet};
+use super::{schemas, top_ups};
 
-#[derive(OpenApi)]
-#[openapi(paths(withdraw_card_balance))]
-pub struct ApiDoc;
-
-pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
-    Router::new()
-        .route("/withdraw-card-balance", post(withdraw_card_balance))
-        .with_state(withdrawals)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/withdraw-card-balance" => withdraw_card_balance {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, AmountInvalid, AmountOutOfRange,
+            ParameterInvalid, AccountFrozen, SignInRequired, IdempotencyKeyReused, IssuerNotLinked,
+            InsufficientCardBalance,
+        ]
+    }
 }
 
 /// 2 US dollars.
@@ -73,15 +73,15 @@ struct CardWithdrawalParams {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn withdraw_card_balance(
-    State(state): State<Arc<WithdrawalState>>,
+    State(state): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: CardWithdrawalRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: CardWithdrawalRequest = state.body(body).await?;
     let amount = in_range(request.amount.get(), "amount", MIN_AMOUNT, Some(MAX_AMOUNT))?;
     let to = address("destination_address", &request.destination_address)?;
-    if state.treasuries.contains(&to) {
+    if state.is_treasury(&to) {
         return Err(ApiError::parameter(
             ErrorCode::ParameterInvalid,
             "destination_address",
@@ -98,8 +98,13 @@ async fn withdraw_card_balance(
     let (first, later) = (state.clone(), state.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
         let account = top_ups::linked(&first.engine, &owner).await?;
-        let pending =
-            top_ups::await_pending(&first.engine, &*first.balances, (&owner, &account), ("amount", amount)).await?;
+        let pending = top_ups::await_pending(
+            &first.engine,
+            &*first.providers.balances,
+            (&owner, &account),
+            ("amount", amount),
+        )
+        .await?;
         let id = WithdrawalId::mint(owner.shard(), first.entropy.random());
         let memo = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
         let asked = first
@@ -121,7 +126,7 @@ async fn withdraw_card_balance(
 
 /// The response, as sent each time. It is the issuer's decline if that is known soon enough. `pending` is the amount
 /// that was on its way to the balance at the time of the request.
-async fn accepted(state: &WithdrawalState, id: WithdrawalId, pending: Cents) -> Result<RecordedReply, ApiError> {
+async fn accepted(state: &App, id: WithdrawalId, pending: Cents) -> Result<RecordedReply, ApiError> {
     let read = async || {
         let read = state
             .engine

@@ -4,62 +4,44 @@ mod any_card;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use purser_actors::engine::{Engine, GateHold as Unopened};
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::product::Purchase;
-use utoipa::OpenApi;
 
 pub(super) use self::any_card::CARD_TYPES;
 pub(super) use self::any_card::{AnyCard, render_transaction};
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::{AuthClaims, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
-use crate::checkout::{Checkout, PaidCall};
-use crate::config::ProductConfig;
-use crate::provider::reloadable_cards::ReloadableCardApi;
-use crate::provider::{BillingAddress, CardIssuerApi};
-use crate::vault::{CvvVault, Vault};
+use crate::checkout::PaidCall;
 
 /// Seconds after which to retry a read that waits for a final payment.
 const FINALITY_RETRY_S: u64 = 2;
 
-pub struct CardState {
-    pub checkout: Arc<Checkout>,
-    /// Range of amounts.
-    pub product: ProductConfig,
-    pub engine: Engine,
-    /// Decrypts card numbers.
-    pub vault: Arc<Vault>,
-    /// Decrypts CVVs entered by operators.
-    pub cvvs: CvvVault,
-    /// Reads CVV and balance of reloadable cards.
-    pub reloadable_cards: Arc<dyn ReloadableCardApi>,
-    /// Reads CVV and balance of prepaid cards.
-    pub issuer: Arc<dyn CardIssuerApi>,
-    /// Of prepaid cards.
-    pub billing_address: BillingAddress,
-    /// Whether a token issued for a payment can read what other payments bought.
-    pub payment_token_reads_earlier: bool,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(get_card, get_card_data))]
-pub struct ApiDoc;
-
-pub fn router(cards: Arc<CardState>) -> Router {
-    Router::new()
-        .route("/get-card", get(get_card))
-        .route("/get-card-data", get(get_card_data))
-        .with_state(cards)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/get-card" => get_card {
+        Paid, refuses [
+            ParameterUnrecognized, ParameterDuplicated, QueryMalformed, AmountInvalid, AmountOutOfRange,
+            ParameterInvalid, MultiplePayments, PaymentRequired, PaymentInvalid, PaymentIdentifierInvalid, RateLimited,
+            WrongWallet, PaymentIdentifierReused, PaymentAlreadyUsed, Overloaded, AccountFrozen, CapExceeded,
+            SettlementFailed, ChallengeAlreadyUsed,
+        ]
+    }
+    GET "/get-card-data" => get_card_data {
+        Token, without_head(), refuses [
+            TokenInvalid, ParameterUnrecognized, AccountFrozen, CardNotFound, CardAccessDenied, SignInRequired,
+            IssuerUnavailable, TokenMissing, ParameterInvalid,
+        ]
+    }
 }
 
 /// Buy a USA prepaid card
@@ -79,14 +61,14 @@ pub fn router(cards: Arc<CardState>) -> Router {
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn get_card(
-    State(cards): State<Arc<CardState>>,
+    State(cards): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "format"])?;
-    let amount = query.amount(&cards.product)?;
+    let amount = query.amount(&cards.config.products.usa_prepaid_card)?;
     let html = query.choice("format", &["json", "html"])? == "html";
     let call = PaidCall {
         headers: &headers,
@@ -118,7 +100,7 @@ async fn get_card(
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]
 async fn get_card_data(
-    State(cards): State<Arc<CardState>>,
+    State(cards): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -137,11 +119,11 @@ async fn get_card_data(
     }
 }
 
-async fn one(cards: &CardState, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
+async fn one(cards: &App, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
     let held = load_owned(&cards.engine, claims, id).await?;
     let mut view = held.view(&id);
     if details && held.vault_record() {
-        if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
+        if !claims.may_read_secrets(held.payment(), cards.config.identity.payment_token_can_read_cards) {
             return Err(of_earlier());
         }
         if held.is_unfinal(&cards.engine).await? {
@@ -220,7 +202,7 @@ pub(super) fn require_card_rights(
     Err(ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth."))
 }
 
-async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
+async fn list(cards: &App, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
     let card_type = query.choice("card_type", &CARD_TYPES)?;
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {

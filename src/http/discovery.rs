@@ -8,15 +8,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LINK, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
-use utoipa::OpenApi;
 
 use super::error::with_prebuilt_body;
 use super::owner::accepts;
+use super::route::routes;
 use super::sandbox_identity_page::framed;
 
 const INDEX: &str = include_str!("pages/index.html");
@@ -25,10 +24,6 @@ const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const JSON: &str = "application/json";
 /// RFC 9264 and, for the profile, RFC 9727.
 const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
-
-#[derive(OpenApi)]
-#[openapi(paths(get_index, get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
-pub struct ApiDoc;
 
 #[derive(Clone)]
 pub struct DiscoveryDocuments {
@@ -77,15 +72,17 @@ fn catalog(url: &str) -> Value {
     }]})
 }
 
+routes! { pub static ROUTES: DiscoveryDocuments, openapi;
+    GET "/" => get_index { Public }
+    GET "/llms.txt" => get_llms { Public }
+    GET "/skill.md" => get_skill { Public }
+    GET "/.well-known/x402" => get_x402 { Public }
+    GET "/.well-known/api-catalog" => get_api_catalog { Public }
+    GET "/asyncapi.json" => get_asyncapi { Public }
+}
+
 pub fn router(documents: DiscoveryDocuments) -> Router {
-    Router::new()
-        .route("/", get(get_index))
-        .route("/llms.txt", get(get_llms))
-        .route("/skill.md", get(get_skill))
-        .route("/.well-known/x402", get(get_x402))
-        .route("/.well-known/api-catalog", get(get_api_catalog))
-        .route("/asyncapi.json", get(get_asyncapi))
-        .with_state(documents)
+    ROUTES.router(documents)
 }
 
 fn page(kind: &'static str, body: Bytes) -> Response {

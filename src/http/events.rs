@@ -7,7 +7,6 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::HeaderMap;
 use http::header::{COOKIE, ORIGIN};
 use purser_storage::{Cursor, Span, Store, StoreError};
@@ -18,6 +17,7 @@ use super::auth::{AuthClaims, BearerAuth, MaybeBearer, TokenError, require_not_f
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
 use crate::stream::{AHEAD, ClientAccess, EventFilter, StreamContext, StreamEvent, is_ahead, upgrade};
 
@@ -33,11 +33,15 @@ pub struct EventState {
     pub origin: Arc<str>,
 }
 
+routes! { pub static ROUTES: EventState, openapi;
+    GET "/events" => get_events {
+        Token, refuses [TokenMissing, ParameterUnrecognized, ParameterInvalid, AccountFrozen, CursorAhead]
+    }
+    GET "/stream" => get_stream { Token, refuses [TokenInvalid, AccountFrozen, UpgradeRequired, StreamLimitReached] }
+}
+
 pub fn router(state: EventState) -> Router {
-    Router::new()
-        .route("/events", get(get_events))
-        .route("/stream", get(get_stream))
-        .with_state(state)
+    ROUTES.router(state)
 }
 
 /// Response of `GET /events`.

@@ -1,46 +1,33 @@
 //! `GET /order-gift-card` (paid).
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::money::Cents;
 use purser_actors::product::{Country, Currency, ProductLine, Purchase};
-use utoipa::OpenApi;
 
+use super::app::App;
 use super::auth::MaybeBearer;
 use super::error::{ApiError, ErrorCode};
 use super::gift_cards::{fee_for, with_timeout};
 use super::merchants::directory_unavailable;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
-use crate::checkout::{Checkout, PaidCall, rate_unavailable};
-use crate::config::ProductConfig;
+use crate::checkout::{PaidCall, rate_unavailable};
 use crate::prices::ProductFeeRate;
-use crate::provider::gift_cards::{Denominations, GiftCardApi, GiftCardProduct};
+use crate::provider::gift_cards::{Denominations, GiftCardProduct};
 
-pub struct GiftCardOrderState {
-    pub checkout: Arc<Checkout>,
-    /// Range of amounts and countries.
-    pub product: ProductConfig,
-    /// Reads the amounts of each gift card.
-    pub catalog: Arc<dyn GiftCardApi>,
-    /// Timeout of catalog requests.
-    pub catalog_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(order_gift_card))]
-pub struct ApiDoc;
-
-pub fn router(orders: Arc<GiftCardOrderState>) -> Router {
-    Router::new()
-        .route("/order-gift-card", get(order_gift_card))
-        .with_state(orders)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/order-gift-card" => order_gift_card {
+        Paid, refuses [
+            ParameterUnrecognized, ParameterMissing, AmountInvalid, ParameterInvalid, CountryNotServed,
+            CatalogUnavailable, ProductNotFound, AmountOutOfRange, PaymentRequired, PaymentInvalid, WrongWallet,
+            AccountFrozen, OutOfStock, SettlementFailed,
+        ]
+    }
 }
 
 /// Buy a gift card
@@ -63,7 +50,7 @@ pub fn router(orders: Arc<GiftCardOrderState>) -> Router {
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
 async fn order_gift_card(
-    State(orders): State<Arc<GiftCardOrderState>>,
+    State(orders): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
@@ -77,7 +64,7 @@ async fn order_gift_card(
     let id = query.required("product_id")?;
     query.text("product_id", 64)?;
     let amount = query.plain_amount()?;
-    let country = orders.country(&query)?;
+    let country = orders.gift_card_country(&query)?;
     // A payer gets the claimed purchase, even if the catalog does not answer or no longer has the product.
     let claimed = orders.checkout.existing_claim(&headers).await;
     let target = uri.path_and_query().map_or("/order-gift-card", |p| p.as_str());
@@ -94,9 +81,9 @@ async fn order_gift_card(
         };
         return orders.checkout.handle(call).await;
     }
-    let found = orders.product(id).await?;
+    let found = orders.gift_card_product(id).await?;
     let product = found.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card."))?;
-    let currency = orders.check(&product, country, amount)?;
+    let currency = orders.check_gift_card(&product, country, amount)?;
     let rates = orders.quotable_rates(&product).await?;
     let call = PaidCall {
         headers: &headers,
@@ -122,11 +109,11 @@ fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
         if product == id && *a == amount && *c == country)
 }
 
-impl GiftCardOrderState {
+impl App {
     /// Reads the product from the catalog. A catalog that does not answer counts as a failure of the product line,
     /// because orders need it.
-    async fn product(&self, id: &str) -> Result<Option<GiftCardProduct>, ApiError> {
-        match with_timeout(self.catalog_timeout, self.catalog.product(id)).await {
+    async fn gift_card_product(&self, id: &str) -> Result<Option<GiftCardProduct>, ApiError> {
+        match with_timeout(self.catalog_timeout(), self.providers.gift_cards.product(id)).await {
             Ok(found) => Ok(found),
             Err(error) => {
                 self.checkout
@@ -141,7 +128,7 @@ impl GiftCardOrderState {
     /// Records the product's fee rate as quoted. Returns it with the earlier rates that are still valid.
     async fn quotable_rates(&self, product: &GiftCardProduct) -> Result<Vec<ProductFeeRate>, ApiError> {
         let now = self.checkout.clock.now();
-        let rate = fee_for(product, self.product.fee_rate);
+        let rate = fee_for(product, self.config.products.gift_card.fee_rate);
         let shown = self
             .checkout
             .prices
@@ -153,10 +140,10 @@ impl GiftCardOrderState {
         })
     }
 
-    fn country(&self, query: &Query) -> Result<Country, ApiError> {
+    fn gift_card_country(&self, query: &Query) -> Result<Country, ApiError> {
         query.required("country")?;
         let code = query.code("country", 2, "ISO 3166-1 alpha-2")?.unwrap_or_default();
-        if !self.product.countries.serves(code) {
+        if !self.config.products.gift_card.countries.serves(code) {
             let error = ApiError::parameter(
                 ErrorCode::CountryNotServed,
                 "country",
@@ -168,7 +155,12 @@ impl GiftCardOrderState {
     }
 
     /// Checks amount, country and our own range against the product.
-    fn check(&self, product: &GiftCardProduct, country: Country, amount: Cents) -> Result<Currency, ApiError> {
+    fn check_gift_card(
+        &self,
+        product: &GiftCardProduct,
+        country: Country,
+        amount: Cents,
+    ) -> Result<Currency, ApiError> {
         if !product.redeemability.covers(country.as_str()) {
             let what = "That gift card cannot be redeemed in that country.";
             let error = ApiError::parameter(ErrorCode::CountryNotServed, "country", what);
@@ -183,8 +175,11 @@ impl GiftCardOrderState {
         let currency: Currency = product.currency.parse().map_err(|_| ApiError::internal())?;
         let worth = self.checkout.prices.usd_value(amount, currency);
         let worth = worth.ok_or_else(rate_unavailable)?;
-        if worth < self.product.min_amount || worth > self.product.max_amount {
-            let (least, most) = (self.product.min_amount, self.product.max_amount);
+        if worth < self.config.products.gift_card.min_amount || worth > self.config.products.gift_card.max_amount {
+            let (least, most) = (
+                self.config.products.gift_card.min_amount,
+                self.config.products.gift_card.max_amount,
+            );
             let error = format!("`amount` is worth {worth} USD; it must be worth {least} to {most} USD.");
             return Err(ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error));
         }

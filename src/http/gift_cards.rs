@@ -4,36 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use purser_actors::port::{ErrorKind, PortError};
 use rust_decimal::Decimal;
 use serde::Serialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json::{self, ExactNumber};
 use super::merchants::{MAX_QUERY_LEN, directory_unavailable};
 use super::query::Query;
+use super::route::routes;
 use super::schemas::ExactDecimal;
-use crate::config::CountryList;
-use crate::provider::gift_cards::{
-    Denominations, GiftCardApi, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability,
-};
+use crate::provider::gift_cards::{Denominations, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability};
 
 const PARAMETERS: [&str; 6] = ["q", "country", "currency", "category", "limit", "starting_after"];
 
-pub struct GiftCardSearchState {
-    /// Catalog of gift cards.
-    pub catalog: Arc<dyn GiftCardApi>,
-    /// Countries where gift cards are sold.
-    pub countries: CountryList,
-    /// Maximum fee rate, whatever the catalog reports.
-    pub max_fee_rate: Decimal,
+impl App {
     /// Timeout of catalog requests.
-    pub catalog_timeout: Duration,
+    pub(super) fn catalog_timeout(&self) -> Duration {
+        Duration::from_millis(self.config.engine.settlement_timeout_ms)
+    }
 }
 
 /// Awaits a catalog response within the timeout.
@@ -67,14 +60,10 @@ pub(super) fn fee_for(product: &GiftCardProduct, most: Decimal) -> Decimal {
     product.fee_rate.clamp(Decimal::ZERO, most.max(Decimal::ZERO))
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(search_gift_cards))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<GiftCardSearchState>) -> Router {
-    Router::new()
-        .route("/search-gift-cards", get(search_gift_cards))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/search-gift-cards" => search_gift_cards {
+        Public, refuses [ParameterUnrecognized, ParameterInvalid, CatalogUnavailable, ProductNotFound]
+    }
 }
 
 /// Gift cards that match a search.
@@ -227,13 +216,10 @@ impl From<GiftCardFacets> for SearchFacets {
         (status = 400, description = "A malformed parameter, or a country in which gift cards are not sold."),
         (status = 404, description = "`product_not_found`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the catalog does not answer.")))]
-async fn search_gift_cards(
-    State(state): State<Arc<GiftCardSearchState>>,
-    RawQuery(raw): RawQuery,
-) -> Result<Response, ApiError> {
+async fn search_gift_cards(State(state): State<Arc<App>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
     let country = query.code("country", 2, "ISO 3166-1 alpha-2")?;
-    if country.is_some_and(|code| !state.countries.serves(code)) {
+    if country.is_some_and(|code| !state.config.products.gift_card.countries.serves(code)) {
         let error = ApiError::parameter(
             ErrorCode::ParameterInvalid,
             "country",
@@ -253,14 +239,14 @@ async fn search_gift_cards(
         starting_after: owned(query.get("starting_after")),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = provider_error(state.catalog_timeout, state.catalog.search(&request)).await?;
+    let page = provider_error(state.catalog_timeout(), state.providers.gift_cards.search(&request)).await?;
     let page =
         page.ok_or_else(|| ApiError::new(ErrorCode::ProductNotFound, "There is no such gift card in this list."))?;
     Ok(json::inert(&GiftCardSearchResponse {
         gift_cards: page
             .products
             .into_iter()
-            .map(|product| GiftCardOffer::of(product, state.max_fee_rate))
+            .map(|product| GiftCardOffer::of(product, state.config.products.gift_card.fee_rate))
             .collect(),
         count: page.count,
         has_more: page.has_more,

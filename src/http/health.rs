@@ -7,12 +7,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::error::{ApiError, ErrorCode};
 use super::json;
+use super::route::routes;
 
 /// Reports whether the service can serve.
 pub trait Readiness: Send + Sync {
@@ -52,11 +52,13 @@ struct Ready {
     networks_down_reasons: BTreeMap<&'static str, Cow<'static, str>>,
 }
 
+routes! { pub static ROUTES: Arc<dyn Readiness>, openapi;
+    GET "/healthz" => get_healthz { Public }
+    GET "/readyz" => get_readyz { Public }
+}
+
 pub fn router(readiness: Arc<dyn Readiness>) -> Router {
-    Router::new()
-        .route("/healthz", get(get_healthz))
-        .route("/readyz", get(get_readyz))
-        .with_state(readiness)
+    ROUTES.router(readiness)
 }
 
 /// Check that the process runs

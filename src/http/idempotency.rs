@@ -33,7 +33,7 @@ use std::future::Future;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use purser_actors::engine::{Engine, KeyState, OperationError};
 use purser_actors::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use purser_actors::kernel::{JsonObject, request_context};
@@ -45,6 +45,7 @@ use zeroize::Zeroizing;
 use super::account::authenticated_account;
 use super::auth::{AuthClaims, BearerAuth, RequestExtensions};
 use super::error::{ApiError, ErrorCode};
+use super::headers::marked_replayed;
 use super::json;
 use crate::vault::Vault;
 
@@ -52,7 +53,6 @@ use self::recorders::to_recorded_response;
 pub use self::recorders::{entity_recorder, recorder, recorder_of};
 
 const HEADER: &str = "idempotency-key";
-static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Limit in characters.
 const MAX_KEY_LEN: usize = 255;
 /// Bytes of a fingerprint that identify the route.
@@ -354,14 +354,6 @@ fn replay(status: u16, body: String) -> Result<RecordedReply, ApiError> {
 
 fn replayed(answer: Result<RecordedReply, ApiError>) -> Response {
     marked_replayed(answer.map_or_else(ApiError::into_response, RecordedReply::into_response))
-}
-
-/// Adds `Idempotency-Replayed`: the request had been executed before.
-pub fn marked_replayed(mut response: Response) -> Response {
-    response
-        .headers_mut()
-        .insert(&REPLAYED, HeaderValue::from_static("true"));
-    response
 }
 
 fn in_progress() -> ApiError {

@@ -2,13 +2,10 @@
 //! cards.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use http::{HeaderMap, Uri};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
@@ -18,40 +15,33 @@ use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::Cents;
 use purser_actors::product::Purchase;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::{AuthClaims, MaybeBearer};
 use super::cards::{access_denied, not_found, require_card_rights};
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
 use super::readable::is_readable;
-use super::{json, schemas};
-use crate::checkout::{Checkout, PaidCall};
-use crate::config::ProductConfig;
+use super::route::routes;
+use super::schemas;
+use crate::checkout::PaidCall;
 
-pub struct IntlOrderState {
-    pub checkout: Arc<Checkout>,
-    /// Range of amounts.
-    pub product: ProductConfig,
-    pub engine: Engine,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-    /// Whether a token issued for a payment can cancel orders of other payments.
-    pub payment_token_reads_earlier: bool,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(order_intl_card, cancel_intl_order))]
-pub struct ApiDoc;
-
-pub fn router(cards: Arc<IntlOrderState>) -> Router {
-    Router::new()
-        .route("/order-intl-card", get(order_intl_card))
-        .route("/cancel-intl-order", post(cancel_intl_order))
-        .with_state(cards)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/order-intl-card" => order_intl_card {
+        Paid, refuses [
+            ParameterUnrecognized, AmountInvalid, AmountOutOfRange, ParameterInvalid, PaymentRequired, WrongWallet,
+            AccountFrozen, CapExceeded,
+        ]
+    }
+    POST "/cancel-intl-order" => cancel_intl_order {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, AccountFrozen, IdempotencyKeyReused,
+            CardNotFound, CardAccessDenied, SignInRequired, NotCancellable,
+        ]
+    }
 }
 
 /// Limit in characters.
@@ -73,14 +63,14 @@ const MAX_LABEL_LEN: usize = 100;
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn order_intl_card(
-    State(cards): State<Arc<IntlOrderState>>,
+    State(cards): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "label"])?;
-    let amount = whole_dollars(query.amount(&cards.product)?)?;
+    let amount = whole_dollars(query.amount(&cards.config.products.intl_prepaid_card)?)?;
     let label = label(&query)?;
     let call = PaidCall {
         headers: &headers,
@@ -134,16 +124,16 @@ struct CancelOrderRequest {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn cancel_intl_order(
-    State(cards): State<Arc<IntlOrderState>>,
+    State(cards): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: CancelOrderRequest = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
+    let request: CancelOrderRequest = cards.body(body).await?;
     authenticated_account(&cards.engine, &claims).await?;
     // The order is loaded inside the key: a used key replays its response, whatever the body names.
     let (engine, caller, named) = (cards.engine.clone(), claims.clone(), request.card_id.clone());
-    let earlier = cards.payment_token_reads_earlier;
+    let earlier = cards.config.identity.payment_token_can_read_cards;
     key.run(
         &cards.engine,
         &claims,

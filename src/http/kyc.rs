@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use http::HeaderMap;
 use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
@@ -15,38 +13,32 @@ use purser_actors::identity_verification::Rejection;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{ExternalText, Verdict};
 use serde::Deserialize;
-use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
-use super::callbacks::{MAX_CALLBACK_BYTES, signed};
+use super::app::App;
+use super::callbacks::{MAX_CALLBACK_BYTES, signed, unsigned};
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::login::{LoginState, login_link, signed_in};
+use super::login::{login_link, signed_in};
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
 use crate::identity::login::LOGIN_CODE_LIFETIME_S;
-use crate::provider::callback::CallbackKey;
 
-pub struct KycState {
-    /// Creates links, and has the engine and the clock.
-    pub login: Arc<LoginState>,
-    /// Key of the provider's signatures.
-    pub callback_key: CallbackKey,
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/get-kyc-status" => get_kyc_status { Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen] }
+    GET "/get-kyc-link" => get_kyc_link {
+        Token, without_head(), refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, SignInRequired]
+    }
+    POST "/identity-callback" => post_callback {
+        Callback, unkeyed("a provider's event: signed, numbered, processed once"), refuses [
+            BodyTooLarge, CallbackSignatureInvalid, BodyMalformed, ParameterInvalid, IdentityCheckNotFound,
+            IdentityCheckAlreadyDecided,
+        ]
+    }
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(get_kyc_status, get_kyc_link, post_callback))]
-pub struct ApiDoc;
-
-pub fn router(kyc: Arc<KycState>) -> Router {
-    Router::new()
-        .route("/get-kyc-status", get(get_kyc_status))
-        .route("/get-kyc-link", get(get_kyc_link))
-        .route("/identity-callback", post(post_callback))
-        .with_state(kyc)
-}
-
-type SharedState = State<Arc<KycState>>;
+type SharedState = State<Arc<App>>;
 
 /// Read the status of the identity check
 #[utoipa::path(get, path = "/get-kyc-status", operation_id = "getKycStatus", tag = "Identity verification", security(("bearer" = [])),
@@ -58,7 +50,7 @@ async fn get_kyc_status(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let engine = &kyc.login.engine;
+    let engine = &kyc.engine;
     authenticated_account(engine, &claims).await?;
     let identity = engine
         .identity(&claims.wallet)
@@ -88,14 +80,14 @@ async fn get_kyc_link(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let engine = &kyc.login.engine;
+    let engine = &kyc.engine;
     authenticated_account(engine, &claims).await?;
     signed_in(&claims)?;
     let identity = engine
         .identity(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let url = login_link(&kyc.login, &claims).await?;
+    let url = login_link(&kyc, &claims).await?;
     let body = JsonObject::new()
         .text("kyc_url", url.expose())
         .text("user_id", claims.wallet.user_id())
@@ -132,9 +124,14 @@ enum IdentityCallbackType {
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
         (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
 async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let login = &kyc.login;
-    let body = json::collect(body, MAX_CALLBACK_BYTES, login.body_timeout).await?;
-    signed(&kyc.callback_key, &headers, &body, login.clock.now())?;
+    let login = &*kyc;
+    let body = login.collect(body, MAX_CALLBACK_BYTES).await?;
+    signed(
+        kyc.callback_keys.identity.as_ref().ok_or_else(unsigned)?,
+        &headers,
+        &body,
+        login.clock.now(),
+    )?;
     let IdentityCallback {
         r#type,
         reference,

@@ -2,38 +2,28 @@
 //! session cookie, `GET /account` returns the account data for the page.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::account::LoginCode;
-use purser_actors::engine::{Engine, OperationError};
+use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::{Entity, JsonObject};
-use purser_actors::port::{Clock, Entropy};
-use purser_actors::product::DailyCaps;
-use purser_storage::Store;
-use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::{AuthClaims, Authenticator};
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::login_page::LoginPage;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
-use super::token_authenticator::TokenAuthenticator;
 use super::{owner, owner_page};
 use crate::checkout::account_error;
-use crate::identity::api_key::ApiKeyCodec;
-use crate::identity::credentials::CredentialIssuer;
-use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
-use crate::identity::origin::Origin;
+use crate::identity::login::{LOGIN_CODE_LIFETIME_S, login_code_hash, login_url, new_login_code};
 use crate::secret::SecretText;
 use crate::stream;
 
@@ -42,43 +32,11 @@ const MAX_FORM_BYTES: usize = 1024;
 /// Maximum cards in the account overview. The stream reports new ones.
 const MAX_CARDS_SHOWN: usize = 50;
 
-pub struct LoginState {
-    /// Stores codes and sessions.
-    pub engine: Engine,
-    /// Reads the account's newest event.
-    pub store: Arc<dyn Store>,
-    pub credentials: Arc<CredentialIssuer>,
-    /// Writes the cookie.
-    pub cookies: SessionCookies,
-    /// Verifies the cookie.
-    pub authenticator: Arc<TokenAuthenticator>,
-    /// Origin of the page.
-    pub origin: Origin,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
-    /// Lifetime of the browser's session, in seconds.
-    pub session_seconds: u64,
-    /// Timeout for receiving a form.
-    pub body_timeout: Duration,
-    pub page: LoginPage,
-    /// Daily caps of the service, which an owner can tighten.
-    pub caps: DailyCaps,
-    /// Renders API keys for the page.
-    pub api_keys: ApiKeyCodec,
-    /// Maximum active API keys per account.
-    pub keys_per_account: u8,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(get_auth_link, get_login, post_login, get_account))]
-pub struct ApiDoc;
-
-pub fn router(login: Arc<LoginState>) -> Router {
-    Router::new()
-        .route("/get-auth-link", get(get_auth_link))
-        .route("/login", get(get_login).post(post_login))
-        .route("/account", get(get_account))
-        .with_state(login)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/get-auth-link" => get_auth_link { Token, without_head(), refuses [TokenMissing, ParameterUnrecognized] }
+    GET "/login" => get_login { Public }
+    POST "/login" => post_login { Public, unkeyed("a code opens one session") }
+    GET "/account" => get_account { Owner, refuses [TokenMissing, AccountFrozen] }
 }
 
 /// Create a login link for a person
@@ -89,7 +47,7 @@ pub fn router(login: Arc<LoginState>) -> Router {
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = schemas::AuthLinkResponse),
         (status = 401, description = "No good token.")))]
 async fn get_auth_link(
-    State(login): State<Arc<LoginState>>,
+    State(login): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -107,7 +65,7 @@ async fn get_auth_link(
 ///
 /// # Errors
 /// 404 if the account does not exist, 503 if the link could not be created.
-pub(super) async fn login_link(login: &LoginState, claims: &AuthClaims) -> Result<SecretText, ApiError> {
+pub(super) async fn login_link(login: &App, claims: &AuthClaims) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
     let offered = login
@@ -156,13 +114,13 @@ pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
 #[utoipa::path(get, path = "/login", operation_id = "showLoginPage", tag = "Account pages",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
-async fn get_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
-    let page = login.page.sign_in(query.as_deref());
+async fn get_login(State(login): State<Arc<App>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    let page = login.login_page.sign_in(query.as_deref());
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
     match owner_page::section(&login, cookie_of(&headers)).await {
-        Some(section) => login.page.account(StatusCode::OK, &section),
+        Some(section) => login.login_page.account(StatusCode::OK, &section),
         None => page,
     }
 }
@@ -172,7 +130,7 @@ async fn get_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, Raw
 /// # Errors
 /// 401 `token_missing` without the cookie. `token_invalid`, `token_expired` or `token_revoked` if the cookie is not
 /// valid.
-pub(super) async fn session(login: &LoginState, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+pub(super) async fn session(login: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let cookie = cookie_of(headers);
     if !login.cookies.is_in(cookie) {
         let error = "This route needs the session cookie that a login link sets; it takes no token.";
@@ -194,11 +152,7 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
-async fn post_login(
-    State(login): State<Arc<LoginState>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
+async fn post_login(State(login): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_same_origin_form(&login, &headers) {
         let refused = ApiError::new(ErrorCode::OriginNotAllowed, "This form is sent by our own page only.");
         return owner::redirect_or_error(&login, &headers, Err(refused));
@@ -213,14 +167,14 @@ async fn post_login(
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)
         }
-        None => super::error::with_prebuilt_body(login.page.response(StatusCode::FORBIDDEN)),
+        None => super::error::with_prebuilt_body(login.login_page.response(StatusCode::FORBIDDEN)),
     })
 }
 
 /// Rejects forms of other sites: they would sign a visitor in to an account that the visitor did not choose. Our own
 /// page sends no referrer, so its `Origin` is `null` and the browser reports only same-site. Clients other than
 /// browsers send neither header.
-fn is_same_origin_form(login: &LoginState, headers: &HeaderMap) -> bool {
+fn is_same_origin_form(login: &App, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let (origin, another) = (origins.next(), origins.next());
     let fetched = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -233,9 +187,9 @@ fn is_same_origin_form(login: &LoginState, headers: &HeaderMap) -> bool {
     }
 }
 
-async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
+async fn open_session(login: &App, body: Body) -> Option<HeaderValue> {
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
-    let form = tokio::time::timeout(login.body_timeout, read)
+    let form = tokio::time::timeout(login.config.server.body_timeout(), read)
         .await
         .ok()?
         .ok()?
@@ -248,7 +202,11 @@ async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
     let hash = login_code_hash(code)?;
     let new_session = |owner: &Wallet| login.credentials.new_session(owner);
     let (_, session) = login.engine.redeem_login_code(hash.0, new_session).await.ok()?;
-    let cookie = login.cookies.set(session, login.clock.now(), login.session_seconds);
+    let cookie = login.cookies.set(
+        session,
+        login.clock.now(),
+        login.config.identity.browser_session_seconds,
+    );
     HeaderValue::from_str(cookie.expose()).ok()
 }
 
@@ -258,7 +216,7 @@ async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
 #[utoipa::path(get, path = "/account", operation_id = "getAccountOverview", tag = "Account pages",
     responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = schemas::AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
-async fn get_account(State(login): State<Arc<LoginState>>, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn get_account(State(login): State<Arc<App>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = session(&login, &headers).await?;
     authenticated_account(&login.engine, &claims).await?;
     // Read before the state: an event in between arrives on the stream again, rather than never.

@@ -2,32 +2,28 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use serde::Serialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::json;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantQuery};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantQuery};
 
 /// Limit in characters.
 pub(super) const MAX_QUERY_LEN: usize = 100;
 const PARAMETERS: [&str; 4] = ["q", "card_type", "limit", "starting_after"];
 const UNKNOWN: &str = "No such merchant is known, which says nothing of whether it takes the card.";
 
-#[derive(OpenApi)]
-#[openapi(paths(search_merchants))]
-pub struct ApiDoc;
-
-pub fn router(merchants: Arc<dyn MerchantDirectory>) -> Router {
-    Router::new()
-        .route("/search-merchants", get(search_merchants))
-        .with_state(merchants)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/search-merchants" => search_merchants {
+        Public, refuses [ParameterUnrecognized, ParameterInvalid, CatalogUnavailable, MerchantNotFound]
+    }
 }
 
 /// Merchants that match a search.
@@ -108,10 +104,7 @@ impl MerchantResult {
         (status = 400, description = "A malformed parameter."),
         (status = 404, description = "`merchant_not_found`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the directory does not answer.")))]
-async fn search_merchants(
-    State(merchants): State<Arc<dyn MerchantDirectory>>,
-    RawQuery(raw): RawQuery,
-) -> Result<Response, ApiError> {
+async fn search_merchants(State(app): State<Arc<App>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
     let word = query.choice("card_type", &CardType::ALL.map(CardType::name))?;
     let card_type = CardType::ALL.into_iter().find(|card| card.name() == word);
@@ -122,7 +115,9 @@ async fn search_merchants(
         starting_after: query.get("starting_after").map(str::to_owned),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = merchants
+    let page = app
+        .providers
+        .merchants
         .search(&request)
         .await
         .map_err(|error| directory_unavailable(&error))?;

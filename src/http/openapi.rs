@@ -12,7 +12,6 @@ mod schema_example;
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -22,26 +21,17 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 pub use parts::{for_clients, for_sandbox};
 pub(super) use responses::complete;
 
-use super::json as answer;
+use super::route::routes;
+use super::{json as answer, routes};
 use crate::config::Config;
 use purser_actors::id::Network;
 
-/// Operations of the front's own routes. [`document`] merges the documents of other modules.
+/// What no handler describes. [`document`] merges the operations.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Purser",
         description = "Financial products for software agents, paid by x402 or MPP in USDC."
-    ),
-    paths(
-        super::pricing::get_pricing,
-        super::pricing::get_supported_countries,
-        super::version::get_version,
-        super::health::get_healthz,
-        super::health::get_readyz,
-        super::events::get_events,
-        super::events::get_stream,
-        get_openapi,
     ),
     components(schemas(super::schemas::Error, super::schemas::CallableError))
 )]
@@ -59,7 +49,7 @@ pub fn document(
     event_types: &[String],
 ) -> Result<Value, serde_json::Error> {
     let mut api = FrontApiDoc::openapi();
-    for module in modules {
+    for module in routes::documents(routes::front()).chain(modules) {
         api.merge(module);
     }
     api.merge(event_schemas::EventResources::openapi());
@@ -169,16 +159,24 @@ pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
 #[derive(Clone)]
 pub(super) struct PageApiDoc(Bytes);
 
+routes! { pub(super) static ROUTES: PageApiDoc, openapi;
+    GET "/openapi.json" => get_openapi { Public }
+}
+
+routes! { pub(super) static SANDBOX: PageApiDoc, openapi;
+    GET "/sandbox/openapi.json" => get_sandbox_openapi { Sandbox }
+}
+
 /// Serves the document of the clients' operations.
 pub fn router(document: &Value) -> Router {
     let page = PageApiDoc(document.to_string().into());
-    Router::new().route("/openapi.json", get(get_openapi).with_state(page))
+    ROUTES.router(page)
 }
 
 /// Serves the document of the other operations, in the sandbox.
 pub fn sandbox_router(document: &Value) -> Router {
     let page = PageApiDoc(document.to_string().into());
-    Router::new().route("/sandbox/openapi.json", get(get_sandbox_openapi).with_state(page))
+    SANDBOX.router(page)
 }
 
 /// Read the OpenAPI 3.1 document
@@ -200,6 +198,7 @@ pub(super) async fn get_sandbox_openapi(State(page): State<PageApiDoc>) -> Respo
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use axum::routing::get;
     use purser_actors::engine::event_types;
 
     use super::*;

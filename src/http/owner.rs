@@ -5,11 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use purser_actors::account::{OwnerCap, OwnerCaps};
 use purser_actors::agent_wallet::WalletCaps;
@@ -17,17 +15,18 @@ use purser_actors::api_key::Rejection;
 use purser_actors::engine::OperationError;
 use purser_actors::money::Cents;
 use purser_actors::product::ProductLine;
-use utoipa::OpenApi;
 
 use super::account::authenticated_account;
 use super::agent_wallet;
 use super::api_keys;
+use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode, with_prebuilt_body};
 use super::json;
-use super::login::{LoginState, session, signed_in};
+use super::login::{session, signed_in};
 use super::owner_page;
 use super::query::Query;
+use super::route::routes;
 use crate::checkout::account_error;
 
 /// All caps with both numbers.
@@ -45,21 +44,19 @@ pub(super) const BUDGETS: [(ProductLine, &str, &str); 6] = [
     (ProductLine::CardBalance, "card_balance_count", "card_balance_usd"),
 ];
 
-#[derive(OpenApi)]
-#[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending, post_revoke))]
-pub struct ApiDoc;
+type SharedState = State<Arc<App>>;
 
-type SharedState = State<Arc<LoginState>>;
-
-pub fn router(login: Arc<LoginState>) -> Router {
-    Router::new()
-        .route("/account/identity", post(post_identity))
-        .route("/account/link", post(post_link))
-        .route("/account/unlink", post(post_unlink))
-        .route("/account/caps", post(post_caps))
-        .route("/account/spending", post(post_spending))
-        .route("/account/api-keys/revoke", post(post_revoke))
-        .with_state(login)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/account/identity" => post_identity { Owner, unkeyed("starts a check; there is only one at a time") }
+    POST "/account/link" => post_link { Owner, unkeyed("starts a link; linking again changes nothing") }
+    POST "/account/unlink" => post_unlink { Owner, unkeyed("unlinking again changes nothing") }
+    POST "/account/caps" => post_caps {
+        Owner, unkeyed("sets the given values"), refuses [
+            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ParameterUnrecognized, ParameterInvalid,
+        ]
+    }
+    POST "/account/spending" => post_spending { Owner, unkeyed("sets the given values") }
+    POST "/account/api-keys/revoke" => post_revoke { Owner, unkeyed("revoking again changes nothing") }
 }
 
 /// Start the identity check of the account owner
@@ -74,7 +71,7 @@ async fn post_identity(State(login): SharedState, headers: HeaderMap) -> Result<
     redirect_or_error(&login, &headers, done)
 }
 
-async fn start_identity_check(login: &LoginState, headers: &HeaderMap) -> Result<Response, ApiError> {
+async fn start_identity_check(login: &App, headers: &HeaderMap) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
     match login.engine.request_identity_check(claims.wallet).await {
         Ok(()) => {
@@ -100,7 +97,7 @@ async fn post_link(State(login): SharedState, headers: HeaderMap) -> Result<Resp
     redirect_or_error(&login, &headers, done)
 }
 
-async fn set_linked(login: &LoginState, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
+async fn set_linked(login: &App, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
     let set = login.engine.request_issuer_link(claims.wallet, linked).await;
     set.map_err(|_| unavailable())?;
@@ -136,9 +133,9 @@ async fn post_caps(State(login): SharedState, headers: HeaderMap, body: Body) ->
     redirect_or_error(&login, &headers, done)
 }
 
-async fn set_caps(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn set_caps(login: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
-    let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
+    let body = login.collect(body, MAX_FORM_BYTES).await?;
     let caps = parse_caps(&body)?;
     match login.engine.set_owner_caps(claims.wallet, caps).await {
         Ok(()) => Ok(redirect_to_login()),
@@ -162,9 +159,9 @@ async fn post_spending(State(login): SharedState, headers: HeaderMap, body: Body
     redirect_or_error(&login, &headers, done)
 }
 
-async fn set_spending(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn set_spending(login: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
-    let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
+    let body = login.collect(body, MAX_FORM_BYTES).await?;
     let limits = parse_spending(&body)?;
     match login.engine.set_wallet_caps(claims.wallet, limits).await {
         Ok(()) => Ok(redirect_to_login()),
@@ -188,9 +185,9 @@ async fn post_revoke(State(login): SharedState, headers: HeaderMap, body: Body) 
     redirect_or_error(&login, &headers, done)
 }
 
-async fn revoke(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn revoke(login: &App, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
-    let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
+    let body = login.collect(body, MAX_FORM_BYTES).await?;
     let form = Query::parse(Some(parse_form(&body)?), &["api_key_id"])?;
     let unknown = || api_keys::map_error(&OperationError::Rejected(Rejection::NotFound));
     let id = form.required("api_key_id")?.parse().map_err(|_| unknown())?;
@@ -205,7 +202,7 @@ async fn revoke(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<R
 ///
 /// # Errors
 /// 403 for another page's form, 401 without a session, 403 for a session from a payment or of a frozen account.
-pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+pub(super) async fn owner(login: &App, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let ours = origins
         .next()
@@ -224,7 +221,7 @@ pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<Aut
 
 /// Browsers get an error as a page, other clients as JSON.
 pub(super) fn redirect_or_error(
-    login: &LoginState,
+    login: &App,
     headers: &HeaderMap,
     done: Result<Response, ApiError>,
 ) -> Result<Response, ApiError> {
@@ -241,10 +238,10 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// Renders an error as a page.
-pub(super) fn error_page(login: &LoginState, error: &ApiError) -> Response {
+pub(super) fn error_page(login: &App, error: &ApiError) -> Response {
     let words = error.frozen_message.as_deref().unwrap_or(&error.error);
     let section = owner_page::render_error(words, error.code.as_str(), error.hint.as_deref());
-    let mut page = login.page.account(error.status, &section);
+    let mut page = login.login_page.account(error.status, &section);
     if let Some(seconds) = error.retry_after_seconds {
         page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }

@@ -12,13 +12,13 @@ use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::money::Cents;
 use purser_actors::product::{DailyCap, ProductLine};
 
+use super::app::App;
 use super::auth::Authenticator as _;
-use super::login::LoginState;
 use super::owner::BUDGETS;
 use crate::identity::api_key::ApiKeyCodec;
 
 /// The section for the owner of this cookie. `None` without a valid session.
-pub(super) async fn section(login: &LoginState, cookie: &str) -> Option<String> {
+pub(super) async fn section(login: &App, cookie: &str) -> Option<String> {
     let claims = login.authenticator.authenticate_session(cookie).await.ok()?;
     let (engine, wallet) = (&login.engine, claims.wallet);
     let account = engine.account(&wallet).await.ok()??;
@@ -161,7 +161,7 @@ const fn title(line: ProductLine) -> &'static str {
     }
 }
 
-fn of_caps(account: &Account, login: &LoginState, may: bool) -> String {
+fn of_caps(account: &Account, login: &App, may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
     for (line, count, usd) in BUDGETS {
@@ -170,7 +170,10 @@ fn of_caps(account: &Account, login: &LoginState, may: bool) -> String {
             own.map(|n| n.to_string()).unwrap_or_default(),
             sum.map(|sum| format!("{:.2}", sum.decimal())).unwrap_or_default(),
         );
-        let (name, most) = (title(line), service_cap_text(login.caps.for_line(line)));
+        let (name, most) = (
+            title(line),
+            service_cap_text(login.config.caps.daily_caps().for_line(line)),
+        );
         // Writing to a String cannot fail.
         let _ = write!(
             rows,

@@ -3,36 +3,29 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use purser_actors::engine::Engine;
 use purser_actors::id::{PaymentId, Wallet};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::product::PurchasedProduct;
-use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::error::{ApiError, ErrorCode};
 use super::query::Query;
+use super::route::routes;
 use super::{json, schemas};
 use crate::payment::receipt::SettledReceipt;
 
-pub struct PaymentsState {
-    pub engine: Engine,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(list_payments))]
-pub struct ApiDoc;
-
-pub fn router(payments: Arc<PaymentsState>) -> Router {
-    Router::new()
-        .route("/list-payments", get(list_payments))
-        .with_state(payments)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/list-payments" => list_payments {
+        Token, refuses [
+            TokenMissing, ParameterUnrecognized, AccountFrozen, ParameterInvalid, PaymentNotFound, PaymentAccessDenied,
+        ]
+    }
 }
 
 /// List the payments of the account
@@ -48,7 +41,7 @@ pub fn router(payments: Arc<PaymentsState>) -> Router {
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no payment.")))]
 async fn list_payments(
-    State(payments): State<Arc<PaymentsState>>,
+    State(payments): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -57,21 +50,21 @@ async fn list_payments(
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(payments.load_owned(&claims.wallet, text).await?),
+        Some(text) => Some(payments.load_owned_payment(&claims.wallet, text).await?),
     };
     let found = payments.engine.payments_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payment) in &found {
-        shown.push(payments.render(*id, payment).await?);
+        shown.push(payments.render_payment(*id, payment).await?);
     }
     let body = JsonObject::new().list("payments", shown).boolean("has_more", more);
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-impl PaymentsState {
+impl App {
     /// A cursor from another account would reveal when that account paid.
-    async fn load_owned(&self, wallet: &Wallet, text: &str) -> Result<PaymentId, ApiError> {
+    async fn load_owned_payment(&self, wallet: &Wallet, text: &str) -> Result<PaymentId, ApiError> {
         let unknown = || ApiError::new(ErrorCode::PaymentNotFound, "There is no such payment.");
         let id: PaymentId = text.parse().map_err(|_| unknown())?;
         let payment = self.engine.payment(&id).await.map_err(|_| ApiError::internal())?;
@@ -82,7 +75,7 @@ impl PaymentsState {
         Err(ApiError::new(ErrorCode::PaymentAccessDenied, error))
     }
 
-    async fn render(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
+    async fn render_payment(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
         let view = payment.view(&id).boolean("terminal", payment.is_final());
         let view = match receipt(payment) {
             Some(receipt) => view.object("receipt", &receipt),

@@ -5,56 +5,48 @@ mod payee;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, Uri};
-use purser_actors::engine::Engine;
 use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout;
 use purser_actors::payout::{Payout, Status};
 use purser_actors::product::{Currency, Purchase};
-use utoipa::OpenApi;
 
 pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::{ApiError, ErrorCode};
 use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
+use super::route::routes;
 use super::{json, schemas};
-use crate::checkout::{Checkout, PaidCall};
-use crate::config::ProductConfig;
-use crate::identity::payout_form_link::PayoutFormLinks;
+use crate::checkout::PaidCall;
 
-pub struct PayoutState {
-    pub checkout: Arc<Checkout>,
-    /// Range of amounts and currencies of a push to card.
-    pub push_to_card: ProductConfig,
-    /// Range of amounts of a bank payment.
-    pub bank_payment: ProductConfig,
-    /// Range of amounts and apps of an app payment.
-    pub app_payment: ProductConfig,
-    pub engine: Engine,
-    /// Creates the links for recipients of a push to card.
-    pub form_links: PayoutFormLinks,
-    /// Whether a token issued for a payment can read what other payments bought.
-    pub payment_token_reads_earlier: bool,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(get_push_to_card, send_bank_payment, send_payment, get_payment_status))]
-pub struct ApiDoc;
-
-pub fn router(payouts: Arc<PayoutState>) -> Router {
-    Router::new()
-        .route("/get-push-to-card", get(get_push_to_card))
-        .route("/send-bank-payment", get(send_bank_payment))
-        .route("/send-payment", get(send_payment))
-        .route("/get-payment-status", get(get_payment_status))
-        .with_state(payouts)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/get-push-to-card" => get_push_to_card {
+        Paid, refuses [
+            ParameterUnrecognized, ParameterMissing, AmountOutOfRange, ParameterInvalid, PaymentRequired, WrongWallet,
+            AccountFrozen, SettlementFailed,
+        ]
+    }
+    GET "/send-bank-payment" => send_bank_payment {
+        Paid, refuses [
+            ParameterUnrecognized, AmountInvalid, ParameterMissing, ParameterInvalid, PaymentRequired, WrongWallet,
+            AccountFrozen, DestinationNotFound, SettlementFailed,
+        ]
+    }
+    GET "/send-payment" => send_payment {
+        Paid, refuses [
+            ParameterUnrecognized, AmountOutOfRange, ParameterMissing, ParameterInvalid, PaymentRequired, WrongWallet,
+            AccountFrozen, IdentityVerificationRequired, RecipientNotFound, RecipientDiffers, SettlementFailed,
+        ]
+    }
+    GET "/get-payment-status" => get_payment_status {
+        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, PayoutNotFound, PayoutAccessDenied]
+    }
 }
 
 /// Parts of a request that checkout needs.
@@ -64,8 +56,8 @@ struct CheckoutInput<'a> {
     uri: &'a Uri,
 }
 
-impl PayoutState {
-    async fn sell(
+impl App {
+    async fn sell_payout(
         &self,
         asked: CheckoutInput<'_>,
         route: &'static str,
@@ -104,16 +96,16 @@ impl PayoutState {
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn get_push_to_card(
-    State(payouts): State<Arc<PayoutState>>,
+    State(payouts): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "currency"])?.require(&["amount", "currency"]);
-    let amount = query.amount(&payouts.push_to_card)?;
+    let amount = query.amount(&payouts.config.products.push_to_card)?;
     let given = query.required("currency")?;
-    let sold = &payouts.push_to_card.currencies;
+    let sold = &payouts.config.products.push_to_card.currencies;
     let currency: Currency = match sold.iter().find(|currency| *currency == given) {
         Some(currency) => currency.parse().map_err(|_| ApiError::internal())?,
         None => {
@@ -128,7 +120,9 @@ async fn get_push_to_card(
     };
     let description = format!("Payout to a debit card, {amount} {currency}");
     let purchase = Purchase::PushToCard { amount, currency };
-    payouts.sell(asked, "/get-push-to-card", purchase, description).await
+    payouts
+        .sell_payout(asked, "/get-push-to-card", purchase, description)
+        .await
 }
 
 /// Pay out to a bank
@@ -148,14 +142,14 @@ async fn get_push_to_card(
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_bank_payment(
-    State(payouts): State<Arc<PayoutState>>,
+    State(payouts): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?.require(&["amount", "destination_id"]);
-    let amount = query.amount(&payouts.bank_payment)?;
+    let amount = query.amount(&payouts.config.products.bank_payment)?;
     let destination: BankDestinationId = query.required("destination_id")?.parse().map_err(|_| {
         let error = "`destination_id` is not the id of a bank destination.";
         ApiError::parameter(ErrorCode::ParameterInvalid, "destination_id", error)
@@ -168,7 +162,9 @@ async fn send_bank_payment(
     };
     let description = format!("Bank payment, {amount} USD");
     let purchase = Purchase::BankPayment { amount, destination };
-    payouts.sell(asked, "/send-bank-payment", purchase, description).await
+    payouts
+        .sell_payout(asked, "/send-bank-payment", purchase, description)
+        .await
 }
 
 /// Pay out to a payment app
@@ -196,7 +192,7 @@ async fn send_bank_payment(
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_payment(
-    State(payouts): State<Arc<PayoutState>>,
+    State(payouts): State<Arc<App>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
@@ -217,7 +213,7 @@ async fn send_payment(
         platform,
         payee: Box::new(payee),
     };
-    payouts.sell(asked, "/send-payment", purchase, description).await
+    payouts.sell_payout(asked, "/send-payment", purchase, description).await
 }
 
 /// Read payouts
@@ -234,7 +230,7 @@ async fn send_payment(
         (status = 403, description = "Another wallet's payout, or a frozen account."),
         (status = 404, description = "No such payout."), (status = 429, description = "Too many requests.")))]
 async fn get_payment_status(
-    State(payouts): State<Arc<PayoutState>>,
+    State(payouts): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -242,8 +238,8 @@ async fn get_payment_status(
     authenticated_account(&payouts.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
-        let payout = payouts.load_owned(&claims, id).await?;
-        let view = payouts.one(&claims, id, &payout).await?;
+        let payout = payouts.load_owned_payout(&claims, id).await?;
+        let view = payouts.payout_view(&claims, id, &payout).await?;
         return Ok(json::private(json::bytes_as_json(view.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
@@ -252,7 +248,7 @@ async fn get_payment_status(
         None => None,
         Some(text) => {
             let id = text.parse().map_err(|_| unknown())?;
-            payouts.load_owned(&claims, id).await.map(|_| Some(id))?
+            payouts.load_owned_payout(&claims, id).await.map(|_| Some(id))?
         }
     };
     let found = payouts.engine.payouts_of(&claims.wallet, after, limit).await;
@@ -266,8 +262,8 @@ async fn get_payment_status(
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-impl PayoutState {
-    async fn load_owned(&self, claims: &AuthClaims, id: PayoutId) -> Result<Payout, ApiError> {
+impl App {
+    async fn load_owned_payout(&self, claims: &AuthClaims, id: PayoutId) -> Result<Payout, ApiError> {
         let payout = self.engine.payout(&id).await.map_err(|_| ApiError::internal())?;
         let payout = payout.ok_or_else(unknown)?;
         if payout.owner == claims.wallet {
@@ -277,15 +273,21 @@ impl PayoutState {
         Err(ApiError::new(ErrorCode::PayoutAccessDenied, error))
     }
 
-    async fn one(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
+    async fn payout_view(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
         let view = with_hold_reason(&self.engine, payout::Job::SendPayout(id).into(), payout.view(&id)).await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // Anyone who opens the form can be paid, so the link is secret.
             Status::AwaitingDetails
-                if claims.may_read_secrets(Some(payout.charge.payment), self.payment_token_reads_earlier) =>
+                if claims.may_read_secrets(
+                    Some(payout.charge.payment),
+                    self.config.identity.payment_token_can_read_cards,
+                ) =>
             {
-                view.text("redemption_url", self.form_links.url(id).expose())
+                view.text(
+                    "redemption_url",
+                    self.checkout.response_writer.form_links.url(id).expose(),
+                )
             }
             Status::AwaitingDetails => view,
             _ => match payout.destination() {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use bytes::Bytes;
 use purser_actors::product::ProductLine;
 use rust_decimal::Decimal;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json::{self, ExactNumber};
+use super::route::routes;
 use crate::config::{Config, CountryList};
 
 const FEE_NOTE: &str = "Fees are added on top of amount. The recipient or card receives the full amount. The caller pays \
@@ -96,11 +96,16 @@ pub type FeeRateLookup = Arc<dyn Fn(ProductLine) -> Option<Decimal> + Send + Syn
 pub type Sold = Arc<dyn Fn(ProductLine) -> bool + Send + Sync>;
 
 #[derive(Clone)]
-struct PricingPages {
+pub(super) struct PricingPages {
     config: Arc<Config>,
     rates: FeeRateLookup,
     sold: Sold,
     countries: Bytes,
+}
+
+routes! { pub(super) static ROUTES: PricingPages, openapi;
+    GET "/get-pricing" => get_pricing { Public }
+    GET "/get-supported-countries" => get_supported_countries { Public }
 }
 
 /// # Errors
@@ -112,10 +117,7 @@ pub fn router(config: &Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Result<
         sold,
         countries: serde_json::to_vec(&supported(config))?.into(),
     };
-    Ok(Router::new()
-        .route("/get-pricing", get(get_pricing))
-        .route("/get-supported-countries", get(get_supported_countries))
-        .with_state(pages))
+    Ok(ROUTES.router(pages))
 }
 
 /// Read the fee schedule

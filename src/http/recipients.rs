@@ -1,56 +1,48 @@
 //! Saved recipients: `/payment-recipients` of payment apps, `/bank-recipients` of banks.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use purser_actors::bank_destination::BankDestination;
-use purser_actors::engine::{Engine, OperationError};
+use purser_actors::engine::OperationError;
 use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, Wallet};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payment_recipient::{PaymentRecipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::callable::may_change;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
+use super::route::routes;
 use super::{json, schemas};
 
-pub struct RecipientState {
-    pub engine: Engine,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(
-    get_payment_recipients,
-    post_payment_recipients,
-    delete_payment_recipients,
-    get_bank_recipients
-))]
-pub struct ApiDoc;
-
-pub fn router(recipients: Arc<RecipientState>) -> Router {
-    let saved = get(get_payment_recipients)
-        .post(post_payment_recipients)
-        .delete(delete_payment_recipients);
-    Router::new()
-        .route("/payment-recipients", saved)
-        .route("/bank-recipients", get(get_bank_recipients))
-        .with_state(recipients)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/payment-recipients" => get_payment_recipients { Token }
+    POST "/payment-recipients" => post_payment_recipients {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, InvalidDisplayName, InvalidArchived,
+            AccountFrozen, IdempotencyKeyReused, RecipientNotFound, RecipientAccessDenied,
+        ]
+    }
+    DELETE "/payment-recipients" => delete_payment_recipients {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, ParameterUnrecognized, ParameterMissing, AccountFrozen,
+            SignInRequired, IdempotencyKeyReused, RecipientNotFound, RecipientAccessDenied,
+        ]
+    }
+    GET "/bank-recipients" => get_bank_recipients {
+        Token, refuses [TokenMissing, ParameterUnrecognized, ParameterInvalid, AccountFrozen, DestinationNotFound]
+    }
 }
 
 /// Limit in characters.
@@ -70,7 +62,7 @@ const MAX_NAME_LEN: usize = 100;
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
 async fn get_payment_recipients(
-    State(recipients): State<Arc<RecipientState>>,
+    State(recipients): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -83,7 +75,7 @@ async fn get_payment_recipients(
     // A cursor from another account would reveal when its recipient was saved.
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(recipients.load_owned(&claims.wallet, text).await?.0),
+        Some(text) => Some(recipients.load_owned_recipient(&claims.wallet, text).await?.0),
     };
     let shown = |saved: &PaymentRecipient| {
         let listed = saved.status == Status::Active || archived && saved.status == Status::Archived;
@@ -148,12 +140,12 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn post_payment_recipients(
-    State(recipients): State<Arc<RecipientState>>,
+    State(recipients): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: UpdateRecipientRequest = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
+    let request: UpdateRecipientRequest = recipients.body(body).await?;
     let name = request.display_name.map(display_name).transpose()?;
     let archived = request.archived.map(|value| match value {
         Value::Bool(archived) => Ok(archived),
@@ -179,7 +171,7 @@ async fn post_payment_recipients(
     key.run(&recipients.engine, &claims, CHANGE, &params, move |place| async move {
         // Inside the key: a recorded response is replayed even if the recipient is deleted in between.
         let id = running
-            .load_active(&owner, &request.recipient_id, &request.platform)
+            .load_active_recipient(&owner, &request.recipient_id, &request.platform)
             .await?;
         let memo = place.map(|place| {
             recorder::<PaymentRecipient>(place, move |result: CommandResult<'_, PaymentRecipient>| match result {
@@ -251,7 +243,7 @@ fn display_name(value: Value) -> Result<String, ApiError> {
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn delete_payment_recipients(
-    State(recipients): State<Arc<RecipientState>>,
+    State(recipients): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     RawQuery(query): RawQuery,
@@ -266,7 +258,7 @@ async fn delete_payment_recipients(
     let (running, owner, request) = (recipients.clone(), claims.wallet, params.clone());
     key.run(&recipients.engine, &claims, DELETE, &params, move |place| async move {
         let id = running
-            .load_active(&owner, &request.recipient_id, &request.platform)
+            .load_active_recipient(&owner, &request.recipient_id, &request.platform)
             .await?;
         let memo = place.map(|place| {
             recorder::<PaymentRecipient>(place, move |result: CommandResult<'_, PaymentRecipient>| {
@@ -287,10 +279,15 @@ fn deleted(id: PaymentRecipientId) -> RecordedReply {
     RecordedReply::ok(&JsonObject::new().text("recipient_id", id).boolean("deleted", true))
 }
 
-impl RecipientState {
+impl App {
     /// Loads the caller's recipient of this app, if it is not deleted.
-    async fn load_active(&self, owner: &Wallet, id: &str, platform: &str) -> Result<PaymentRecipientId, ApiError> {
-        let (id, saved) = self.load_owned(owner, id).await?;
+    async fn load_active_recipient(
+        &self,
+        owner: &Wallet,
+        id: &str,
+        platform: &str,
+    ) -> Result<PaymentRecipientId, ApiError> {
+        let (id, saved) = self.load_owned_recipient(owner, id).await?;
         if saved.status == Status::Deleted || saved.platform.name() != platform {
             return Err(unknown());
         }
@@ -298,7 +295,11 @@ impl RecipientState {
     }
 
     /// Loads the caller's recipient, deleted or not.
-    async fn load_owned(&self, owner: &Wallet, id: &str) -> Result<(PaymentRecipientId, PaymentRecipient), ApiError> {
+    async fn load_owned_recipient(
+        &self,
+        owner: &Wallet,
+        id: &str,
+    ) -> Result<(PaymentRecipientId, PaymentRecipient), ApiError> {
         let id: PaymentRecipientId = id.parse().map_err(|_| unknown())?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         let saved = saved.ok_or_else(unknown)?;
@@ -324,7 +325,7 @@ fn unknown() -> ApiError {
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
 async fn get_bank_recipients(
-    State(recipients): State<Arc<RecipientState>>,
+    State(recipients): State<Arc<App>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {

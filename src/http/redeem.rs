@@ -4,60 +4,35 @@
 //! card is sealed into the vault and never shown again. The page has no script.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use purser_actors::engine::{Engine, OperationError};
+use purser_actors::engine::OperationError;
 use purser_actors::id::{CardId, PayoutId};
 use purser_actors::payout::{Payout, Status};
 use purser_actors::port::{Clock, PortError};
 use sha2::{Digest as _, Sha256};
-use utoipa::OpenApi;
 use zeroize::Zeroizing;
 
+use super::app::App;
 use super::error::with_prebuilt_body;
 use super::query::Query;
-use crate::config::ProductConfig;
-use crate::identity::payout_form_link::PayoutFormLinks;
-use crate::provider::payouts::PayoutApi;
+use super::route::routes;
 use crate::secret::Secret;
-use crate::vault::{CardNumberRecord, Vault};
+use crate::vault::CardNumberRecord;
 
 const STYLE: &str = include_str!("pages/redeem.css");
 /// A number, an expiry and the key, percent-encoded.
 const MAX_FORM_BYTES: usize = 1_024;
 
-pub struct RedeemState {
-    /// Reads payouts and stores cards.
-    pub engine: Engine,
-    pub form_links: PayoutFormLinks,
-    pub vault: Arc<Vault>,
-    /// Looks up the bank of a card.
-    pub payouts: Arc<dyn PayoutApi>,
-    /// Countries by currency.
-    pub product: ProductConfig,
-    /// Clock for expiry dates.
-    pub clock: Arc<dyn Clock>,
-    /// Timeout for receiving a form.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(get_redeem, post_redeem))]
-pub struct ApiDoc;
-
-pub fn router(redeem: Arc<RedeemState>) -> Router {
-    Router::new()
-        .route("/redeem", get(get_redeem).post(post_redeem))
-        .with_state(redeem)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/redeem" => get_redeem { Public }
+    POST "/redeem" => post_redeem { Public, unkeyed("the first accepted details are the payout's; it is ordered once") }
 }
 
 /// Show the form for a debit card
@@ -68,11 +43,11 @@ pub fn router(redeem: Arc<RedeemState>) -> Router {
     responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
         (status = 403, description = "Not now: the payer's account is frozen.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html")))]
-async fn get_redeem(State(redeem): State<Arc<RedeemState>>, RawQuery(query): RawQuery) -> Response {
+async fn get_redeem(State(redeem): State<Arc<App>>, RawQuery(query): RawQuery) -> Response {
     let Some((id, key)) = link(&redeem, query.as_deref()) else {
         return invalid_link_page();
     };
-    match redeem.payout(id).await {
+    match redeem.redeemable_payout(id).await {
         Ok(payout) => status_page(id, &key, &payout),
         Err(answer) => answer,
     }
@@ -89,14 +64,14 @@ async fn get_redeem(State(redeem): State<Arc<RedeemState>>, RawQuery(query): Raw
         (status = 409, description = "The payout waits for no card any more.", body = String, content_type = "text/html"),
         (status = 422, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
         (status = 503, description = "Not now.", body = String, content_type = "text/html")))]
-async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap, body: Body) -> Response {
+async fn post_redeem(State(redeem): State<Arc<App>>, headers: HeaderMap, body: Body) -> Response {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     if !matches!(site, None | Some(b"same-origin" | b"none")) {
         let text = "<p>Open the link itself and fill the form in there.</p>";
         return page(StatusCode::FORBIDDEN, "Not from here", text);
     }
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
-    let Ok(Ok(form)) = tokio::time::timeout(redeem.body_timeout, read).await else {
+    let Ok(Ok(form)) = tokio::time::timeout(redeem.config.server.body_timeout(), read).await else {
         return invalid_link_page();
     };
     let form = Zeroizing::new(form.to_bytes().to_vec());
@@ -104,7 +79,7 @@ async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap,
     let Some((id, key)) = link(&redeem, form) else {
         return invalid_link_page();
     };
-    let payout = match redeem.payout(id).await {
+    let payout = match redeem.redeemable_payout(id).await {
         Ok(payout) => payout,
         Err(answer) => return answer,
     };
@@ -112,7 +87,7 @@ async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap,
         return status_page(id, &key, &payout);
     }
     let wrong = |wrong| form_page(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong);
-    let card = match redeem.card(form) {
+    let card = match redeem.parse_debit_card(form) {
         Ok(card) => card,
         Err(what) => return wrong(what),
     };
@@ -127,16 +102,21 @@ async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap,
 }
 
 /// The payout that the link's parameters open. A form has more parameters.
-fn link(redeem: &RedeemState, pairs: Option<&str>) -> Option<(PayoutId, String)> {
+fn link(redeem: &App, pairs: Option<&str>) -> Option<(PayoutId, String)> {
     let query = Query::parse(pairs, &["payout_id", "key", "card_number", "expiry"]).ok()?;
     let id: PayoutId = query.get("payout_id")?.parse().ok()?;
     let key = query.get("key")?;
-    redeem.form_links.verify(id, key).then(|| (id, key.to_owned()))
+    redeem
+        .checkout
+        .response_writer
+        .form_links
+        .verify(id, key)
+        .then(|| (id, key.to_owned()))
 }
 
-impl RedeemState {
+impl App {
     /// The payout behind a link. While its payer is frozen, the form changes nothing, and its 30 days continue.
-    async fn payout(&self, id: PayoutId) -> Result<Payout, Response> {
+    async fn redeemable_payout(&self, id: PayoutId) -> Result<Payout, Response> {
         let read = self.engine.payout(&id).await.map_err(|_| unavailable_page())?;
         let payout = read.ok_or_else(invalid_link_page)?;
         let account = self
@@ -152,7 +132,7 @@ impl RedeemState {
     }
 
     /// Parses the card of a form. The error message repeats nothing of it.
-    fn card(&self, form: Option<&str>) -> Result<CardNumberRecord, &'static str> {
+    fn parse_debit_card(&self, form: Option<&str>) -> Result<CardNumberRecord, &'static str> {
         let query =
             Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).map_err(|_| "Please try again.")?;
         let number = query.get("card_number").unwrap_or_default();
@@ -173,8 +153,13 @@ impl RedeemState {
 
     /// Whether the card's bank is in a country of the payout's currency.
     async fn is_payable(&self, payout: &Payout, card: &CardNumberRecord) -> Result<bool, PortError> {
-        let country = self.payouts.card_country(card.number()).await?;
-        let served = self.product.countries_by_currency.get(payout.currency.as_str());
+        let country = self.providers.payouts.card_country(card.number()).await?;
+        let served = self
+            .config
+            .products
+            .push_to_card
+            .countries_by_currency
+            .get(payout.currency.as_str());
         Ok(match (country, served) {
             (Some(country), Some(served)) => served.serves(country.as_str()),
             _ => false,

@@ -3,58 +3,41 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use purser_actors::payment;
-use purser_actors::port::Entropy;
 use purser_actors::product::PurchasedProduct;
 use purser_actors::reloadable_card::{INSUFFICIENT, ReloadableCard, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::login::signed_in;
+use super::route::routes;
 use super::withdrawals::in_range;
-use super::{json, schemas, top_ups};
-use crate::provider::CardBalanceReader;
+use super::{schemas, top_ups};
 
-pub struct ReloadableCardState {
-    pub engine: Engine,
-    /// Reads balances at the issuer.
-    pub balances: Arc<dyn CardBalanceReader>,
-    pub entropy: Arc<dyn Entropy>,
-    /// Prefix of `status_url`.
-    pub public_url: String,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-    /// Whether a token issued for a payment can change cards of other payments.
-    pub payment_token_reads_earlier: bool,
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/create-reloadable-card" => create_reloadable_card {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterInvalid, AmountInvalid, AmountOutOfRange,
+            AccountFrozen, SignInRequired, IdempotencyKeyReused, IssuerNotLinked, InsufficientCardBalance,
+        ]
+    }
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(create_reloadable_card))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<ReloadableCardState>) -> Router {
-    Router::new()
-        .route("/create-reloadable-card", post(create_reloadable_card))
-        .with_state(state)
-}
-
-type SharedState = State<Arc<ReloadableCardState>>;
+type SharedState = State<Arc<App>>;
 
 /// How long a response waits for the issuer. Events report later answers.
 pub(super) const ISSUER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -103,7 +86,7 @@ async fn create_reloadable_card(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: CreateReloadableCardRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: CreateReloadableCardRequest = state.body(body).await?;
     let amount = in_range(request.usd_amount.get(), "usd_amount", MIN_AMOUNT, None)?;
     let reusable = request.reusable.unwrap_or(true);
     authenticated_account(&state.engine, &claims).await?;
@@ -122,7 +105,8 @@ async fn create_reloadable_card(
             None => None,
         };
         let held = (&owner, &account);
-        let pending = top_ups::await_pending(&first.engine, &*first.balances, held, ("usd_amount", amount)).await?;
+        let pending =
+            top_ups::await_pending(&first.engine, &*first.providers.balances, held, ("usd_amount", amount)).await?;
         let memo = place.map(|place| recorder_of::<ReloadableCard, ReloadableCard>(place, id));
         let ordered = (id, owner, account);
         match first
@@ -130,14 +114,14 @@ async fn create_reloadable_card(
             .create_reloadable(ordered, (amount, reusable), funding, memo)
             .await
         {
-            Ok(()) => first.created(id, pending).await,
+            Ok(()) => first.card_created(id, pending).await,
             Err(denied) => Err(in_progress_response(&denied)),
         }
     };
     let follow = |key: Vec<u8>| async move {
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
         let pending = top_ups::pending(&later.engine, &owner).await?;
-        later.created(CardId(u128::from_be_bytes(id)), pending).await
+        later.card_created(CardId(u128::from_be_bytes(id)), pending).await
     };
     key.run_following_until_recorded(&state.engine, &claims, route, &order, run, follow)
         .await
@@ -176,14 +160,14 @@ async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Res
         .hint("Sign in with GET /auth to load more."))
 }
 
-impl ReloadableCardState {
+impl App {
     /// The response to an order: the issuer's answer if it comes soon. `pending` is the amount that was on its way to
     /// the balance at the time of the request.
-    async fn created(&self, id: CardId, pending: Cents) -> Result<RecordedReply, ApiError> {
-        let mut card = self.read(id).await?;
+    async fn card_created(&self, id: CardId, pending: Cents) -> Result<RecordedReply, ApiError> {
+        let mut card = self.reloadable_card(id).await?;
         if card.status == Status::Creating {
             drop(tokio::time::timeout(ISSUER_TIMEOUT, self.engine.await_reloadable(id)).await);
-            card = self.read(id).await?;
+            card = self.reloadable_card(id).await?;
         }
         let status = match &card.status {
             Status::Failed { reason } if reason.as_str() == INSUFFICIENT => {
@@ -214,7 +198,7 @@ impl ReloadableCardState {
         })
     }
 
-    async fn read(&self, id: CardId) -> Result<ReloadableCard, ApiError> {
+    async fn reloadable_card(&self, id: CardId) -> Result<ReloadableCard, ApiError> {
         let read = self.engine.reloadable(&id).await.map_err(|_| ApiError::internal())?;
         read.ok_or_else(ApiError::internal)
     }

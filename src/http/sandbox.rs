@@ -18,70 +18,101 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
-use purser_actors::port::{Authorization, PreparedTransaction, Settlement as _, SubmitResult};
+use purser_actors::port::{Authorization, Entropy, PreparedTransaction, Settlement as _, SubmitResult};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::error::{ApiError, ErrorCode};
-use super::json;
 use super::query::Query;
+use super::route::{self, Listing, Table, routes};
+use super::{json, openapi};
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
+use crate::provider::sandbox::all::SandboxProviders;
 use crate::sandbox::chains::SandboxSettlement;
 use crate::sandbox::chains::remote::{ChainRpcRequest, ChainRpcResponse};
+use crate::sandbox::control::catalogs::CatalogControl;
+use crate::sandbox::control::payouts::PayoutControl;
 use crate::sandbox::control::{
     BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
     NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
 };
 
-pub struct SandboxState {
-    /// Chains and issuer.
-    pub control: SandboxControl,
-    /// Answers Solana's JSON-RPC.
-    pub settlement: Arc<SandboxSettlement>,
-    pub engine: Engine,
+/// State of the controls of the built-in providers. `purser serve-providers` serves some of them too.
+pub struct ProviderControls {
+    pub providers: SandboxProviders,
+    pub entropy: Arc<dyn Entropy>,
     pub max_body_bytes: usize,
     /// Timeout for receiving a body.
     pub body_timeout: Duration,
 }
 
-type SharedState = State<Arc<SandboxState>>;
+/// State of the other controls.
+pub struct SandboxApp {
+    pub shared: Arc<ProviderControls>,
+    pub engine: Engine,
+    /// Chains and issuer.
+    pub control: SandboxControl,
+    /// Answers Solana's JSON-RPC.
+    pub settlement: Arc<SandboxSettlement>,
+    pub catalogs: CatalogControl,
+    pub payouts: PayoutControl,
+}
 
-#[derive(OpenApi)]
-#[openapi(paths(
-    get_state,
-    post_settlement,
-    get_balance,
-    get_transfers,
-    get_magic,
-    super::openapi::get_sandbox_openapi,
-    post_chain,
-    post_issuer,
-    post_faucet,
-    post_freeze,
-    post_base,
-    post_solana
-))]
-pub struct ApiDoc;
+/// Tables with [`ProviderControls`].
+static PROVIDERS: [&Table<Arc<ProviderControls>>; 4] = [
+    &bank::ROUTES,
+    &bridge::ROUTES,
+    &identity::PAGES,
+    &reloadable_cards::ROUTES,
+];
 
-pub fn router(state: Arc<SandboxState>) -> Router {
-    Router::new()
-        .route("/sandbox", get(get_state))
-        .route("/sandbox/balances", get(get_balance))
-        .route("/sandbox/transfers", get(get_transfers))
-        .route("/sandbox/magic", get(get_magic))
-        .route("/sandbox/chain", post(post_chain))
-        .route("/sandbox/issuer", post(post_issuer))
-        .route("/sandbox/faucet", post(post_faucet))
-        .route("/sandbox/freeze", post(post_freeze))
-        .route("/sandbox/base", post(post_base))
-        .route("/sandbox/solana", post(post_solana))
-        .route("/sandbox/chain-rpc", post(post_settlement))
-        .with_state(state)
+/// Tables with [`SandboxApp`].
+static TABLES: [&Table<Arc<SandboxApp>>; 6] = [
+    &ROUTES,
+    &card_charges::ROUTES,
+    &catalogs::ROUTES,
+    &identity::ROUTES,
+    &identity_result::ROUTES,
+    &payouts::ROUTES,
+];
+
+pub fn listings() -> impl Iterator<Item = Listing> {
+    let providers = PROVIDERS.iter().map(|table| table.listing);
+    let others = TABLES.iter().map(|table| table.listing);
+    others
+        .chain(providers)
+        .chain([clock::ROUTES.listing, openapi::SANDBOX.listing])
+}
+
+/// A router with all controls but those of the clock.
+pub fn router(app: Arc<SandboxApp>) -> Router {
+    let shared = app.shared.clone();
+    route::router(&TABLES, app).merge(route::router(&PROVIDERS, shared))
+}
+
+type SharedState = State<Arc<SandboxApp>>;
+
+routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
+    GET "/sandbox" => get_state { Sandbox }
+    GET "/sandbox/balances" => get_balance { Sandbox }
+    GET "/sandbox/transfers" => get_transfers { Sandbox }
+    GET "/sandbox/magic" => get_magic { Sandbox }
+    POST "/sandbox/chain" => post_chain { Sandbox, control() }
+    POST "/sandbox/issuer" => post_issuer { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/faucet" => post_faucet {
+        Sandbox, unkeyed("controls the simulated chains and providers"), refuses [
+            BodyMalformed, ParameterUnrecognized, ParameterMissing, ParameterInvalid,
+        ]
+    }
+    POST "/sandbox/freeze" => post_freeze { Sandbox, control() }
+    POST "/sandbox/base" => post_base { Sandbox, control() }
+    POST "/sandbox/solana" => post_solana { Sandbox, control() }
+    POST "/sandbox/chain-rpc" => post_settlement { Sandbox, control() }
 }
 
 impl From<ControlError> for ApiError {
@@ -96,8 +127,8 @@ impl From<ControlError> for ApiError {
     }
 }
 
-impl SandboxState {
-    async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
+impl ProviderControls {
+    async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
         json::read(body, self.max_body_bytes, self.body_timeout).await
     }
 }
@@ -148,7 +179,7 @@ async fn get_magic(State(sandbox): SharedState) -> Response {
 #[utoipa::path(post, path = "/sandbox/chain", operation_id = "injectChainFault", tag = "Sandbox", request_body = inline(ChainFaultRequest),
     responses((status = 200, description = "The chains after it.", body = SandboxView)))]
 async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: ChainFaultRequest = sandbox.body(body).await?;
+    let request: ChainFaultRequest = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.control.set_chain_fault(&request).await?))
 }
 
@@ -157,7 +188,7 @@ async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response,
     responses((status = 200, description = "The issuer after it.", body = SandboxView),
         (status = 409, description = "The provider is remote.")))]
 async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IssuerFaultRequest = sandbox.body(body).await?;
+    let request: IssuerFaultRequest = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.control.set_issuer_fault(&request).await?))
 }
 
@@ -165,7 +196,7 @@ async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response
 #[utoipa::path(post, path = "/sandbox/faucet", operation_id = "fundSandboxWallet", tag = "Sandbox", request_body = inline(FaucetRequest),
     responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
 async fn post_faucet(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: FaucetRequest = sandbox.body(body).await?;
+    let request: FaucetRequest = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.control.faucet(&request).await?))
 }
 
@@ -192,7 +223,7 @@ struct SandboxFreezeResponse {
 #[utoipa::path(post, path = "/sandbox/freeze", operation_id = "freezeSandboxAccount", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
     responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse)))]
 async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: SandboxFreezeRequest = sandbox.body(body).await?;
+    let request: SandboxFreezeRequest = sandbox.shared.body(body).await?;
     let wallet: Wallet = request
         .wallet
         .parse()
@@ -235,7 +266,7 @@ struct SubmitBasePaymentResponse {
     responses((status = 200, description = "What the chain did with it.", body = SubmitBasePaymentResponse),
         (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
 async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let taken: SubmitBasePaymentRequest = sandbox.body(body).await?;
+    let taken: SubmitBasePaymentRequest = sandbox.shared.body(body).await?;
     let none = || {
         ApiError::parameter(
             ErrorCode::ParameterInvalid,
@@ -280,7 +311,7 @@ async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, 
 #[utoipa::path(post, path = "/sandbox/solana", operation_id = "callSandboxSolanaRpc", tag = "Sandbox", request_body = serde_json::Value,
     responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value)))]
 async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: Value = sandbox.body(body).await?;
+    let request: Value = sandbox.shared.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))
 }
 
@@ -290,7 +321,7 @@ async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response
 #[utoipa::path(post, path = "/sandbox/chain-rpc", operation_id = "callSandboxChain", tag = "Sandbox", request_body = inline(ChainRpcRequest),
     responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
 async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let question: ChainRpcRequest = sandbox.body(body).await?;
+    let question: ChainRpcRequest = sandbox.shared.body(body).await?;
     match question.execute(&sandbox.settlement).await {
         Some(reply) => Ok(json::ok(&reply)),
         None => Err(ApiError::parameter(

@@ -1,30 +1,25 @@
 //! Authentication: `GET /auth`, `POST /auth`, the deprecated `POST /refresh`, and the key set.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use purser_actors::engine::{Engine, OperationError, UserIdCollision};
+use purser_actors::engine::{OperationError, UserIdCollision};
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
-use purser_actors::port::{Clock, Entropy};
 use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
 use serde::Deserialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::app::App;
 use super::error::{ApiError, ErrorCode, with_members, with_prebuilt_body};
 use super::json;
 use super::query::Query;
+use super::route::routes;
 use super::schemas;
 use crate::checkout::user_id_collision;
-use crate::identity::challenge::SignInChallenges;
-use crate::identity::credentials::CredentialIssuer;
-use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use crate::identity::sign_in_error::SignInError;
 use crate::payment::header::PAYMENT_REQUIRED;
@@ -33,29 +28,17 @@ const SIGN_IN_WITH_X: &str = "sign-in-with-x";
 /// A refresh that loses a race reads again. Two clients with one token family already mean a theft.
 const RACES: usize = 4;
 
-pub struct SignInState {
-    pub engine: Engine,
-    /// Creates 402 challenges.
-    pub challenges: SignInChallenges,
-    pub verifier: ProofVerifier,
-    pub credentials: Arc<CredentialIssuer>,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(get_auth, post_auth, post_refresh, get_jwks))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<SignInState>) -> Router {
-    Router::new()
-        .route("/auth", get(get_auth).post(post_auth))
-        .route("/refresh", post(post_refresh))
-        .route("/.well-known/jwks.json", get(get_jwks))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/auth" => get_auth {
+        Public, without_head(), refuses [ParameterUnrecognized, ParameterInvalid, SignInRequired]
+    }
+    POST "/auth" => post_auth {
+        Public, unkeyed("a refresh token sent again within 30 s returns the same successor"), refuses [
+            BodyMalformed, ParameterMissing, ParameterInvalid, RefreshTokenInvalid, RefreshTokenRevoked,
+        ]
+    }
+    POST "/refresh" => post_refresh { Public, unkeyed("as `POST /auth`") }
+    GET "/.well-known/jwks.json" => get_jwks { Public }
 }
 
 /// Sign in with a wallet
@@ -68,7 +51,7 @@ pub fn router(state: Arc<SignInState>) -> Router {
         (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = schemas::PaymentChallenge),
         (status = 409, description = "Another wallet has this address in lower case.")))]
 async fn get_auth(
-    State(state): State<Arc<SignInState>>,
+    State(state): State<Arc<App>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -113,7 +96,7 @@ async fn get_auth(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-fn challenge(state: &SignInState, first: Network, refusal: Option<SignInError>) -> Response {
+fn challenge(state: &App, first: Network, refusal: Option<SignInError>) -> Response {
     let challenge = state
         .challenges
         .issue(first, refusal, state.clock.now(), &*state.entropy);
@@ -145,7 +128,7 @@ struct TokenRequest {
     responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = schemas::TokenResponse),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
         (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
-async fn post_auth(State(state): State<Arc<SignInState>>, body: Body) -> Result<Response, ApiError> {
+async fn post_auth(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
 }
 
@@ -153,19 +136,19 @@ async fn post_auth(State(state): State<Arc<SignInState>>, body: Body) -> Result<
 #[utoipa::path(post, path = "/refresh", operation_id = "refreshTokensDeprecated", tag = "Authentication", request_body = inline(TokenRequest),
     responses((status = 200, description = "As `POST /auth`. Deprecated.", body = schemas::TokenResponse), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
-async fn post_refresh(State(state): State<Arc<SignInState>>, body: Body) -> Result<Response, ApiError> {
+async fn post_refresh(State(state): State<Arc<App>>, body: Body) -> Result<Response, ApiError> {
     refresh_session(&state, body).await
 }
 
 /// Read the keys that verify id_tokens
 #[utoipa::path(get, path = "/.well-known/jwks.json", operation_id = "getJwks", tag = "Authentication",
     responses((status = 200, description = "A JWK Set (RFC 7517).", body = schemas::JsonWebKeySet)))]
-async fn get_jwks(State(state): State<Arc<SignInState>>) -> Response {
+async fn get_jwks(State(state): State<Arc<App>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
 }
 
-async fn refresh_session(state: &SignInState, body: Body) -> Result<Response, ApiError> {
-    let sent: TokenRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+async fn refresh_session(state: &App, body: Body) -> Result<Response, ApiError> {
+    let sent: TokenRequest = state.body(body).await?;
     let text = |name: &'static str, value: Option<serde_json::Value>| match value {
         Some(serde_json::Value::String(text)) => Ok(text),
         None => Err(ApiError::parameter(
@@ -194,7 +177,7 @@ async fn refresh_session(state: &SignInState, body: Body) -> Result<Response, Ap
 }
 
 /// One attempt. `None` if the session changed in between.
-async fn attempt(state: &SignInState, presented: &ParsedRefreshToken) -> Result<Option<Response>, ApiError> {
+async fn attempt(state: &App, presented: &ParsedRefreshToken) -> Result<Option<Response>, ApiError> {
     let read = state
         .engine
         .session(&presented.session)

@@ -11,61 +11,47 @@ pub mod waiters;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
 use http::{HeaderValue, StatusCode, header};
 use purser_actors::api_key::ApiKey;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::Deserialize;
-use utoipa::OpenApi;
 
 pub use self::rate_limit::SignupRateLimiter;
-use self::waiters::SignupWaiters;
+use super::app::App;
 use super::auth::ClientIp;
 use super::error::{ApiError, ErrorCode};
 use super::json;
-use super::login::LoginState;
 use super::query::Query;
+use super::route::{TimeLimit, routes};
 use super::schemas;
 use crate::identity::api_key::{Signup, SignupCodec};
-use crate::stream::Hub;
 
 /// Poll interval without a free waiter slot, in seconds.
 const CROWDED_RETRY_S: u64 = 5;
 
-pub struct SignupState {
-    /// Signups per address.
-    pub budgets: SignupRateLimiter,
-    /// Creates and verifies signups.
-    pub signups: SignupCodec,
-    /// Polls that wait for an approval.
-    pub signup_waiters: Arc<SignupWaiters>,
-    /// Signals when the service stops.
-    pub hub: Arc<Hub>,
-    /// State of the owner's pages, with the engine.
-    pub login: Arc<LoginState>,
-    /// Time for approval, in seconds.
-    pub ttl_s: u64,
-    /// Maximum duration of one poll.
-    pub poll: Duration,
-    pub max_body_bytes: usize,
-}
+type SharedState = State<Arc<App>>;
 
-type SharedState = State<Arc<SignupState>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(post_signup, get_signup_status, claim::get_claim, claim::post_claim))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<SignupState>) -> Router {
-    Router::new()
-        .route("/signup", post(post_signup))
-        .route("/signup-status", get(get_signup_status))
-        .route("/claim", get(claim::get_claim).post(claim::post_claim))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/signup" => post_signup {
+        Public, unkeyed("each call is a signup of its own; an unclaimed one expires"), refuses [
+            RateLimited, BodyMalformed, ParameterUnrecognized,
+        ]
+    }
+    GET "/signup-status" => get_signup_status {
+        Public, without_head(), time_limit(TimeLimit::Poll), refuses [
+            ParameterUnrecognized, ParameterMissing, ClaimTokenInvalid,
+        ]
+    }
+    GET "/claim" => claim::get_claim { Public }
+    POST "/claim" => claim::post_claim {
+        Owner, unkeyed("a signup is claimed once"), refuses [
+            OriginNotAllowed, TokenMissing, AccountFrozen, SignInRequired, ParameterUnrecognized, ParameterMissing,
+            SignupNotFound, ParameterInvalid, ApiKeyLimitReached,
+        ]
+    }
 }
 
 /// Request without members.
@@ -83,7 +69,7 @@ struct EmptyRequest {}
         (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
         (status = 413, description = "Too long.")))]
 async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Body) -> Response {
-    let budget = state.budgets.count(ip, state.login.clock.now());
+    let budget = state.signup_limiter.count(ip, state.clock.now());
     let answer = match budget.allowed() {
         true => sign_up(&state, body).await,
         false => Err(ApiError::rate_limited(budget.wait_s())),
@@ -93,12 +79,16 @@ async fn post_signup(State(state): SharedState, ClientIp(ip): ClientIp, body: Bo
     response
 }
 
-async fn sign_up(state: &SignupState, body: Body) -> Result<Response, ApiError> {
-    let body = json::collect(body, state.max_body_bytes, state.login.body_timeout).await?;
+async fn sign_up(state: &App, body: Body) -> Result<Response, ApiError> {
+    let body = state.collect(body, state.config.server.max_body_bytes).await?;
     if !body.is_empty() {
         let EmptyRequest {} = json::deserialize(&body)?;
     }
-    let signup = SignupCodec::start(state.login.clock.now(), state.ttl_s, &*state.login.entropy);
+    let signup = SignupCodec::start(
+        state.clock.now(),
+        state.config.signup.claim_ttl_seconds,
+        &*state.entropy,
+    );
     let (url, code) = (state.signups.url(signup), state.signups.code(signup));
     let message = format!(
         "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
@@ -108,7 +98,7 @@ async fn sign_up(state: &SignupState, body: Body) -> Result<Response, ApiError> 
         .text("claim_token", state.signups.token(signup).expose())
         .text("claim_code", code)
         .text("message_for_human", message)
-        .integer("expires_in", state.ttl_s);
+        .integer("expires_in", state.config.signup.claim_ttl_seconds);
     Ok(json::private(json::bytes_as_json(result.to_json())))
 }
 
@@ -135,22 +125,22 @@ async fn get_signup_status(State(state): SharedState, RawQuery(query): RawQuery)
                 .terminal()
         })?;
     let Some(place) = state.signup_waiters.wait_for(signup.key) else {
-        let result = state.outcome(signup).await?;
+        let result = state.signup_outcome(signup).await?;
         return Ok(result.unwrap_or_else(|| pending(CROWDED_RETRY_S)));
     };
     // An approval between the check and the wait has already woken this.
     let woken = place.woken();
-    if let Some(result) = state.outcome(signup).await? {
+    if let Some(result) = state.signup_outcome(signup).await? {
         return Ok(result);
     }
-    let left_s = signup.expires_s.saturating_sub(state.login.clock.now().seconds());
-    let wait = state.poll.min(Duration::from_secs(left_s));
+    let left_s = signup.expires_s.saturating_sub(state.clock.now().seconds());
+    let wait = state.config.signup.poll().min(Duration::from_secs(left_s));
     tokio::select! {
         () = woken => {}
         () = tokio::time::sleep(wait) => {}
         () = state.hub.stopped() => {}
     }
-    Ok(state.outcome(signup).await?.unwrap_or_else(|| pending(1)))
+    Ok(state.signup_outcome(signup).await?.unwrap_or_else(|| pending(1)))
 }
 
 fn pending(seconds: u64) -> Response {
@@ -170,16 +160,16 @@ fn expired() -> ApiError {
     no_longer_available(ErrorCode::SignupExpired, "The signup was not approved in time.")
 }
 
-impl SignupState {
-    async fn key_of(&self, signup: Signup) -> Result<Option<ApiKey>, ApiError> {
-        let read = self.login.engine.api_key(&signup.key).await;
+impl App {
+    async fn signup_key(&self, signup: Signup) -> Result<Option<ApiKey>, ApiError> {
+        let read = self.engine.api_key(&signup.key).await;
         read.map_err(|_| ApiError::internal())
     }
 
     /// The outcome of a signup. `None` while it is open.
-    async fn outcome(&self, signup: Signup) -> Result<Option<Response>, ApiError> {
-        let now = self.login.clock.now();
-        let Some(key) = self.key_of(signup).await? else {
+    async fn signup_outcome(&self, signup: Signup) -> Result<Option<Response>, ApiError> {
+        let now = self.clock.now();
+        let Some(key) = self.signup_key(signup).await? else {
             return if signup.is_expired(now) {
                 Err(expired())
             } else {
@@ -192,7 +182,7 @@ impl SignupState {
         }
         let result = JsonObject::new()
             .text("status", "claimed")
-            .text("api_key", self.login.api_keys.text(signup.key).expose())
+            .text("api_key", self.api_keys.text(signup.key).expose())
             .text("api_key_id", signup.key)
             .text("name", &key.name)
             .text("user_id", key.owner().user_id());

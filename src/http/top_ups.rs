@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
@@ -16,40 +14,37 @@ use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
 use purser_actors::top_up;
 use purser_actors::top_up::{Status, TopUp};
-use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::MaybeBearer;
 use super::error::{ApiError, ErrorCode};
 use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
+use super::route::routes;
 use super::{cards, json, schemas};
-use crate::checkout::{Checkout, PaidCall};
-use crate::config::ProductConfig;
+use crate::checkout::PaidCall;
 use crate::provider::CardBalanceReader;
 
-pub struct TopUpState {
-    pub checkout: Arc<Checkout>,
-    /// Range of amounts.
-    pub product: ProductConfig,
-    pub engine: Engine,
-    /// Reads balances at the issuer.
-    pub balances: Arc<dyn CardBalanceReader>,
+routes! { pub static ROUTES: Arc<App>, openapi;
+    GET "/fund-card-balance" => fund_card_balance {
+        Paid, refuses [
+            ParameterUnrecognized, ParameterMissing, AmountInvalid, AmountOutOfRange, PaymentRequired, PaymentInvalid,
+            WrongWallet, AccountFrozen, IssuerNotLinked, SettlementFailed,
+        ]
+    }
+    GET "/list-card-transactions" => list_card_transactions {
+        Token, refuses [
+            TokenMissing, ParameterUnrecognized, AccountFrozen, ParameterInvalid, CardNotFound, TopUpNotFound,
+            TopUpAccessDenied,
+        ]
+    }
+    GET "/get-card-deposit-address" => get_card_deposit_address {
+        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, IssuerNotLinked, IssuerUnavailable]
+    }
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(fund_card_balance, list_card_transactions, get_card_deposit_address))]
-pub struct ApiDoc;
-
-pub fn router(top_ups: Arc<TopUpState>) -> Router {
-    Router::new()
-        .route("/fund-card-balance", get(fund_card_balance))
-        .route("/list-card-transactions", get(list_card_transactions))
-        .route("/get-card-deposit-address", get(get_card_deposit_address))
-        .with_state(top_ups)
-}
-
-type SharedState = State<Arc<TopUpState>>;
+type SharedState = State<Arc<App>>;
 
 /// Newest cards of each kind that the list without `card_id` reads.
 const MAX_CARDS_READ: usize = 100;
@@ -90,7 +85,7 @@ async fn fund_card_balance(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount"])?;
-    let amount = query.amount(&top_ups.product)?;
+    let amount = query.amount(&top_ups.config.products.card_balance)?;
     let call = PaidCall {
         headers: &headers,
         bearer: &bearer,
@@ -238,6 +233,7 @@ async fn get_card_deposit_address(
     authenticated_account(&top_ups.engine, &claims).await?;
     let address = linked(&top_ups.engine, &claims.wallet).await?;
     let balance = top_ups
+        .providers
         .balances
         .balance(&address)
         .await
@@ -326,7 +322,7 @@ fn issuer_unavailable() -> ApiError {
     ApiError::unavailable(ErrorCode::IssuerUnavailable, "The card issuer does not answer.", 2)
 }
 
-async fn load_owned_top_up(top_ups: &TopUpState, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
+async fn load_owned_top_up(top_ups: &App, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
     let unknown = || ApiError::new(ErrorCode::TopUpNotFound, "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
     let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;

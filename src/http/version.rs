@@ -3,13 +3,13 @@
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use bytes::Bytes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::headers::API_VERSION;
 use super::json;
+use super::route::routes;
 use crate::config::DeprecatedRoute;
 
 /// The version and its change policy.
@@ -44,7 +44,11 @@ struct VersionPolicy<'a> {
 }
 
 #[derive(Clone)]
-struct VersionPage(Bytes);
+pub(super) struct VersionPage(Bytes);
+
+routes! { pub(super) static ROUTES: VersionPage, openapi;
+    GET "/version" => get_version { Public }
+}
 
 /// # Errors
 /// Never: the parts are text.
@@ -63,7 +67,7 @@ pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -
         },
     };
     let page = VersionPage(serde_json::to_vec(&version)?.into());
-    Ok(Router::new().route("/version", get(get_version)).with_state(page))
+    Ok(ROUTES.router(page))
 }
 
 /// Read the version of the contract

@@ -3,67 +3,62 @@
 mod deliveries;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::{RegistrationError, WebhookRegistration, parse_entity_ref};
-use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::WebhookId;
 use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity, JsonObject};
-use purser_actors::port::{Clock, Entropy};
 use purser_actors::webhook::{Rejection, Status, WebhookEndpoint};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
+use super::route::routes;
 use super::{json, schemas};
 use crate::stream::EventFilter;
-use crate::vault::Vault;
-use crate::webhooks::{HttpWebhookSender, SigningSecret, open_secret, seal_secret, wire_summary};
+use crate::webhooks::{SigningSecret, open_secret, seal_secret, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
 
-pub struct WebhookState {
-    pub engine: Engine,
-    pub webhook_sender: Arc<HttpWebhookSender>,
-    pub vault: Arc<Vault>,
-    /// Draws secrets and their ids.
-    pub entropy: Arc<dyn Entropy>,
-    pub clock: Arc<dyn Clock>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/register-webhook" => post_register {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, WebhookUrlNotAllowed,
+            ParameterInvalid, AccountFrozen, IdempotencyKeyReused, SignInRequired, WebhookLimitReached,
+        ]
+    }
+    GET "/get-webhook" => get_webhook {
+        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, WebhookNotFound, WebhookAccessDenied]
+    }
+    POST "/delete-webhook" => post_delete {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, AccountFrozen, IdempotencyKeyReused,
+            WebhookNotFound, WebhookAccessDenied, SignInRequired, WebhookDeleted,
+        ]
+    }
+    GET "/webhook-deliveries" => deliveries::get_deliveries {
+        Token, refuses [
+            TokenMissing, ParameterUnrecognized, ParameterInvalid, AccountFrozen, DeliveryNotFound,
+            DeliveryAccessDenied, WebhookNotFound, WebhookAccessDenied,
+        ]
+    }
+    POST "/redeliver-webhook" => deliveries::post_redeliver {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterMissing, ParameterInvalid, AccountFrozen,
+            IdempotencyKeyReused, WebhookNotFound, WebhookAccessDenied, SignInRequired, WebhookDeleted,
+        ]
+    }
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(
-    post_register,
-    get_webhook,
-    post_delete,
-    deliveries::get_deliveries,
-    deliveries::post_redeliver
-))]
-pub struct ApiDoc;
-
-pub fn router(webhooks: Arc<WebhookState>) -> Router {
-    Router::new()
-        .route("/register-webhook", post(post_register))
-        .route("/get-webhook", get(get_webhook))
-        .route("/delete-webhook", post(post_delete))
-        .route("/webhook-deliveries", get(deliveries::get_deliveries))
-        .route("/redeliver-webhook", post(deliveries::post_redeliver))
-        .with_state(webhooks)
-}
-
-type SharedState = State<Arc<WebhookState>>;
+type SharedState = State<Arc<App>>;
 
 /// Request of `POST /register-webhook`.
 #[derive(Deserialize, ToSchema)]
@@ -102,7 +97,7 @@ async fn post_register(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: RegisterWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: RegisterWebhookRequest = state.body(body).await?;
     let url = state.webhook_sender.check_url(&request.url).map_err(|why| {
         let error = format!("This URL is not called: {}{}.", wire_summary(why), why.allowlist_hint());
         ApiError::parameter(ErrorCode::WebhookUrlNotAllowed, "url", error)
@@ -116,7 +111,9 @@ async fn post_register(
     let (first, later, asked) = (state.clone(), state.clone(), order.clone());
     let (caller, again) = (claims.clone(), claims.clone());
     let types = order.types.clone();
-    let run = move |place: Option<IdempotencySlot>| async move { first.register(&caller, asked, place).await };
+    let run = move |place: Option<IdempotencySlot>| async move {
+        first.register_webhook_endpoint(&caller, asked, place).await
+    };
     let follow = |id: Vec<u8>| async move {
         let (id, record) = parse_entity_ref(&id).ok_or_else(ApiError::internal)?;
         let endpoint = later.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
@@ -127,8 +124,8 @@ async fn post_register(
         .await
 }
 
-impl WebhookState {
-    async fn register(
+impl App {
+    async fn register_webhook_endpoint(
         &self,
         claims: &AuthClaims,
         order: RegisterWebhookParams,
@@ -199,7 +196,11 @@ impl WebhookState {
     }
 
     /// Loads the caller's webhook endpoint.
-    async fn load_owned(&self, claims: &AuthClaims, text: &str) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
+    async fn load_owned_webhook(
+        &self,
+        claims: &AuthClaims,
+        text: &str,
+    ) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
         let id: WebhookId = text.parse().map_err(|_| unknown())?;
         let found = self.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
         let endpoint = found.ok_or_else(unknown)?;
@@ -229,7 +230,7 @@ async fn get_webhook(
     authenticated_account(&state.engine, &claims).await?;
     let body = match query.get("webhook_id") {
         Some(text) => {
-            let (id, endpoint) = state.load_owned(&claims, text).await?;
+            let (id, endpoint) = state.load_owned_webhook(&claims, text).await?;
             JsonObject::new().object("webhook", &endpoint.view(&id))
         }
         None => {
@@ -267,11 +268,11 @@ async fn post_delete(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: DeleteWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: DeleteWebhookRequest = state.body(body).await?;
     authenticated_account(&state.engine, &claims).await?;
     let (running, caller, named) = (state.clone(), claims.clone(), request.webhook_id.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
-        let (id, endpoint) = running.load_owned(&caller, &named).await?;
+        let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;
         may_change(&caller, &endpoint)?;
         let memo = place.map(|place| {
             recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {

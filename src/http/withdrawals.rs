@@ -2,66 +2,53 @@
 //! changes of the balance.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use purser_actors::account::{Account, Rejection};
 use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
-use purser_actors::port::Entropy;
 use purser_actors::withdrawal;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::account::{BearerClaims, authenticated_account};
+use super::app::App;
 use super::auth::AuthClaims;
 use super::error::{ApiError, ErrorCode};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::outgoing_holds::{require_withdrawals_active, transfer_error, with_hold_reason};
 use super::query::Query;
+use super::route::routes;
 use super::{json, schemas};
 use crate::payment::evm::checksummed;
 use crate::payment::terms::can_own_usdc;
-use crate::provider::CardBalanceReader;
 
 /// Minimum amount of a withdrawal.
 const MIN_AMOUNT: Cents = Cents::new(1);
 
-pub struct WithdrawalState {
-    pub engine: Engine,
-    /// Reads balances at the card issuer.
-    pub balances: Arc<dyn CardBalanceReader>,
-    pub entropy: Arc<dyn Entropy>,
-    /// Addresses of the service. Withdrawals to them are rejected.
-    pub treasuries: Vec<Wallet>,
-    /// Prefix of `status_url`.
-    pub public_url: String,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
+routes! { pub static ROUTES: Arc<App>, openapi;
+    POST "/withdraw" => post_withdraw {
+        Token, keyed(), refuses [
+            TokenMissing, IdempotencyKeyInvalid, BodyMalformed, ParameterUnrecognized, AmountInvalid, AmountOutOfRange,
+            ParameterInvalid, AccountFrozen, SignInRequired, IdempotencyKeyReused, InsufficientBalance,
+            TokenAccountMissing,
+        ]
+    }
+    GET "/get-withdrawal-status" => get_withdrawal_status {
+        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, WithdrawalNotFound, WithdrawalAccessDenied]
+    }
+    GET "/get-account-statement" => get_account_statement {
+        Token, refuses [TokenMissing, ParameterUnrecognized, AccountFrozen, ParameterInvalid]
+    }
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(post_withdraw, get_withdrawal_status, get_account_statement))]
-pub struct ApiDoc;
-
-pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
-    Router::new()
-        .route("/withdraw", post(post_withdraw))
-        .route("/get-withdrawal-status", get(get_withdrawal_status))
-        .route("/get-account-statement", get(get_account_statement))
-        .with_state(withdrawals)
-}
-
-type SharedState = State<Arc<WithdrawalState>>;
+type SharedState = State<Arc<App>>;
 
 /// Request of `POST /withdraw`.
 #[derive(Deserialize, ToSchema)]
@@ -103,7 +90,7 @@ async fn post_withdraw(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: WithdrawRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: WithdrawRequest = state.body(body).await?;
     let amount = in_range(request.amount.get(), "amount", MIN_AMOUNT, None)?;
     let to = recipient(&state, &claims, &request)?;
     authenticated_account(&state.engine, &claims).await?;
@@ -252,14 +239,24 @@ pub(super) fn require_account_wallet(claims: &AuthClaims, to: &Wallet) -> Result
     Err(ApiError::new(ErrorCode::SignInRequired, error).hint("Sign in with GET /auth."))
 }
 
-fn recipient(state: &WithdrawalState, claims: &AuthClaims, request: &WithdrawRequest) -> Result<Wallet, ApiError> {
+impl App {
+    /// Whether an address is the service's own. Withdrawals to those are rejected.
+    pub(super) fn is_treasury(&self, wallet: &Wallet) -> bool {
+        let pay_to = &self.config.payment.pay_to;
+        Network::ALL
+            .into_iter()
+            .any(|network| pay_to.wallet(network).as_ref() == Some(wallet))
+    }
+}
+
+fn recipient(state: &App, claims: &AuthClaims, request: &WithdrawRequest) -> Result<Wallet, ApiError> {
     let invalid =
         |param: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);
     let to = match &request.address {
         None => claims.wallet,
         Some(text) => address("address", text)?,
     };
-    if state.treasuries.contains(&to) {
+    if state.is_treasury(&to) {
         return Err(invalid("address", "`address` is our own."));
     }
     let network = match request.network.as_deref() {

@@ -9,6 +9,7 @@
 //! - [`token`] mints and verifies id tokens; [`refresh`] writes and parses refresh tokens.
 //! - [`login`] creates login codes and the dashboard's cookie.
 //! - [`api_key`] writes API keys and signups.
+//! - [`operator_token`] writes the tokens of operators.
 //! - [`keys`] and [`key_file`] provide the keys for all of it.
 
 pub mod api_key;
@@ -18,11 +19,11 @@ pub mod key_file;
 pub mod keys;
 pub mod login;
 pub mod nonce;
+pub mod operator_token;
 pub mod origin;
 pub mod payout_form_link;
 pub mod proof;
 pub mod refresh;
-pub mod rfc3339;
 pub mod sign_in_error;
 pub mod token;
 mod wallet_signature;

@@ -10,6 +10,7 @@
 pub mod callback;
 pub mod identity;
 pub mod payment;
+pub mod rfc3339;
 pub mod sandbox_keys;
 pub mod wallet;
 pub mod webhook_signature;

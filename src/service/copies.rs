@@ -13,8 +13,8 @@ use purser_actors::port::BoxFuture;
 use purser_storage::{JournalStore, Row, Store, StoreError, codec};
 use tokio::sync::Mutex;
 
-use super::DataDir;
 use super::restore::persist_log_end;
+use crate::config::DataDir;
 use crate::http::operator::{Copies, Copy, ListedTransfer};
 use crate::revocations::RevocationLog;
 use crate::settlement::chain::TransferList;

@@ -16,11 +16,12 @@ use purser_actors::port::{Clock, Entropy, ReconciliationLists};
 use purser_storage::{JournalStore, OpenError, Store, StoreLimits, StoreOptions};
 
 use super::chains::{self, Opened, SandboxHandles};
-use super::{DataDir, ServiceError, key_check};
+use super::{ServiceError, key_check};
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::agent_wallet::signer::SealedWalletSigner;
 use crate::checkout::BlockhashProvider;
 use crate::config::Config;
+use crate::config::DataDir;
 use crate::outbound::client::OutboundClient;
 use crate::payment::RecentBlockhash;
 use crate::provider::banking::SealingBank;

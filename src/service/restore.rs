@@ -14,9 +14,10 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, CommitError, RestoreMarker, RowKey, Store, Write};
 use tokio::sync::oneshot;
 
+use super::ServiceError;
 use super::dependencies::Dependencies;
-use super::{DataDir, ServiceError};
 use crate::config::Config;
+use crate::config::DataDir;
 use crate::revocations::{self, Entry, LogPosition, RevocationLog};
 use crate::settlement::chain::{ChainParts, ListedTransfer};
 use crate::system::SystemClock;

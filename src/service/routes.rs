@@ -1,9 +1,7 @@
 //! Builds the HTTP servers: all routes with their state.
 
-mod account_access;
 mod operators;
 mod sandbox;
-mod webhooks;
 
 use std::sync::Arc;
 
@@ -12,24 +10,27 @@ use purser_actors::engine::Engine;
 use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
 use purser_storage::{JournalStore, Store};
-use utoipa::OpenApi;
 
+use super::ServiceError;
 use super::checkout_setup::{self, Payees};
 use super::dependencies::Dependencies;
-use super::{DataDir, ServiceError, product_routes};
+use crate::agent_wallet::offer_selection::OwnAddresses;
 use crate::checkout::Checkout;
-use crate::config::Config;
+use crate::config::{Config, DataDir};
+use crate::http::app::App;
 use crate::http::discovery::{self, DiscoveryDocuments};
 use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::idempotency::UsedKeys;
+use crate::http::login_page::LoginPage;
 use crate::http::rate_limit::RateLimiter;
+use crate::http::request_metrics::RequestMetrics;
+use crate::http::route::{Listing, path_rules};
+use crate::http::sandbox::listings as sandbox_listings;
+use crate::http::signup::SignupRateLimiter;
 use crate::http::signup::waiters::SignupWaiters;
 use crate::http::token_authenticator::TokenAuthenticator;
-use crate::http::{
-    account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
-    payments, pricing, sign_in, signup, version, withdrawals,
-};
+use crate::http::{events, health, openapi, pricing, routes, version};
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
@@ -47,11 +48,11 @@ use crate::payment::evm::checksummed;
 use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::prices::PriceBook;
+use crate::provider::connect::{ProviderCallbackKeys, callback_keys};
 use crate::revocations::RevocationLog;
+use crate::sandbox::keys::identity_callback;
 use crate::stream::{Hub, StreamContext};
 
-/// Free routes that must not serve HEAD: they create or issue something.
-const HEAD_NOT_ALLOWED: &[&str] = &["/auth", "/get-auth-link", "/get-kyc-link", "/signup-status"];
 /// Verified tokens cached in memory.
 const MAX_CACHED_TOKENS: usize = 100_000;
 
@@ -104,7 +105,7 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
 
     let limiter = Arc::new(RateLimiter::new(&config.limits));
     let payees = Payees::of(config, &state.deps.chains)?;
-    let sign_in = sign_in_routes(&state, &entrance, &payees);
+    let terms = challenge_terms(config, &payees);
     let parts = checkout_setup::CheckoutParts {
         credentials: entrance.credentials.clone(),
         mpp: entrance.mpp.clone(),
@@ -112,11 +113,10 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     };
     let checkout = checkout_setup::open(&state, payees, limiter.clone(), parts).await?;
     let metrics = metrics(&state, &limiter, &checkout);
-    let shop = product_routes::open(&state, &checkout);
-    let area_docs = api_docs(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Component("a document", e.to_string());
     let types = purser_actors::engine::event_types();
-    let document = openapi::document(config, &state.public_url, area_docs, &types).map_err(json)?;
+    let described = routes::documents(listings(config)).collect();
+    let document = openapi::document(config, &state.public_url, described, &types).map_err(json)?;
     // The URL is not part of the text.
     let docs_version = openapi::docs_version(&document, &DiscoveryDocuments::of(&document, "", &types).pages());
     let documents = DiscoveryDocuments::of(&document, &state.public_url, &types);
@@ -126,27 +126,20 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(health::router(readiness))
         .merge(openapi::router(&openapi::for_clients(&document)))
         .merge(discovery::router(documents))
-        .merge(sign_in)
-        .merge(account_access::routes(&state, &entrance)?)
-        .merge(shop.routes)
-        .merge(account_routes(&state))
-        .merge(withdrawal_routes(&state))
-        .merge(webhooks::routes(&state))
         .merge(event_routes(&state, &entrance.authenticator));
     if let Some(own) = &state.deps.sandbox {
         routes = routes
             .merge(sandbox::router(&state, own))
             .merge(openapi::sandbox_router(&openapi::for_sandbox(&document)));
     }
+    let authenticator = entrance.authenticator.clone();
+    let routes = routes.merge(routes::router(Arc::new(app(&state, entrance, &terms, checkout)?)));
     // For every route that takes an idempotency key.
     let routes = routes.layer(Extension(UsedKeys(state.engine.clone())));
     let inside = FrontConfig {
         routes,
-        head_not_allowed: [shop.head_not_allowed.as_slice(), HEAD_NOT_ALLOWED].concat(),
-        callables: callable::FUNCTION_NAMES.to_vec(),
-        body_limit_overrides: vec![("/uploadBankingDocument", banking::MAX_UPLOAD_BYTES)],
-        timeout_overrides: vec![("/signup-status", config.signup.poll() + config.server.request_timeout())],
-        authenticator: entrance.authenticator,
+        rules: path_rules(routes::public(), config),
+        authenticator,
         limiter,
         request_metrics: metrics.requests.clone(),
         clock: state.deps.clock.clone(),
@@ -160,26 +153,56 @@ pub(super) async fn build(state: AppState, readiness: Arc<dyn Readiness>) -> Res
     })
 }
 
-/// The OpenAPI documents of all modules.
-fn api_docs(config: &Config, mut docs: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
-    docs.extend([
-        account::ApiDoc::openapi(),
-        payments::ApiDoc::openapi(),
-        withdrawals::ApiDoc::openapi(),
-    ]);
-    docs.extend([card_withdrawals::ApiDoc::openapi(), discovery::ApiDoc::openapi()]);
-    docs.push(crate::http::webhooks::ApiDoc::openapi());
-    docs.extend([sign_in::ApiDoc::openapi(), login::ApiDoc::openapi()]);
-    docs.extend([signup::ApiDoc::openapi(), api_keys::ApiDoc::openapi()]);
-    docs.extend([
-        kyc::ApiDoc::openapi(),
-        callbacks::ApiDoc::openapi(),
-        owner::ApiDoc::openapi(),
-    ]);
-    if config.is_sandbox() {
-        docs.extend(sandbox::api_docs());
-    }
-    docs
+/// What this mode serves besides the routes of the front.
+fn listings(config: &Config) -> Vec<Listing> {
+    let sandbox = config.is_sandbox().then(sandbox_listings);
+    let public = routes::app().chain([discovery::ROUTES.listing]);
+    public.chain(sandbox.into_iter().flatten()).collect()
+}
+
+fn app(
+    state: &AppState,
+    entrance: AuthContext,
+    terms: &ChallengeTerms,
+    checkout: Arc<Checkout>,
+) -> Result<App, ServiceError> {
+    let (config, deps) = (&state.config, &state.deps);
+    let keys = callback_keys(&config.providers).map_err(|e| ServiceError::Component("a provider", e))?;
+    let pay_to = &config.payment.pay_to;
+    Ok(App {
+        config: config.clone(),
+        public_url: state.public_url.clone(),
+        engine: state.engine.clone(),
+        store: state.store.clone(),
+        hub: state.hub.clone(),
+        clock: deps.clock.clone(),
+        entropy: deps.entropy.clone(),
+        providers: deps.providers.clone(),
+        checkout,
+        vault: deps.vault.clone(),
+        cvvs: deps.cvvs.clone(),
+        documents: deps.documents.clone(),
+        challenges: SignInChallenges::new(&entrance.origin, terms, entrance.nonces.clone()),
+        verifier: ProofVerifier::new(entrance.origin.clone(), entrance.nonces),
+        origin: entrance.origin,
+        credentials: entrance.credentials,
+        cookies: entrance.cookies,
+        authenticator: entrance.authenticator,
+        api_keys: entrance.api_keys,
+        signups: entrance.signups,
+        signup_limiter: SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
+        signup_waiters: entrance.signup_waiters,
+        login_page: LoginPage::new(),
+        callback_keys: ProviderCallbackKeys {
+            identity: keys.identity.or_else(|| Some(identity_callback())),
+            ..keys
+        },
+        wallets: deps.wallets.clone(),
+        paid_http_client: deps.paid_http_client.clone(),
+        wallet_rate_limiter: RateLimiter::new(&config.agent_wallet.rate_limit(&config.limits)),
+        own_addresses: OwnAddresses::of(Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n))),
+        webhook_sender: deps.webhook_sender.clone(),
+    })
 }
 
 fn sold(state: &AppState) -> pricing::Sold {
@@ -239,42 +262,6 @@ async fn auth_context(state: &AppState) -> Result<AuthContext, ServiceError> {
     })
 }
 
-fn sign_in_routes(state: &AppState, entrance: &AuthContext, payees: &Payees) -> Router {
-    let AuthContext { origin, nonces, .. } = entrance;
-    let terms = challenge_terms(&state.config, payees);
-    sign_in::router(Arc::new(sign_in::SignInState {
-        engine: state.engine.clone(),
-        challenges: SignInChallenges::new(origin, &terms, nonces.clone()),
-        verifier: ProofVerifier::new(origin.clone(), nonces.clone()),
-        credentials: entrance.credentials.clone(),
-        clock: state.deps.clock.clone(),
-        entropy: state.deps.entropy.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }))
-}
-
-fn account_routes(state: &AppState) -> Router {
-    let engine = &state.engine;
-    account::router(Arc::new(account::AccountState { engine: engine.clone() })).merge(payments::router(Arc::new(
-        payments::PaymentsState { engine: engine.clone() },
-    )))
-}
-
-fn withdrawal_routes(state: &AppState) -> Router {
-    let pay_to = &state.config.payment.pay_to;
-    let withdrawals = Arc::new(withdrawals::WithdrawalState {
-        engine: state.engine.clone(),
-        balances: state.deps.providers.balances.clone(),
-        entropy: state.deps.entropy.clone(),
-        treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
-        public_url: state.public_url.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    });
-    withdrawals::router(withdrawals.clone()).merge(card_withdrawals::router(withdrawals))
-}
-
 fn event_routes(state: &AppState, authenticator: &Arc<TokenAuthenticator>) -> Router {
     events::router(events::EventState {
         stream: Arc::new(StreamContext {
@@ -294,7 +281,7 @@ fn metrics(state: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
         engine: state.engine.clone(),
         store: state.journal.clone(),
         hub: state.hub.clone(),
-        requests: Arc::default(),
+        requests: Arc::new(RequestMetrics::new(&routes::PATHS)),
         limiter: limiter.clone(),
         calls: checkout.calls.clone(),
         mode: if state.config.is_sandbox() {

@@ -18,6 +18,7 @@ use purser_chains::cctp::iris::{self, Iris, IrisError};
 use purser_chains::cctp::message::BurnMessage;
 use purser_chains::cctp::mint::{read_receive_message, receive_message};
 use purser_chains::cctp::{DOMAIN_BASE, Deployment};
+use purser_chains::evm::Address;
 use purser_chains::rpc::Clock;
 use purser_chains::solana::address::parse_base58;
 use purser_chains::solana::keypair::Keypair;
@@ -25,7 +26,6 @@ use zeroize::Zeroizing;
 
 use super::evm::{BaseSettlement, BridgeMessage, SentMessage};
 use super::precheck_counters::UniqueCounter;
-use super::settings::evm_address;
 use super::solana::{SolanaSettlement, read_burn};
 
 /// Retry interval for the attestation of a burn.
@@ -329,7 +329,7 @@ impl CctpBridge {
         let (message, _) = read.ok_or_else(|| permanent(MINT, "not a mint that can be read"))?;
         let message = self.parse_message(MINT, &message)?;
         let message = BridgeMessage {
-            contract: evm_address(self.settings.deployment.message_transmitter),
+            contract: Address::new(self.settings.deployment.message_transmitter),
             nonce: message.nonce.into(),
             call: mint.bytes.clone(),
             amount: Usdc::from_atomic(message.arrives()),
@@ -342,7 +342,7 @@ impl CctpBridge {
     }
 
     async fn mint_status(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
-        let contract = evm_address(self.settings.deployment.message_transmitter);
+        let contract = Address::new(self.settings.deployment.message_transmitter);
         let nonce = attested.nonce.into();
         let taken = self
             .base

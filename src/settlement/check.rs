@@ -18,7 +18,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::facilitator::{FacilitatorCheck, Presented};
-use super::settings::{BaseConfig, RealChains, evm_address};
+use super::settings::{BaseConfig, RealChains};
 use purser_config::{ConfigError, InvalidSetting};
 use purser_protocol::payment::BaseChain;
 use purser_protocol::payment::evm::checksummed;
@@ -243,7 +243,7 @@ impl BaseCheck {
     }
 
     async fn contracts(&self) -> Findings {
-        let usdc = evm_address(self.chain.token.asset);
+        let usdc = Address::new(self.chain.token.asset);
         let code = match self.node.have_code(&[usdc, MULTICALL3]).await {
             Ok(code) => code,
             Err(error) => return Findings::from_unreachable(ENDPOINTS, error.to_string()),
@@ -313,6 +313,12 @@ impl BaseCheck {
         }
         let history = self.one_history().await;
         history.and(self.contracts().await).and(self.gas().await)
+    }
+}
+
+impl ChainCheck for FacilitatorCheck {
+    fn check(&self) -> BoxFuture<'_, Findings> {
+        Box::pin(async move { Findings::from_mismatches(self.mismatches().await) })
     }
 }
 

@@ -27,7 +27,7 @@ use super::facilitator::{
 };
 use super::gate::Gate;
 use super::precheck_counters::UniqueCounter;
-use super::settings::{BaseConfig, BridgeConfig, RealChains, SolanaConfig, evm_address};
+use super::settings::{BaseConfig, BridgeConfig, RealChains, SolanaConfig};
 use super::solana::{Depth, FinalityByAmount, SolanaDeps, SolanaSettings, SolanaSettlement, Workers};
 use super::supervised::Supervised;
 use purser_config::chains::Depth as AnyDepth;
@@ -138,7 +138,7 @@ fn base_settings(parts: BaseConfig, wallets: &[Wallet]) -> BaseSettings {
     let settings = BaseSettings::new(
         token.chain_id,
         TokenSettings {
-            address: evm_address(token.asset),
+            address: Address::new(token.asset),
             name: token.name.to_owned(),
             version: token.version.to_owned(),
         },
@@ -160,7 +160,7 @@ fn base_settings(parts: BaseConfig, wallets: &[Wallet]) -> BaseSettings {
 
 fn base_address(wallet: &Wallet) -> Option<Address> {
     match wallet {
-        Wallet::Evm(address) => Some(evm_address(*address)),
+        Wallet::Evm(address) => Some(Address::new(*address)),
         Wallet::Solana(_) => None,
     }
 }
@@ -196,7 +196,11 @@ impl RealPorts {
     ///
     /// # Errors
     /// The name of the first setting that does not match. Nothing was sent then.
-    pub async fn open(chains: RealChains, around: RealPortDeps) -> Result<Arc<Self>, InvalidSetting> {
+    pub fn open(chains: RealChains, around: RealPortDeps) -> BoxFuture<'static, Result<Arc<Self>, InvalidSetting>> {
+        Box::pin(Self::open_ports(chains, around))
+    }
+
+    async fn open_ports(chains: RealChains, around: RealPortDeps) -> Result<Arc<Self>, InvalidSetting> {
         unpaid(&chains)?;
         let names = chains.names();
         let RealChains { base, solana, bridge } = chains;

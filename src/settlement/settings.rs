@@ -355,10 +355,5 @@ fn static_str(text: String) -> &'static str {
     text.leak()
 }
 
-/// Converts an address of Base to the type of its crate.
-pub const fn evm_address(bytes: [u8; 20]) -> Address {
-    Address::new(bytes)
-}
-
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use super::frame::{ClientMessage, EventFilter, ProtocolError, event_frame, ping_
 use super::hub::{ConnectionSlot, FreezeState, Hub, Subscription};
 use super::subscriber_feed::{self, SubscriberFeed};
 use crate::config;
-use crate::http::auth::{AccountStatus, AuthClaims, Authenticator};
+use crate::edge::auth::{AccountStatus, AuthClaims, Authenticator};
 
 /// Bytes per read of a client's socket; a longer message takes several reads. Each subscriber has such a buffer.
 const READ_BUFFER_BYTES: usize = 256;

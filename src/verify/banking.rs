@@ -15,8 +15,8 @@ use purser_actors::ledger::LedgerProvider;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::{StoreContents, VerifyReport};
 
 /// A snapshot of any banking kind.

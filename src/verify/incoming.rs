@@ -13,8 +13,8 @@ use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::outcomes::credits;
 use super::{StoreContents, VerifyReport, each_row, lost_orders, outgoing_transfers, take};
 

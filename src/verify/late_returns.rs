@@ -12,8 +12,8 @@ use purser_actors::late_return::{Event, Status};
 use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::outcomes::credits;
 use super::products::SoldProduct;
 use super::{StoreContents, VerifyReport};

@@ -19,6 +19,7 @@ mod late_returns;
 mod ledger;
 mod lines;
 mod lost_orders;
+mod money_history;
 mod onchain;
 mod outcomes;
 mod outgoing_transfers;

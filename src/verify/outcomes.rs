@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::account;
-use purser_actors::account::CreditCause;
-use purser_actors::account::underlying_payment;
+use purser_actors::account::{CreditCause, underlying_payment};
 use purser_actors::id::PaymentId;
 use purser_actors::payment;
 use purser_actors::payment::Status;
 use purser_actors::product::PurchasedProduct;
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::products::{self, MoneyFlow, MoneyOutcome, SoldProduct};
 use super::{StoreContents, VerifyReport, lost_orders, outgoing_transfers};
 

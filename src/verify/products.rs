@@ -10,8 +10,7 @@ mod tests;
 mod top_up;
 
 use purser_actors::account;
-use purser_actors::account::CreditCause;
-use purser_actors::account::DebitPurpose;
+use purser_actors::account::{CreditCause, DebitPurpose};
 use purser_actors::card::Job as CardJob;
 use purser_actors::gift_card::Job as GiftCardJob;
 use purser_actors::id::{

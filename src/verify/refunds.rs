@@ -7,14 +7,13 @@ use purser_actors::account;
 use purser_actors::account::CreditCause;
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payment;
-use purser_actors::refund;
 use purser_actors::refund::{Event, Refund, Status};
+use purser_actors::{payment, refund};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
+use super::money_history::MoneyHistory;
 use super::outcomes::credits;
 use super::products::{SoldProduct, Usable, credited_for};
 use super::{StoreContents, VerifyReport, each_row, take};

@@ -8,7 +8,6 @@
 
 pub mod codec;
 pub mod disk;
-mod export;
 mod journal;
 mod lock;
 pub mod mutants;
@@ -17,9 +16,9 @@ pub mod snapshot;
 pub mod stats;
 mod store;
 
-pub use export::RestoreMarker;
 pub use journal::{
-    Clock, FatalCallback, JournalStore, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, StoreLimits, StoreOptions,
+    Clock, FatalCallback, JournalStore, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, RestoreMarker, StoreLimits,
+    StoreOptions,
 };
 pub use store::{
     Batch, BoxFuture, CommitCallback, CommitError, Committed, Condition, Cursor, Event, EventSink, Headroom,

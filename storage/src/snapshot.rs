@@ -7,6 +7,8 @@ mod sled_store;
 pub use memory::{MemoryRows, MemorySource};
 pub use sled_store::SledSource;
 
+use std::ops::Bound;
+
 use crate::{OpenError, Row, Seq, StoreError};
 
 /// One change of a row; `None` deletes it.
@@ -58,4 +60,12 @@ pub trait SnapshotSource: Send + Sync + 'static {
     /// # Errors
     /// When that is not possible.
     fn discard(&self) -> Result<(), OpenError>;
+}
+
+/// Where a scan of `prefix` behind `after` starts.
+pub(crate) fn range_start<'a>(prefix: &'a [u8], after: Option<&'a [u8]>) -> Bound<&'a [u8]> {
+    match after {
+        Some(after) if after >= prefix => Bound::Excluded(after),
+        _ => Bound::Included(prefix),
+    }
 }

@@ -10,8 +10,10 @@ use http::Request;
 use http_body_util::BodyExt as _;
 use purser::config::{Config, ConfigSources};
 use purser::http::callable::FUNCTION_NAMES;
-use purser::http::front::{Front, FrontConfig};
+use purser::http::front::{Front, FrontConfig, PathRules};
 use purser::http::rate_limit::RateLimiter;
+use purser::http::request_metrics::RequestMetrics;
+use purser::http::routes::PATHS;
 use serde_json::Value;
 
 use crate::conformance::{format_response, record_response};
@@ -31,13 +33,13 @@ async fn assert_every_operation_responds(routes: Router, settings: &[(&str, &str
     let clock = Arc::new(FixedClock(AtomicU64::new(1_800_000_000_000)));
     let inside = FrontConfig {
         routes,
-        head_not_allowed: Vec::new(),
-        callables: FUNCTION_NAMES.to_vec(),
-        body_limit_overrides: Vec::new(),
-        timeout_overrides: Vec::new(),
+        rules: PathRules {
+            callables: FUNCTION_NAMES.to_vec(),
+            ..PathRules::default()
+        },
         authenticator: Arc::new(NameAuthenticator(clock.clone())),
         limiter: Arc::new(RateLimiter::new(&config.limits)),
-        request_metrics: Arc::default(),
+        request_metrics: Arc::new(RequestMetrics::new(&PATHS)),
         clock,
         entropy: Arc::new(Counter(AtomicU64::new(7))),
         docs_version: "0".to_owned(),

@@ -14,9 +14,11 @@ use purser::config::{Config, ConfigSources};
 use purser::http::auth::{AccountStatus, AuthClaims, Authenticated, Authenticator, TokenError};
 use purser::http::error::{ApiError, ErrorCode, with_prebuilt_body};
 use purser::http::events::{self, EventState};
-use purser::http::front::{Front, FrontConfig};
+use purser::http::front::{Front, FrontConfig, PathRules};
 use purser::http::health::{self, Readiness};
 use purser::http::rate_limit::RateLimiter;
+use purser::http::request_metrics::RequestMetrics;
+use purser::http::routes::PATHS;
 use purser::http::server::{Server, StopHandle};
 use purser::http::{json, openapi, pricing, version};
 use purser::stream::{Hub, StreamContext};
@@ -189,13 +191,13 @@ impl Harness {
             .merge(test_routes(&config, paid_calls.clone(), gate.clone()));
         let inside = FrontConfig {
             routes,
-            head_not_allowed: vec!["/paid"],
-            callables: Vec::new(),
-            body_limit_overrides: Vec::new(),
-            timeout_overrides: Vec::new(),
+            rules: PathRules {
+                head_not_allowed: vec!["/paid"],
+                ..PathRules::default()
+            },
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
-            request_metrics: Arc::default(),
+            request_metrics: Arc::new(RequestMetrics::new(&PATHS)),
             clock: clock.clone(),
             entropy: Arc::new(Counter(AtomicU64::new(7))),
             cors: true,

@@ -4,8 +4,8 @@
 use purser::identity::nonce::Nonces;
 use purser::identity::origin::Origin;
 use purser::identity::proof::{ProofVerifier, SignInProof};
-use purser::identity::rfc3339;
 use purser::identity::sign_in_error::SignInError;
+use purser::rfc3339;
 use purser::secret::Key32;
 use purser_actors::id::Wallet;
 use purser_actors::port::Timestamp;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use purser::http::request_metrics::ROUTES;
+use purser::http::routes::PATHS as ROUTES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
@@ -347,7 +347,9 @@ async fn admin_commands_work_without_settings() {
     assert_eq!(acts, 6);
     let generated = run(&["tokens", "generate", "ops", "--role", "operator"], "").unwrap();
     assert!(generated.as_str().unwrap().starts_with("pop_"), "{generated}");
-    let hash = hex::encode(purser::http::operator::hash_of(generated.as_str().unwrap().trim()));
+    let hash = hex::encode(purser::identity::operator_token::hash_of(
+        generated.as_str().unwrap().trim(),
+    ));
     drop(site);
     service.stop();
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use purser::http::request_metrics::ROUTES;
+use purser::http::routes::PATHS as ROUTES;
 use purser_actors::id::Network;
 use serde_json::Value;
 

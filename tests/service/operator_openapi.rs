@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use clap::Args as _;
-use purser::http::request_metrics::ROUTES;
+use purser::http::routes::PATHS as ROUTES;
 use serde_json::Value;
 
 use super::admin::{ADMIN, TRUSTED};

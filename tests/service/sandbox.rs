@@ -105,7 +105,7 @@ async fn sandbox_routes_pages_and_callbacks_have_their_own_document() {
     }
     let document = site.get("/sandbox/openapi.json", &[]).await.body;
     let paths = document["paths"].as_object().unwrap();
-    for route in purser::http::request_metrics::ROUTES
+    for route in purser::http::routes::PATHS
         .iter()
         .filter(|route| route.starts_with("/sandbox"))
     {

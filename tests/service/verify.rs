@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use purser::config::DataDir;
 use purser::config::{Config, ConfigSources};
-use purser::service::{DataDir, dependencies};
+use purser::service::dependencies;
 use purser_actors::account::Account;
 use purser_actors::id::{CardId, Network};
 use purser_actors::kernel::{EntityKind, table};

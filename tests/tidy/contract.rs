@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use purser::config::{Config, ConfigSources};
-use purser::http::request_metrics::ROUTES;
+use purser::http::routes::PATHS as ROUTES;
 
 use crate::source_files::{ROOT, files, none};
 
@@ -107,9 +107,9 @@ fn first_cells(document: &str, heading: &str) -> BTreeSet<String> {
 fn moves() -> BTreeSet<String> {
     let map = read("docs/states.md");
     let mut moves = BTreeSet::new();
-    for chart in map.split("<!-- chart: ").skip(1) {
+    for chart in map.split("<!-- generated: chart ").skip(1) {
         let (name, rest) = chart.split_once(" -->").unwrap();
-        let rows = rest.split("<!-- chart end -->").next().unwrap();
+        let rows = rest.split("<!-- end -->").next().unwrap();
         for row in rows.lines().filter(|line| line.starts_with("| ")).skip(2) {
             let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
             moves.insert(format!("{name}: {} to {}", cells[0], cells[2].trim_matches('*')));
@@ -203,7 +203,7 @@ fn api_coverage_table_is_complete() {
         first_cells(&document, "Error codes"),
         &mut found,
     );
-    let headers = read("src/http/headers.rs");
+    let headers = read("src/edge/headers.rs");
     let exposed = headers
         .split("const EXPOSED: &str = \"")
         .nth(1)

@@ -1,10 +1,13 @@
 //! `docs/precedence.md` is complete: every route with errors has a table, and a test covers every table.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use purser::http::callable::FUNCTION_NAMES;
-use purser::http::request_metrics::ROUTES;
+use purser::http::error::ErrorCode;
+use purser::http::routes;
+use purser::http::routes::PATHS as ROUTES;
 
 use crate::source_files::{ROOT, files, none};
 
@@ -57,7 +60,7 @@ fn every_route_with_errors_has_a_precedence_table() {
     let headings = headings(&document);
     assert!(headings.len() > 40, "the tables were not found");
     let mut found = Vec::new();
-    for name in FUNCTION_NAMES {
+    for name in FUNCTION_NAMES.iter() {
         if !headings.contains(&format!("POST {name}").as_str()) {
             found.push(format!("{name} has no table of its own"));
         }
@@ -81,6 +84,42 @@ fn every_route_with_errors_has_a_precedence_table() {
         found.push(format!("{path} is no route"));
     }
     none(&found, "routes without a table");
+}
+
+// Checks: the tables of a route list the errors of its row, in order. `provider_is_remote` comes before all of them.
+#[test]
+fn precedence_tables_are_the_rows_of_the_routes() {
+    let document = document();
+    let mut tables = BTreeMap::<String, Vec<ErrorCode>>::new();
+    for section in document.split("\n## ").skip(1) {
+        let operation: Vec<&str> = section.split_whitespace().take(2).collect();
+        let rows = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("| ")?.split_once(" `")?.1.split_once("` |"));
+        let listed = tables.entry(operation.join(" ")).or_default();
+        for code in rows.filter_map(|(code, _)| ErrorCode::from_name(code)) {
+            if !listed.contains(&code) {
+                listed.push(code);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for route in routes::all() {
+        let name = format!("{} {}", route.method, route.path);
+        let listed = tables.remove(&name).unwrap_or_default();
+        let refuses = route
+            .refuses
+            .iter()
+            .copied()
+            .filter(|code| *code != ErrorCode::ProviderIsRemote);
+        let refuses: Vec<ErrorCode> = refuses.collect();
+        if listed != refuses {
+            found.push(format!("{name}: the page has {listed:?}, the row {refuses:?}"));
+        }
+    }
+    tables.remove("Every request");
+    found.extend(tables.keys().map(|name| format!("{name} is no route")));
+    none(&found, "tables and rows that differ");
 }
 
 // Checks: each precedence table has a test that covers it.

@@ -10,7 +10,6 @@ use super::{
 use crate::account::CreditCause;
 use crate::id::{JobId, Wallet};
 use crate::incoming;
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::late_return;
 use crate::ledger::{LedgerAccount, LedgerTransaction};
@@ -137,28 +136,10 @@ fn freeze(
 
 impl Entity for Account {
     const KIND: EntityKind = EntityKind::Account;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "created",
-        "balance.credited",
-        "frozen",
-        "unfrozen",
-        "caps_updated",
-        "balance.held",
-        "balance.withdrawn",
-        "balance.released",
-        "balance.debited",
-        "balance.reversed",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "first sign-in or payment", "active"),
-        ("active", "freeze by an operator", "frozen"),
-        ("frozen", "unfreeze by an operator", "active"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -304,7 +285,7 @@ impl Entity for Account {
                 frozen: Some(message.clone()),
                 ..a
             }),
-            (Some(a), Event::Unfrozen) => Ok(Self { frozen: None, ..a }),
+            (Some(a), Event::Unfrozen) if a.frozen.is_some() => Ok(Self { frozen: None, ..a }),
             (Some(a), Event::CapsChanged(caps)) => Ok(Self {
                 owner_caps: caps.clone(),
                 ..a
@@ -313,28 +294,8 @@ impl Entity for Account {
         }
     }
 
-    fn status(&self) -> &'static str {
-        if self.frozen.is_some() { "frozen" } else { "active" }
-    }
-
     fn owner(&self) -> Wallet {
         self.wallet
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Opened(_) => Some("created"),
-            Event::CapReserved(_) | Event::CapReleased(_) => None,
-            Event::Credited { .. } => Some("balance.credited"),
-            Event::Frozen(_) => Some("frozen"),
-            Event::Unfrozen => Some("unfrozen"),
-            Event::CapsChanged(_) => Some("caps_updated"),
-            Event::Held(..) | Event::HeldUntilFinal(..) => Some("balance.held"),
-            Event::Withdrawn(..) | Event::TransferAttributed(..) => Some("balance.withdrawn"),
-            Event::Released(..) | Event::Finalized(..) => Some("balance.released"),
-            Event::Reversed(..) => Some("balance.reversed"),
-            Event::Debited(..) => Some("balance.debited"),
-        }
     }
 
     fn view(&self, _: &Wallet) -> JsonObject {

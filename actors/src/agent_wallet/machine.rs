@@ -4,7 +4,6 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{AgentWallet, Command, Event, Rejection, WalletHold, counted_day, in_usdc};
 use crate::id::{JobId, Network, Wallet, WalletPaymentId};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
 use crate::wallet_payment;
@@ -84,13 +83,10 @@ impl AgentWallet {
 
 impl Entity for AgentWallet {
     const KIND: EntityKind = EntityKind::AgentWallet;
-    const EVENT_NAMES: &'static [&'static str] = &["created", "caps_updated", "address_saved", "address_deleted"];
-    const TRANSITIONS: &'static [Transition] = &[("-", "creation by an agent", "active")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -181,25 +177,11 @@ impl Entity for AgentWallet {
         }
     }
 
-    fn status(&self) -> &'static str {
-        "active"
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
     }
 
     /// Wallet payments announce their own reservations.
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Created { .. } => Some("created"),
-            Event::CapsChanged(_) => Some("caps_updated"),
-            Event::Held(_) | Event::HoldSettled(..) => None,
-            Event::AddressSaved(_) => Some("address_saved"),
-            Event::AddressDeleted(_) => Some("address_deleted"),
-        }
-    }
-
     fn view(&self, owner: &Wallet) -> JsonObject {
         let addresses = JsonObject::new()
             .text("base", self.addresses.on(Network::Base).address())

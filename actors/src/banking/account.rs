@@ -10,7 +10,6 @@ use purser_storage::codec::Stored;
 
 use crate::id::{BankAccountId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
 use crate::port::banking::{AccountNumbers, AccountType, OpenAccountResult};
@@ -95,6 +94,15 @@ pub enum Event {
     Rejected(String, Timestamp),
 }
 
+crate::state_machine! { BankAccount, Status, Event;
+    states { Pending = "pending", Open = "open", Rejected = "rejected" }
+    events {
+        Requested "pending" { - => Pending: "request by the account owner" }
+        Opened "open" { Pending => Open: "opening by the bank" }
+        Rejected "rejected" { Pending => Rejected: "rejection by the bank" }
+    }
+}
+
 /// Reason why a bank account rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -109,17 +117,10 @@ impl Stored for Event {
 
 impl Entity for BankAccount {
     const KIND: EntityKind = EntityKind::BankAccount;
-    const EVENT_NAMES: &'static [&'static str] = &["pending", "open", "rejected"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "request by the account owner", "pending"),
-        ("pending", "opening by the bank", "open"),
-        ("pending", "rejection by the bank", "rejected"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = BankAccountId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -189,24 +190,8 @@ impl Entity for BankAccount {
         })
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending(_) => "pending",
-            Status::Open(_) => "open",
-            Status::Rejected(_) => "rejected",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Requested(_) => "pending",
-            Event::Opened(..) => "open",
-            Event::Rejected(..) => "rejected",
-        })
     }
 
     /// Leaves out the full account number, which is returned only on request.

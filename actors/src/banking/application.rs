@@ -219,6 +219,19 @@ pub enum Event {
     InformationRequested(String, Timestamp),
 }
 
+crate::state_machine! { BankingApplication, Status, Event;
+    states { Incomplete = "incomplete", Submitted = "submitted", Approved = "approved", Rejected = "rejected" }
+    events {
+        Opened "incomplete" { - => Incomplete: "creation of the profile" }
+        Updated - { Incomplete, Rejected => Incomplete: "change of an answer" }
+        DocumentAdded - { Incomplete, Rejected => Incomplete: "another document" }
+        Submitted "submitted" { Incomplete => Submitted: "submission, once complete and with a verified owner" }
+        Approved "approved" { Submitted => Approved: "approval by the bank" }
+        Rejected "rejected" { Submitted => Rejected: "rejection by the bank" }
+        InformationRequested "incomplete" { Submitted => Incomplete: "request by the bank for more information" }
+    }
+}
+
 /// Reason why a banking application rejects a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {

@@ -10,7 +10,6 @@ use purser_storage::codec::Stored;
 
 use crate::banking::application::BankingApplication;
 use crate::id::{BankingApplicationId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
 use crate::product::Country;
@@ -72,6 +71,19 @@ pub enum Event {
     Created(Box<BankingProfile>),
 }
 
+crate::state_machine! { BankingProfile, Event;
+    states { Open = "open" }
+    events {
+        Created "created" { - => Open: "creation" }
+    }
+}
+
+impl From<&BankingProfile> for State {
+    fn from(_: &BankingProfile) -> Self {
+        Self::Open
+    }
+}
+
 /// The command is rejected because a profile exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlreadyExists;
@@ -86,13 +98,10 @@ impl Stored for Event {
 
 impl Entity for BankingProfile {
     const KIND: EntityKind = EntityKind::BankingProfile;
-    const EVENT_NAMES: &'static [&'static str] = &["created"];
-    const TRANSITIONS: &'static [Transition] = &[("-", "creation", "open")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = AlreadyExists;
     type Outcome = ();
@@ -128,16 +137,8 @@ impl Entity for BankingProfile {
         }
     }
 
-    fn status(&self) -> &'static str {
-        "open"
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(_: &Event) -> Option<&'static str> {
-        Some("created")
     }
 
     fn view(&self, wallet: &Wallet) -> JsonObject {

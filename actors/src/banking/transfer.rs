@@ -19,7 +19,6 @@ use crate::account;
 use crate::account::CreditCause;
 use crate::id::{BankAccountId, BankTransferId, JobId, Wallet};
 use crate::jobs::{Credits, JobPolicy, LineDependency, OperatorPolicy, Outcomes, OutgoingPurpose, Queue, jobs};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject, NewEntity};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
@@ -171,6 +170,27 @@ pub enum Event {
     Returned(ReturnDetails, Timestamp),
 }
 
+crate::state_machine! { BankTransfer, Status, Event;
+    states { Pending = "pending", Complete = "complete", Failed = "failed", Returned = "returned" }
+    events {
+        Started (name_by_data: "complete", "pending") {
+            - => Complete: "incoming bank transfer; credited",
+            - => Pending: "debit of the balance, or request to debit the bank account",
+        }
+        Completed "complete" { Pending => Complete: "execution by the bank" }
+        Failed "failed" { Pending => Failed: "decline by the bank; debited amount credited" }
+        Returned "returned" { Complete => Returned: "return from the bank account; credited" }
+    }
+}
+
+/// Name that an event announces if it depends on its data.
+fn name_by_data(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::Started(transfer) => Some(transfer.status()),
+        _ => None,
+    }
+}
+
 /// Reason why a bank transfer rejects a command: its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
@@ -256,23 +276,10 @@ impl BankTransfer {
 
 impl Entity for BankTransfer {
     const KIND: EntityKind = EntityKind::BankTransfer;
-    const EVENT_NAMES: &'static [&'static str] = &["pending", "complete", "failed", "returned"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "incoming bank transfer; credited", "complete"),
-        (
-            "-",
-            "debit of the balance, or request to debit the bank account",
-            "pending",
-        ),
-        ("pending", "execution by the bank", "complete"),
-        ("pending", "decline by the bank; debited amount credited", "failed"),
-        ("complete", "return from the bank account; credited", "returned"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = BankTransferId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -357,26 +364,8 @@ impl Entity for BankTransfer {
         })
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending(_) => "pending",
-            Status::Complete(_) => "complete",
-            Status::Failed(_) => "failed",
-            Status::Returned(_) => "returned",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Started(transfer) => transfer.status(),
-            Event::Completed(..) => "complete",
-            Event::Failed(..) => "failed",
-            Event::Returned(..) => "returned",
-        })
     }
 
     fn view(&self, id: &BankTransferId) -> JsonObject {

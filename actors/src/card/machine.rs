@@ -7,7 +7,6 @@ use super::{Card, CardDetails, Command, Event, Job, Rejection, Status};
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{CardId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerProvider, LedgerTransaction};
 use crate::money::Usdc;
@@ -127,41 +126,9 @@ impl Card {
 
 impl Entity for Card {
     const KIND: EntityKind = EntityKind::Card;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "pending",
-        "ready",
-        "failed",
-        "details_viewed",
-        "refresh_requested",
-        "refreshed",
-        "pause_requested",
-        "resume_requested",
-        "close_requested",
-        "paused",
-        "resumed",
-        "closed",
-        "expired",
-        "charged",
-        "charge_settled",
-        "charge_declined",
-        "charge_refunded",
-        "remainder_released",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "settlement of the payment", "pending"),
-        ("pending", "creation by the issuer", "ready"),
-        ("pending", "decline by the issuer; charge credited", "failed"),
-        ("ready", "pause by the account owner or the issuer", "paused"),
-        ("paused", "resume by the account owner or the issuer", "ready"),
-        ("ready", "close by the account owner or the issuer", "closed"),
-        ("paused", "close by the account owner or the issuer", "closed"),
-        ("ready", "end of the printed expiry month", "expired"),
-        ("paused", "end of the printed expiry month", "expired"),
-    ];
 
     type Id = CardId;
     type Command = Command;
-    type Event = Event;
     /// Whether the action is pending at the issuer.
     type Reply = bool;
     type Rejection = Rejection;
@@ -318,35 +285,8 @@ impl Entity for Card {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending => "pending",
-            Status::Ready(_) => "ready",
-            Status::Paused(_) => "paused",
-            Status::Failed { .. } => "failed",
-            Status::Closed(_) => "closed",
-            Status::Expired(_) => "expired",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Ordered { .. } => "pending",
-            Event::Issued(..) => "ready",
-            Event::Declined(..) => "failed",
-            Event::Revealed(_) => "details_viewed",
-            Event::RefreshRequested(_) => "refresh_requested",
-            Event::Refreshed(_) => "refreshed",
-            Event::ActionRequested(action, _) => action.requested(),
-            // The change caused by the response has its own event.
-            Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
-            Event::Updated(news, _) => return news.event_suffix(),
-            Event::Expired(_) => "expired",
-        })
     }
 
     fn view(&self, id: &CardId) -> JsonObject {

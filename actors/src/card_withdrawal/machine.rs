@@ -4,7 +4,6 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{CardWithdrawal, Command, Event, HOLD_RELEASED_REASON, Job, Rejection, Status};
 use crate::id::{JobId, Wallet, WithdrawalId};
-use crate::kernel::entity::Transition;
 use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
@@ -166,57 +165,10 @@ impl CardWithdrawal {
 
 impl Entity for CardWithdrawal {
     const KIND: EntityKind = EntityKind::CardWithdrawal;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "pending",
-        "queued",
-        "failed",
-        "claimed",
-        "complete",
-        "rejected",
-        "hold_released",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "request by the account owner", "pending"),
-        ("pending", "hold at the issuer", "queued"),
-        ("pending", "decline by the issuer", "failed"),
-        (
-            "pending",
-            "hold already captured at the issuer (after a restore)",
-            "complete",
-        ),
-        (
-            "pending",
-            "hold already released at the issuer (after a restore)",
-            "rejected",
-        ),
-        ("queued", "claim by an operator", "claimed"),
-        (
-            "queued",
-            "hold already captured at the issuer (after a restore)",
-            "complete",
-        ),
-        (
-            "queued",
-            "rejection by an operator, or hold already released at the issuer (after a restore)",
-            "rejected",
-        ),
-        ("claimed", "release by the operator", "queued"),
-        (
-            "claimed",
-            "payment by the lease holder, or hold already captured at the issuer (after a restore)",
-            "complete",
-        ),
-        (
-            "claimed",
-            "rejection by the lease holder, or hold already released at the issuer (after a restore)",
-            "rejected",
-        ),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = WithdrawalId;
     type Command = Command;
-    type Event = Event;
     type Reply = Option<Lease>;
     type Rejection = Rejection;
     type Outcome = Self;
@@ -327,33 +279,8 @@ impl Entity for CardWithdrawal {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending => "pending",
-            Status::Queued => "queued",
-            Status::Claimed(_) => "claimed",
-            Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => "complete",
-            Status::Rejected { .. } | Status::ClosedAtIssuer { paid: false } => "rejected",
-            Status::Failed { .. } => "failed",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Requested { .. } => "pending",
-            Event::Held(..) | Event::Released(_) => "queued",
-            Event::Declined(..) => "failed",
-            Event::Claimed(..) => "claimed",
-            // For the account owner nothing has changed; a paid amount has been off the balance since the request.
-            Event::LeaseExpired(_) | Event::HoldSettled { released: false, .. } => return None,
-            Event::Fulfilled(..) | Event::ClosedAtIssuer { paid: true, .. } => "complete",
-            Event::Rejected(..) | Event::ClosedAtIssuer { paid: false, .. } => "rejected",
-            Event::HoldSettled { released: true, .. } => "hold_released",
-        })
     }
 
     fn view(&self, id: &WithdrawalId) -> JsonObject {

@@ -1,6 +1,5 @@
 //! All entity registries of the engine. A line here gives an entity kind its actors, supervisor, passivation and
-//! statistics, and its jobs their
-//! handler.
+//! statistics, and its jobs their handler.
 
 use ractor::{ActorCell, SpawnErr};
 
@@ -23,9 +22,10 @@ use crate::identity_verification::IdentityVerification;
 use crate::incoming::Incoming;
 use crate::intl_order::IntlOrder;
 use crate::issuer_link::IssuerLink;
+use crate::kernel::chart::Chart;
 use crate::kernel::entity::EntityId;
 use crate::kernel::registry::{EntityDeps, LoadError};
-use crate::kernel::{Entity, EntityKind, EntityRegistry, event_record};
+use crate::kernel::{Entity, EntityKind, EntityRegistry, StateMachine, event_record};
 use crate::late_return::LateReturn;
 use crate::line::LineState;
 use crate::payment::Payment;
@@ -52,10 +52,16 @@ macro_rules! define_registries {
         pub fn event_types() -> Vec<String> {
             let mut types = Vec::new();
             $(if !<$entity as Entity>::SYSTEM_OWNED {
-                types.extend(<$entity as Entity>::EVENT_NAMES.iter().map(|name| event_record::event_type(<$entity as Entity>::KIND.name(), name)));
+                let names = <$entity>::CHART.event_names().into_iter();
+                types.extend(names.map(|name| event_record::event_type(<$entity>::KIND.name(), name)));
             })*
             types.sort_unstable();
             types
+        }
+
+        /// Every entity's name and chart.
+        pub fn charts() -> Vec<(&'static str, &'static Chart)> {
+            vec![$((<$entity>::KIND.name(), <$entity>::CHART)),*]
         }
 
         /// The jobs of each kind that has some.

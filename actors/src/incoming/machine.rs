@@ -6,7 +6,7 @@ use super::{Command, Event, Incoming, Job, OperatorDecision, PaidFor, Rejection,
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{DepositId, Wallet};
-use crate::kernel::entity::{EntityId as _, Transition};
+use crate::kernel::entity::EntityId as _;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -206,50 +206,11 @@ impl Incoming {
 
 impl Entity for Incoming {
     const KIND: EntityKind = EntityKind::Incoming;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "found",
-        "waiting",
-        "claimed",
-        "crediting",
-        "credited",
-        "adopted",
-        "operator_funds",
-        "returning",
-        "returned",
-        "forwarded",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "transfer on chain without a ledger record", "found"),
-        ("found", "no automatic attribution; operator decision needed", "waiting"),
-        ("found", "claim by a payment", "claimed"),
-        ("found", "transfer from a lost history without a purchase", "crediting"),
-        (
-            "found",
-            "transfer from a lost history with a purchase at a provider",
-            "adopted",
-        ),
-        ("waiting", "claim by a payment", "claimed"),
-        ("waiting", "credit by an operator", "crediting"),
-        (
-            "waiting",
-            "attribution to operator funds by an operator",
-            "operator_funds",
-        ),
-        ("waiting", "return by an operator", "returning"),
-        (
-            "waiting",
-            "attribution to an outgoing transfer or order by an operator",
-            "forwarded",
-        ),
-        ("crediting", "credit to the account", "credited"),
-        ("returning", "creation of its withdrawal", "returned"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
     const SYSTEM_OWNED: bool = true;
 
     type Id = DepositId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -350,38 +311,8 @@ impl Entity for Incoming {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Found => "found",
-            Status::Waiting => "waiting",
-            Status::Crediting(_) => "crediting",
-            Status::Credited(_) => "credited",
-            Status::Adopted(_) => "adopted",
-            Status::OperatorFunds => "operator_funds",
-            Status::Returning(_) => "returning",
-            Status::Returned(_) => "returned",
-            Status::Claimed => "claimed",
-            Status::Forwarded(_) => "forwarded",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         Wallet::SYSTEM
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Found(..) => "found",
-            Event::OperatorRequired(..) => "waiting",
-            Event::Claimed(_) => "claimed",
-            Event::CreditGranted(..) => "crediting",
-            Event::Credited(_) => "credited",
-            Event::Adopted(..) => "adopted",
-            Event::TakenAsOperatorFunds(_) => "operator_funds",
-            Event::SentBack(..) => "returning",
-            Event::Returned(_) => "returned",
-            Event::Forwarded(..) => "forwarded",
-        })
     }
 
     fn view(&self, id: &DepositId) -> JsonObject {

@@ -5,7 +5,6 @@ use crate::account;
 use crate::account::CreditCause;
 use crate::card::lifecycle::{self, CardLifecycle};
 use crate::id::{CardId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::job::AnyJob;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
@@ -76,51 +75,9 @@ impl Leasable for IntlOrder {
 
 impl Entity for IntlOrder {
     const KIND: EntityKind = EntityKind::IntlOrder;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "queued",
-        "claimed",
-        "ready",
-        "cancelled",
-        "rejected",
-        "overdue",
-        "details_viewed",
-        "expired",
-        "pause_requested",
-        "resume_requested",
-        "close_requested",
-        "request_ended",
-        "paused",
-        "resumed",
-        "closed",
-        "charged",
-        "charge_settled",
-        "charge_declined",
-        "charge_refunded",
-        "remainder_released",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "settlement of the payment", "queued"),
-        ("queued", "claim by an operator", "claimed"),
-        ("claimed", "release by the operator", "queued"),
-        ("claimed", "fulfilment by the lease holder", "ready"),
-        (
-            "queued",
-            "cancellation by the account owner; charge credited",
-            "cancelled",
-        ),
-        ("queued", "rejection by an operator; charge credited", "rejected"),
-        ("claimed", "rejection by an operator; charge credited", "rejected"),
-        ("ready", "report by an operator that the card is paused", "paused"),
-        ("paused", "report by an operator that the card is open", "ready"),
-        ("ready", "report by an operator that the card is closed", "closed"),
-        ("paused", "report by an operator that the card is closed", "closed"),
-        ("ready", "end of the printed expiry month", "expired"),
-        ("paused", "end of the printed expiry month", "expired"),
-    ];
 
     type Id = CardId;
     type Command = Command;
-    type Event = Event;
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
@@ -276,41 +233,8 @@ impl Entity for IntlOrder {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Queued => "queued",
-            Status::Claimed(_) => "claimed",
-            Status::Ready(_) => "ready",
-            Status::Paused(_) => "paused",
-            Status::Closed(_) => "closed",
-            Status::Cancelled => "cancelled",
-            Status::Rejected { .. } => "rejected",
-            Status::Expired(_) => "expired",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Ordered { .. } | Event::Released(_) => "queued",
-            Event::Claimed(..) => "claimed",
-            // For the account owner nothing has changed.
-            Event::LeaseExpired(_) => return None,
-            Event::Fulfilled(..) => "ready",
-            Event::Cancelled(_) => "cancelled",
-            Event::Rejected(..) => "rejected",
-            Event::BecameOverdue { .. } => "overdue",
-            Event::Revealed(_) => "details_viewed",
-            Event::Expired(_) => "expired",
-            Event::ActionRequested(action, _) => action.requested(),
-            // The change caused by the response has its own event.
-            Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
-            Event::ActionCancelled(_) => "request_ended",
-            Event::Updated(news, _) => return news.event_suffix(),
-        })
     }
 
     fn view(&self, id: &CardId) -> JsonObject {

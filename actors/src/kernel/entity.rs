@@ -7,108 +7,89 @@ use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::Wallet;
+use crate::kernel::chart::{NamedState, StateMachine};
 use crate::kernel::event_record::{EventRecord, PublicEvent};
 use crate::kernel::{Context, Decision, JsonObject, table};
 
-/// Kinds of entity. Stored numbers: never reuse one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum EntityKind {
-    /// An account of a wallet.
-    Account = 1,
-    /// A payment by a wallet.
-    Payment = 2,
-    /// A US prepaid card.
-    Card = 3,
-    /// A session with its refresh tokens.
-    Session = 4,
-    /// A gift card from the catalog.
-    GiftCard = 6,
-    /// An order of an international card.
-    IntlOrder = 5,
-    /// The identity verification of an account owner.
-    Identity = 11,
-    /// The link to an owner's account at the card issuer.
-    IssuerLink = 14,
-    /// A top-up of a card balance.
-    TopUp = 8,
-    /// A withdrawal from an account's balance.
-    Withdrawal = 10,
-    /// A payout to a debit card, a bank account or a payment app.
-    Payout = 7,
-    /// A saved recipient of app payments.
-    PaymentRecipient = 12,
-    /// A registered bank destination.
-    BankDestination = 13,
-    /// The banking profile of an account owner.
-    BankingProfile = 18,
-    /// A reloadable card.
-    ReloadableCard = 9,
-    /// A withdrawal from a balance at the card issuer.
-    CardWithdrawal = 15,
-    /// Money of a payout that was returned after its return window.
-    LateReturn = 16,
-    /// The managed wallet of an agent.
-    AgentWallet = 17,
-    /// A payment out of an agent wallet.
-    WalletPayment = 22,
-    /// An application for bank accounts.
-    BankingApplication = 19,
-    /// An owner's account at the bank.
-    BankAccount = 20,
-    /// A transfer between a balance and an account at the bank.
-    BankTransfer = 21,
-    /// A mismatch between our records and an external list.
-    Discrepancy = 26,
-    /// An API key of an account.
-    ApiKey = 25,
-    /// A webhook endpoint.
-    Webhook = 23,
-    /// Delivery of one event to one webhook endpoint.
-    WebhookDelivery = 24,
-    /// A refund of a payment, at Purser's cost.
-    Refund = 27,
-    /// A transfer to our treasury that no payment claims.
-    Incoming = 30,
-    /// Whether a product line is sold.
-    Line = 32,
+macro_rules! entity_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal $name:literal,)+) => {
+        /// Kinds of entity. Stored numbers: never reuse one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum EntityKind {
+            $($(#[$doc])* $kind = $number,)+
+        }
+
+        impl EntityKind {
+            /// Name in event types and documents.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl EntityKind {
-    /// Name in event types and documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Payment => "payment",
-            Self::Card => "card",
-            Self::Session => "session",
-            Self::GiftCard => "gift_card",
-            Self::IntlOrder => "intl_order",
-            Self::Identity => "identity",
-            Self::IssuerLink => "issuer_link",
-            Self::TopUp => "top_up",
-            Self::Withdrawal => "withdrawal",
-            Self::Payout => "payout",
-            Self::PaymentRecipient => "payment_recipient",
-            Self::BankDestination => "bank_destination",
-            Self::BankingProfile => "banking_profile",
-            Self::ReloadableCard => "reloadable_card",
-            Self::CardWithdrawal => "card_withdrawal",
-            Self::LateReturn => "late_return",
-            Self::AgentWallet => "agent_wallet",
-            Self::WalletPayment => "wallet_payment",
-            Self::BankingApplication => "banking_application",
-            Self::BankAccount => "bank_account",
-            Self::BankTransfer => "bank_transfer",
-            Self::Discrepancy => "discrepancy",
-            Self::ApiKey => "api_key",
-            Self::Webhook => "webhook",
-            Self::WebhookDelivery => "webhook_delivery",
-            Self::Refund => "refund",
-            Self::Incoming => "incoming_transfer",
-            Self::Line => "line",
-        }
-    }
+entity_kinds! {
+    /// An account of a wallet.
+    Account = 1 "account",
+    /// A payment by a wallet.
+    Payment = 2 "payment",
+    /// A US prepaid card.
+    Card = 3 "card",
+    /// A session with its refresh tokens.
+    Session = 4 "session",
+    /// A gift card from the catalog.
+    GiftCard = 6 "gift_card",
+    /// An order of an international card.
+    IntlOrder = 5 "intl_order",
+    /// The identity verification of an account owner.
+    Identity = 11 "identity",
+    /// The link to an owner's account at the card issuer.
+    IssuerLink = 14 "issuer_link",
+    /// A top-up of a card balance.
+    TopUp = 8 "top_up",
+    /// A withdrawal from an account's balance.
+    Withdrawal = 10 "withdrawal",
+    /// A payout to a debit card, a bank account or a payment app.
+    Payout = 7 "payout",
+    /// A saved recipient of app payments.
+    PaymentRecipient = 12 "payment_recipient",
+    /// A registered bank destination.
+    BankDestination = 13 "bank_destination",
+    /// The banking profile of an account owner.
+    BankingProfile = 18 "banking_profile",
+    /// A reloadable card.
+    ReloadableCard = 9 "reloadable_card",
+    /// A withdrawal from a balance at the card issuer.
+    CardWithdrawal = 15 "card_withdrawal",
+    /// Money of a payout that was returned after its return window.
+    LateReturn = 16 "late_return",
+    /// The managed wallet of an agent.
+    AgentWallet = 17 "agent_wallet",
+    /// A payment out of an agent wallet.
+    WalletPayment = 22 "wallet_payment",
+    /// An application for bank accounts.
+    BankingApplication = 19 "banking_application",
+    /// An owner's account at the bank.
+    BankAccount = 20 "bank_account",
+    /// A transfer between a balance and an account at the bank.
+    BankTransfer = 21 "bank_transfer",
+    /// A mismatch between our records and an external list.
+    Discrepancy = 26 "discrepancy",
+    /// An API key of an account.
+    ApiKey = 25 "api_key",
+    /// A webhook endpoint.
+    Webhook = 23 "webhook",
+    /// Delivery of one event to one webhook endpoint.
+    WebhookDelivery = 24 "webhook_delivery",
+    /// A refund of a payment, at Purser's cost.
+    Refund = 27 "refund",
+    /// A transfer to our treasury that no payment claims.
+    Incoming = 30 "incoming_transfer",
+    /// Whether a product line is sold.
+    Line = 32 "line",
 }
 
 /// Id of an entity within its kind.
@@ -190,17 +171,11 @@ impl InvalidTransition {
     }
 }
 
-/// One transition: from status, event, to status. `-` means that the entity does not exist yet.
-pub type Transition = (&'static str, &'static str, &'static str);
-
-/// A state machine. `decide` and `apply` are total and pure: no I/O, no clock, no randomness.
-pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+/// A state machine. `decide` and `apply` are total and pure: no I/O, no clock, no randomness. The entity actor commits no
+/// transition that its chart does not list.
+pub trait Entity: StateMachine + Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Kind of the entity.
     const KIND: EntityKind;
-    /// Every transition that is permitted. The entity actor commits no other.
-    const TRANSITIONS: &'static [Transition];
-    /// Every name that [`Entity::event_name`] can return, each once. The event reference is generated from it.
-    const EVENT_NAMES: &'static [&'static str];
     /// Whether its own first command creates it; otherwise another entity's batch opens it.
     const CREATED_BY_COMMAND: bool = false;
     /// Whether the system owns it: its events go to operators, not to an account's subscribers.
@@ -210,8 +185,6 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     type Id: EntityId;
     /// Commands that it accepts.
     type Command: Send + Sync + 'static;
-    /// Events that it emits.
-    type Event: Stored + fmt::Debug + Send + Sync + 'static;
     /// Reply to an accepted command.
     type Reply: Send + Sync + 'static;
     /// Reply to a rejected command.
@@ -236,14 +209,13 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// [`InvalidTransition`] when the event cannot follow the state.
     fn apply(this: Option<Self>, id: &Self::Id, event: &Self::Event) -> Result<Self, InvalidTransition>;
 
-    /// Name of the status: one of those in [`Entity::TRANSITIONS`].
-    fn status(&self) -> &'static str;
+    /// Name of the state.
+    fn status(&self) -> &'static str {
+        self.state().as_str()
+    }
 
     /// Account that owns it: events go to its subscribers.
     fn owner(&self) -> Wallet;
-
-    /// Part after the dot of the event type; `None` if subscribers are not notified of the event.
-    fn event_name(event: &Self::Event) -> Option<&'static str>;
 
     /// The entity as its owner sees it: the content of events. No secrets.
     fn view(&self, id: &Self::Id) -> JsonObject;
@@ -297,10 +269,10 @@ pub(crate) fn fold_event<E: Entity>(
     revision: u64,
     context: &Context,
 ) -> Result<(E, EventRecord), InvalidTransition> {
-    let from = state.as_ref().map_or("-", E::status);
-    let change = E::event_name(event);
+    let from = state.as_ref().map(E::state);
+    let (number, change) = (E::event_number(event), E::event_name(event));
     debug_assert!(
-        change.is_none_or(|change| E::EVENT_NAMES.contains(&change)),
+        change.is_none_or(|change| E::CHART.announces(number, change)),
         "{change:?} is not among the changes of {}",
         E::KIND.name()
     );
@@ -309,7 +281,10 @@ pub(crate) fn fold_event<E: Entity>(
         (seen, _) => seen,
     };
     let after = E::apply(state, id, event)?;
-    check_transition::<E>(from, event, after.status())?;
+    // Also in release builds: a wrong transition of money is worse than a rejected one.
+    if !E::CHART.allows(number, from.map(NamedState::number), after.state().number()) {
+        return Err(InvalidTransition::new(from.map_or("-", NamedState::as_str), event));
+    }
     let announcement = change.map(|change| {
         let now = seen.insert(after.view(id));
         PublicEvent::new(
@@ -333,19 +308,6 @@ pub(crate) fn fold_event<E: Entity>(
         announcement,
     };
     Ok((after, record))
-}
-
-/// Rejects a transition that the entity does not declare. Also in release builds: a wrong transition of money is worse
-/// than a rejected one.
-fn check_transition<E: Entity>(
-    from: &'static str,
-    event: &E::Event,
-    to: &'static str,
-) -> Result<(), InvalidTransition> {
-    if from == to || E::TRANSITIONS.iter().any(|(f, _, t)| *f == from && *t == to) {
-        return Ok(());
-    }
-    Err(InvalidTransition::new(from, event))
 }
 
 /// Reason why a command had no effect.

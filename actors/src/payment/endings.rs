@@ -2,7 +2,7 @@
 
 use super::{Command, Event, IncomingOutcome, Payment, Rejection, Reply, Status};
 use crate::id::{JobId, PaymentId};
-use crate::kernel::{Context, Decision, table};
+use crate::kernel::{Context, Decision, Entity as _, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 
 impl Payment {
@@ -49,7 +49,7 @@ impl Payment {
                 let done = Decision::answer(Reply::Done).completes_job(*effect);
                 Ok(done.delete(table::pending_finality(*id)))
             }
-            (_, _) => Err(Rejection::InvalidState(self.state_name())),
+            (_, _) => Err(Rejection::InvalidState(self.status())),
         }
     }
 

@@ -7,7 +7,6 @@ use super::{Claim, Command, Event, Job, Outcome, Payment, Rejection, Reply, Sess
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{JobId, PaymentId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::port::{ChainStatus, Finality};
@@ -168,74 +167,9 @@ const fn reversed_status(transaction: String, product: Option<PurchasedProduct>)
 
 impl Entity for Payment {
     const KIND: EntityKind = EntityKind::Payment;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "unknown",
-        "declined",
-        "released",
-        "settled",
-        "fulfilled",
-        "credited",
-        "refused",
-        "reversed",
-        "resolved",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "admission by the account", "claimed"),
-        ("-", "purchase found at the provider after a restore", "fulfilled"),
-        ("claimed", "durable storage of the signed bytes", "settling"),
-        (
-            "claimed",
-            "failure before submission, or predicted decline by the chain",
-            "released",
-        ),
-        ("released", "admission after another presentation", "claimed"),
-        ("settling", "settlement by the chain", "settled"),
-        ("settling", "decline by the chain", "declined"),
-        ("settling", "no response", "unknown"),
-        ("unknown", "transfer found on chain", "settled"),
-        ("unknown", "proof that it cannot settle", "declined"),
-        ("declined", "another presentation", "settling"),
-        ("declined", "transfer found on chain", "settled"),
-        ("declined", "proof that it cannot settle", "refused"),
-        (
-            "settling",
-            "transfer already credited as an incoming transfer",
-            "credited",
-        ),
-        (
-            "unknown",
-            "transfer already credited as an incoming transfer",
-            "credited",
-        ),
-        (
-            "declined",
-            "transfer already credited as an incoming transfer",
-            "credited",
-        ),
-        (
-            "settling",
-            "transfer already resolved as an incoming transfer, without a credit",
-            "resolved",
-        ),
-        (
-            "unknown",
-            "transfer already resolved as an incoming transfer, without a credit",
-            "resolved",
-        ),
-        (
-            "declined",
-            "transfer already resolved as an incoming transfer, without a credit",
-            "resolved",
-        ),
-        ("settled", "delivery of the product", "fulfilled"),
-        ("settled", "credit to the balance", "credited"),
-        ("fulfilled", "final reversal by a reorg", "reversed"),
-        ("credited", "final reversal by a reorg", "reversed"),
-    ];
 
     type Id = PaymentId;
     type Command = Command;
-    type Event = Event;
     type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = Outcome;
@@ -413,16 +347,8 @@ impl Entity for Payment {
         }
     }
 
-    fn status(&self) -> &'static str {
-        self.state_name()
-    }
-
     fn owner(&self) -> Wallet {
         self.account()
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Self::event_view(event)
     }
 
     fn view(&self, id: &PaymentId) -> JsonObject {

@@ -1,8 +1,8 @@
 //! A payment as clients see it.
 
-use super::{Event, Payment, Status};
+use super::{Payment, Status};
 use crate::id::PaymentId;
-use crate::kernel::JsonObject;
+use crate::kernel::{Entity as _, JsonObject};
 use crate::port::{Decline, PreparedTransaction};
 
 impl Payment {
@@ -19,38 +19,6 @@ impl Payment {
         }
     }
 
-    pub(super) const fn state_name(&self) -> &'static str {
-        match self.status {
-            Status::Claimed => "claimed",
-            Status::Settling(_) => "settling",
-            Status::Unknown(_) => "unknown",
-            Status::Declined(..) => "declined",
-            Status::Released | Status::DeclinedUnsent(_) => "released",
-            Status::Settled { .. } => "settled",
-            Status::Fulfilled { .. } => "fulfilled",
-            Status::Credited { .. } => "credited",
-            Status::Refused(_) => "refused",
-            Status::Reversed { .. } => "reversed",
-            Status::Resolved { .. } => "resolved",
-        }
-    }
-
-    /// Intermediate steps are not announced; their outcome is.
-    pub(super) const fn event_view(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Claimed(_) | Event::Settling(..) | Event::Resumed(..) | Event::Readmitted(..) => None,
-            Event::BecameUnknown(_) => Some("unknown"),
-            Event::Declined(..) => Some("declined"),
-            Event::Released(_) | Event::DeclinedUnsent(..) => Some("released"),
-            Event::Settled(..) => Some("settled"),
-            Event::Fulfilled(..) | Event::Adopted(..) => Some("fulfilled"),
-            Event::Credited(_) | Event::CreditedAfterRestore(..) => Some("credited"),
-            Event::Refused(_) => Some("refused"),
-            Event::Reversed(_) => Some("reversed"),
-            Event::Resolved(..) => Some("resolved"),
-        }
-    }
-
     pub(super) fn view(&self, id: &PaymentId) -> JsonObject {
         let (decline, product) = match &self.status {
             Status::Declined(d, _) | Status::Refused(d) | Status::DeclinedUnsent(d) => (Some(d.reason.as_str()), None),
@@ -60,7 +28,7 @@ impl Payment {
         };
         let view = JsonObject::new()
             .text("payment_id", id)
-            .text("status", self.state_name())
+            .text("status", self.status())
             .number("amount", self.price().decimal())
             .text("asset", "USDC")
             .text("network", self.claim.authorization.network().caip2())

@@ -6,7 +6,6 @@ use super::{Command, Event, Job, Payout, PayoutOrdered, PayoutTarget, Rejection,
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{CardId, JobId, PayoutId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
 use crate::payment_recipient;
@@ -196,46 +195,9 @@ impl Payout {
 
 impl Entity for Payout {
     const KIND: EntityKind = EntityKind::Payout;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "awaiting-details",
-        "queued",
-        "in-process",
-        "complete",
-        "failed",
-        "cancelled",
-        "expired",
-        "returned",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "settlement of a push-to-card payment", "awaiting-details"),
-        ("-", "settlement of the payment", "queued"),
-        (
-            "awaiting-details",
-            "card from the recipient, or order found at the rail (after a restore)",
-            "queued",
-        ),
-        ("awaiting-details", "30 days without a card; charge credited", "expired"),
-        ("queued", "acceptance by the rail", "in-process"),
-        ("queued", "decline by the rail; charge credited", "failed"),
-        ("queued", "cancellation by the rail; charge credited", "cancelled"),
-        ("in-process", "completion by the rail", "complete"),
-        ("in-process", "decline by the rail; charge credited", "failed"),
-        ("in-process", "cancellation by the rail; charge credited", "cancelled"),
-        (
-            "in-process",
-            "30 days unclaimed; amount less return fee credited",
-            "returned",
-        ),
-        (
-            "complete",
-            "return within the return window; amount less return fee credited",
-            "returned",
-        ),
-    ];
 
     type Id = PayoutId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -362,40 +324,8 @@ impl Entity for Payout {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::AwaitingDetails => "awaiting-details",
-            Status::Queued => "queued",
-            Status::InProcess => "in-process",
-            Status::Complete { .. } => "complete",
-            Status::Failed { .. } => "failed",
-            Status::Cancelled { .. } => "cancelled",
-            Status::Expired => "expired",
-            Status::Returned { .. } => "returned",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Ordered(ordered) if matches!(ordered.plan.target, PayoutTarget::Card(_)) => "awaiting-details",
-            Event::Ordered(_) | Event::DetailsSubmitted(..) | Event::FoundAtRail(_) => "queued",
-            Event::Accepted(_) => "in-process",
-            Event::Completed(..) => "complete",
-            Event::Failed(..) => "failed",
-            Event::Cancelled(..) => "cancelled",
-            Event::Expired(_) => "expired",
-            Event::Returned(..) => "returned",
-            // Internal: nothing changes for the payer. A late return has its own event.
-            Event::ReturnWindowClosed(_)
-            | Event::RailSequenceAdvanced(_)
-            | Event::PaidAfterCredit(_)
-            | Event::RecallCompleted(_)
-            | Event::ReturnedLate => return None,
-        })
     }
 
     fn view(&self, id: &PayoutId) -> JsonObject {

@@ -4,9 +4,8 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{CardDetails, CardHistoryEntry, Command, Event, Job, MAX_HISTORY, Rejection, ReloadableCard, Status};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeChange, IssuedCard, Timestamp};
+use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, IssuedCard, Timestamp};
 
 impl ReloadableCard {
     /// Sends the requested action to the issuer, unless it is already in effect.
@@ -98,40 +97,10 @@ fn opened(id: CardId, card: IssuedCard, decided: Decision<ReloadableCard>, at: T
 
 impl Entity for ReloadableCard {
     const KIND: EntityKind = EntityKind::ReloadableCard;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "creating",
-        "open",
-        "failed",
-        "pause_requested",
-        "resume_requested",
-        "close_requested",
-        "paused",
-        "resumed",
-        "closed",
-        "charged",
-        "charge_settled",
-        "charge_declined",
-        "charge_refunded",
-        "details_viewed",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "order by the account owner", "creating"),
-        ("creating", "opening and load by the issuer", "open"),
-        ("creating", "decline by the issuer; nothing charged", "failed"),
-        ("open", "pause by the account owner", "paused"),
-        ("paused", "resume by the account owner", "open"),
-        (
-            "open",
-            "close by the account owner, or the only charge of a single-use card",
-            "closed",
-        ),
-        ("paused", "close by the account owner or the issuer", "closed"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = CardId;
     type Command = Command;
-    type Event = Event;
     /// Whether the action is pending at the issuer.
     type Reply = bool;
     type Rejection = Rejection;
@@ -281,34 +250,8 @@ impl Entity for ReloadableCard {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Creating => "creating",
-            Status::Open(_) => "open",
-            Status::Paused(_) => "paused",
-            Status::Closed(_) => "closed",
-            Status::Failed { .. } => "failed",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Ordered { .. } => "creating",
-            Event::Opened(..) => CardHistoryEntry::Opened.name(),
-            Event::Declined(..) => CardHistoryEntry::Failed.name(),
-            Event::ActionRequested(action, _) => action.requested(),
-            // The change caused by the response has its own event.
-            Event::ActionCompleted(_) => return None,
-            Event::Paused(..) => CardHistoryEntry::Paused.name(),
-            Event::Resumed(..) => CardHistoryEntry::Resumed.name(),
-            Event::Closed(..) => CardHistoryEntry::Closed.name(),
-            Event::Charged(_, news, _) => return news.map(ChargeChange::name),
-            Event::Revealed(_) => "details_viewed",
-        })
     }
 
     fn view(&self, id: &CardId) -> JsonObject {

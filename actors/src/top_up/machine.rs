@@ -7,7 +7,6 @@ use super::{
 use crate::account;
 use crate::account::CreditCause;
 use crate::id::{JobId, Network, OutgoingTransferId, TopUpId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
@@ -177,28 +176,9 @@ impl TopUp {
 
 impl Entity for TopUp {
     const KIND: EntityKind = EntityKind::TopUp;
-    const EVENT_NAMES: &'static [&'static str] = &["paid", "bridging", "delivered", "credited", "failed"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "settlement of the payment", "paid"),
-        ("paid", "burn found on chain", "bridging"),
-        ("paid", "transfer found on Base", "delivered"),
-        (
-            "paid",
-            "proof that nothing was or can be sent; charge credited",
-            "failed",
-        ),
-        ("bridging", "mint found on Base", "delivered"),
-        (
-            "bridging",
-            "proof that the mint cannot happen; charge credited",
-            "failed",
-        ),
-        ("delivered", "credit at the issuer", "credited"),
-    ];
 
     type Id = TopUpId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
@@ -313,29 +293,8 @@ impl Entity for TopUp {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Paid(_) => "paid",
-            Status::Bridging(_) => "bridging",
-            Status::Delivered => "delivered",
-            Status::Credited => "credited",
-            Status::Failed { .. } => "failed",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Paid { .. } => Some("paid"),
-            Event::Burned(..) => Some("bridging"),
-            Event::Forwarded(..) | Event::Minted(..) => Some("delivered"),
-            Event::Credited(_) => Some("credited"),
-            Event::Failed(..) => Some("failed"),
-            Event::Signed(..) | Event::SignatureExpired(_) | Event::Attested(..) | Event::MintSigned(..) => None,
-        }
     }
 
     fn view(&self, id: &TopUpId) -> JsonObject {

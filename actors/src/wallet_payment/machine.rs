@@ -6,7 +6,6 @@ use super::{
 };
 use crate::agent_wallet;
 use crate::id::{OutgoingTransferId, Wallet, WalletPaymentId};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::port::{Timestamp, TransferName};
 
@@ -72,22 +71,9 @@ impl WalletPayment {
 
 impl Entity for WalletPayment {
     const KIND: EntityKind = EntityKind::WalletPayment;
-    const EVENT_NAMES: &'static [&'static str] = &["pending", "signed", "sent", "settled", "failed", "unsettled"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "hold on the wallet's balance", "pending"),
-        ("pending", "durable storage of the signed bytes", "signed"),
-        ("pending", "failure before signing; hold released", "failed"),
-        ("pending", "transfer found on chain after a restore", "settled"),
-        ("signed", "response of the server, or end of its attempts", "sent"),
-        ("signed", "transfer found on chain", "settled"),
-        ("signed", "proof that it cannot settle; hold released", "unsettled"),
-        ("sent", "transfer found on chain", "settled"),
-        ("sent", "proof that it cannot settle; hold released", "unsettled"),
-    ];
 
     type Id = WalletPaymentId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
@@ -217,30 +203,8 @@ impl Entity for WalletPayment {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending => "pending",
-            Status::Signed(_) => "signed",
-            Status::Sent(..) => "sent",
-            Status::Settled { .. } => "settled",
-            Status::Failed { .. } => "failed",
-            Status::Unsettled { .. } => "unsettled",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Created { .. } => "pending",
-            Event::Signed(..) => "signed",
-            Event::ResponseReceived(..) => "sent",
-            Event::Confirmed(..) => "settled",
-            Event::Failed(..) => "failed",
-            Event::Unsettled(..) => "unsettled",
-        })
     }
 
     fn view(&self, id: &WalletPaymentId) -> JsonObject {

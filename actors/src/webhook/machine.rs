@@ -5,7 +5,6 @@ use super::{
     WebhookEndpoint,
 };
 use crate::id::{JobId, Wallet, WebhookId};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 
@@ -113,29 +112,10 @@ impl WebhookEndpoint {
 
 impl Entity for WebhookEndpoint {
     const KIND: EntityKind = EntityKind::Webhook;
-    const EVENT_NAMES: &'static [&'static str] = &[
-        "registered",
-        "secret_rotated",
-        "enabled",
-        "test",
-        "recovered",
-        "failing",
-        "redelivery_requested",
-        "disabled",
-        "deleted",
-    ];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "registration by the account owner", "active"),
-        ("active", "410 response, or failures beyond the limit", "disabled"),
-        ("disabled", "new registration of its URL", "active"),
-        ("active", "deletion by the account owner", "deleted"),
-        ("disabled", "deletion by the account owner", "deleted"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = WebhookId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -243,32 +223,8 @@ impl Entity for WebhookEndpoint {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Active => "active",
-            Status::Disabled(_) => "disabled",
-            Status::Deleted => "deleted",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Registered { .. } => "registered",
-            Event::SecretRotated { .. } => "secret_rotated",
-            Event::Enabled(_) => "enabled",
-            Event::TestSent(_) => "test",
-            Event::Recovered(true, _) => "recovered",
-            // A single failed attempt is not announced.
-            Event::Recovered(false, _) | Event::Failing(_) => return None,
-            Event::OwnerWarned(_) => "failing",
-            Event::RedeliveryRequested(_) => "redelivery_requested",
-            Event::Disabled(..) => "disabled",
-            Event::Deleted(_) => "deleted",
-        })
     }
 
     fn view(&self, id: &WebhookId) -> JsonObject {

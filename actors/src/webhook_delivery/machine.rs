@@ -2,7 +2,6 @@
 
 use super::{AttemptResult, Command, DeliveryAttempt, Event, Job, Rejection, Status, WebhookDelivery};
 use crate::id::{JobId, Wallet, WebhookDeliveryId};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
@@ -94,21 +93,10 @@ impl WebhookDelivery {
 
 impl Entity for WebhookDelivery {
     const KIND: EntityKind = EntityKind::WebhookDelivery;
-    const EVENT_NAMES: &'static [&'static str] = &[];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "event that matches the subscription", "pending"),
-        ("pending", "2xx response", "delivered"),
-        ("pending", "failure of the last attempt, or 410 response", "failed"),
-        ("pending", "removal of its endpoint or event", "dropped"),
-        ("delivered", "redelivery request", "pending"),
-        ("failed", "redelivery request", "pending"),
-        ("dropped", "redelivery request", "pending"),
-    ];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = WebhookDeliveryId;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -214,24 +202,11 @@ impl Entity for WebhookDelivery {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Pending { .. } => "pending",
-            Status::Delivered => "delivered",
-            Status::Failed => "failed",
-            Status::Dropped(_) => "dropped",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
     }
 
     /// Always `None`: an event about a delivery would itself need a delivery.
-    fn event_name(_: &Event) -> Option<&'static str> {
-        None
-    }
-
     fn view(&self, id: &WebhookDeliveryId) -> JsonObject {
         let (next_at, why) = match self.status {
             Status::Pending { next_at } => (Some(crate::kernel::event_record::rfc3339(next_at)), None),

@@ -2,7 +2,7 @@
 
 use purser_actors::account;
 use purser_actors::card::{Card, Command, Event, Rejection};
-use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::kernel::{Decision, Entity, StateMachine, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{

@@ -1,7 +1,7 @@
 //! Endpoints and deliveries: every command in every state, and the transitions.
 
 use purser_actors::id::{EventId, WebhookDeliveryId, WebhookId};
-use purser_actors::kernel::{Decision, Entity};
+use purser_actors::kernel::{Decision, Entity, StateMachine};
 use purser_actors::port::Timestamp;
 use purser_actors::webhook::{self, EndpointHealth, FailureThresholds, Rejection, WebhookEndpoint, matches_filter};
 use purser_actors::webhook_delivery::{

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use purser_actors::id::Wallet;
-use purser_actors::kernel::entity::{EntityId, Transition};
+use purser_actors::kernel::entity::EntityId;
 use purser_actors::kernel::registry::{ActivationLimits, EntityDeps, JobStarter};
 use purser_actors::kernel::{
     Context, Decision, Entity, EntityKind, EntityRegistry, InvalidTransition, JsonObject, OutboxJob, root_supervisor,
@@ -43,13 +43,28 @@ pub(crate) struct Counter {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(crate) struct Added(u64);
+pub(crate) enum Event {
+    Added(u64),
+}
+
+purser_actors::state_machine! { Counter, Event;
+    states { Counting = "counting" }
+    events {
+        Added - { - => Counting: "first addition", Counting }
+    }
+}
+
+impl From<&Counter> for State {
+    fn from(_: &Counter) -> Self {
+        Self::Counting
+    }
+}
 
 impl Stored for Counter {
     const SCHEMA: u16 = 60_001;
 }
 
-impl Stored for Added {
+impl Stored for Event {
     const SCHEMA: u16 = 60_002;
 }
 
@@ -97,13 +112,10 @@ pub(crate) struct RejectedAt(pub(crate) u64);
 
 impl Entity for Counter {
     const KIND: EntityKind = EntityKind::Account;
-    const EVENT_NAMES: &'static [&'static str] = &[];
-    const TRANSITIONS: &'static [Transition] = &[("-", "first addition", "counting")];
     const CREATED_BY_COMMAND: bool = true;
 
     type Id = Name;
     type Command = Command;
-    type Event = Added;
     type Reply = u64;
     type Rejection = RejectedAt;
     type Outcome = u64;
@@ -111,7 +123,7 @@ impl Entity for Counter {
     fn decide(this: Option<&Self>, _: &Name, command: Command, _: &Context) -> Result<Decision<Self>, RejectedAt> {
         let total = this.map_or(0, |c| c.total);
         match command {
-            Command::Add(n) => Ok(Decision::answer(total + n).event(Added(n))),
+            Command::Add(n) => Ok(Decision::answer(total + n).event(Event::Added(n))),
             Command::Show => Ok(Decision::answer(total)),
             Command::Reject(gate) => {
                 gate.pass();
@@ -121,22 +133,14 @@ impl Entity for Counter {
         }
     }
 
-    fn apply(this: Option<Self>, _: &Name, Added(n): &Added) -> Result<Self, InvalidTransition> {
+    fn apply(this: Option<Self>, _: &Name, Event::Added(n): &Event) -> Result<Self, InvalidTransition> {
         Ok(Self {
             total: this.map_or(0, |c| c.total) + n,
         })
     }
 
-    fn status(&self) -> &'static str {
-        "counting"
-    }
-
     fn owner(&self) -> Wallet {
         Wallet::Evm([1; 20])
-    }
-
-    fn event_name(_: &Added) -> Option<&'static str> {
-        None
     }
 
     fn view(&self, _: &Name) -> JsonObject {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::endpoint::{EndpointState, Heights};
-use super::{Call, Clock, EndpointSettings, EndpointStatus, RpcError, SettingsError, Transport, wire};
+use super::{BoxFuture, Call, Clock, EndpointSettings, EndpointStatus, RpcError, SettingsError, Transport, wire};
 
 /// Maximum wait for our own rate limit within one call.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -148,8 +148,7 @@ impl RpcPool {
         let Some(endpoint) = self.endpoints.get(endpoint) else {
             return Err(RpcError::Unreachable("no such endpoint".to_owned()));
         };
-        self.admit(endpoint, 1).await?;
-        self.exchange(endpoint, Request::Call(method, &params))
+        self.ask(endpoint, Request::Call(method, &params))
             .await?
             .pop()
             .unwrap_or_else(|| Err(RpcError::MalformedResponse("no result".to_owned())))
@@ -164,9 +163,7 @@ impl RpcPool {
         let Some(endpoint) = self.endpoints.get(endpoint) else {
             return Err(RpcError::Unreachable("no such endpoint".to_owned()));
         };
-        let request = Request::Batch(calls);
-        self.admit(endpoint, request.calls()).await?;
-        self.exchange(endpoint, request).await
+        self.ask(endpoint, Request::Batch(calls)).await
     }
 
     /// Several calls in one request to one endpoint, with results in their order. More than 100 are split. Only tries
@@ -271,11 +268,7 @@ impl RpcPool {
         let (mut failure, mut fallback) = (None, None);
         for index in self.by_health(request.calls()) {
             let endpoint = &self.endpoints[index];
-            let results = match self.admit(endpoint, request.calls()).await {
-                Ok(()) => self.exchange(endpoint, request).await,
-                Err(error) => Err(error),
-            };
-            match results {
+            match self.ask(endpoint, request).await {
                 Ok(results) if accept(&results) => return Ok(results),
                 Ok(results) => drop(fallback.get_or_insert(results)),
                 Err(error) if error.is_endpoint_fault() => failure = Some(error),
@@ -298,6 +291,14 @@ impl RpcPool {
             endpoint.state.lock().rank(&endpoint.settings, calls, heights, now_ms)
         });
         order
+    }
+
+    // Boxed, so that its code is generated in this crate and not wherever a call is awaited.
+    fn ask<'a>(&'a self, endpoint: &'a Endpoint, request: Request<'a>) -> BoxFuture<'a, Result<Results, RpcError>> {
+        Box::pin(async move {
+            self.admit(endpoint, request.calls()).await?;
+            self.exchange(endpoint, request).await
+        })
     }
 
     async fn admit(&self, endpoint: &Endpoint, calls: u32) -> Result<(), RpcError> {

@@ -6,10 +6,10 @@ use reqwest::Url;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::{Args, describe_error};
-use crate::cli::CliError;
-use crate::cli::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
-use crate::service::DataDir;
+use super::{Args, LoadSettings, describe_error};
+use crate::CliError;
+use crate::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
+use purser_config::DataDir;
 
 /// The operator API with its token.
 pub(super) struct AdminClient {
@@ -21,8 +21,8 @@ pub(super) struct AdminClient {
 }
 
 impl AdminClient {
-    pub(super) fn of(args: &Args) -> Result<Self, CliError> {
-        let config = args.settings()?;
+    pub(super) fn of(args: &Args, settings: LoadSettings) -> Result<Self, CliError> {
+        let config = settings(args.config.clone(), args.data.clone())?;
         let data = DataDir::at(&config.data_dir);
         let listen = data.operator_address().or(config.operator.listen);
         let url = match (&args.url, listen) {

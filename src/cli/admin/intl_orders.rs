@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::AdminClient;
-use crate::cli::CliError;
-use crate::cli::http_client::HttpResponse;
-use crate::cli::terminal::HiddenInput;
+use crate::CliError;
+use crate::http_client::HttpResponse;
+use crate::terminal::HiddenInput;
 
 /// Commands for international orders.
 #[derive(Clone, Debug, clap::Subcommand)]

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::AdminClient;
-use crate::cli::CliError;
-use crate::cli::http_client::HttpResponse;
+use crate::CliError;
+use crate::http_client::HttpResponse;
 
 /// Commands for dead-lettered jobs.
 #[derive(Clone, Debug, clap::Subcommand)]

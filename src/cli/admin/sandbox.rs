@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
-use crate::cli::{CliError, TlsArgs};
-use crate::config::Config;
-use crate::service::DataDir;
+use crate::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
+use crate::{CliError, TlsArgs};
+use purser_config::Config;
+use purser_config::DataDir;
 
 /// Commands of the sandbox.
 #[derive(Clone, Debug, clap::Subcommand)]

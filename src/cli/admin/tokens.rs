@@ -5,8 +5,8 @@ use serde_json::json;
 use super::super::http_client::HttpResponse;
 use super::super::{CliError, terminal};
 use super::AdminClient;
-use crate::http::operator::{hash_of, new_token};
-use crate::system::SystemEntropy;
+use purser_host::system::SystemEntropy;
+use purser_protocol::identity::operator_token::{hash_of, new_token};
 
 /// Commands for operator tokens.
 #[derive(Clone, Debug, clap::Subcommand)]

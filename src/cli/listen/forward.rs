@@ -8,10 +8,10 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cli::http_client::{client, parse_url};
-use crate::cli::{CliError, TlsArgs, terminal};
-use crate::secret::SecretText;
-use crate::webhooks::{SigningSecret, headers};
+use crate::http_client::{client, parse_url};
+use crate::{CliError, TlsArgs, terminal};
+use purser_host::secret::SecretText;
+use purser_protocol::webhook_signature::{SigningSecret, headers};
 
 /// The timeout of webhooks.
 const FORWARD_TIMEOUT: Duration = Duration::from_secs(15);

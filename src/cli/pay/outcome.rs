@@ -56,7 +56,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::CliError;
+    use crate::CliError;
 
     #[test]
     fn last_line_reports_the_outcome() {

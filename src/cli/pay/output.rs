@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cli::terminal;
+use crate::terminal;
 
 /// Merges the card's current status into the result of the purchase, which has the status at that time.
 pub(super) fn current_status(bought: &mut Value, card: Value) {

@@ -4,7 +4,8 @@ use purser_chains::cctp::burn::FeeRate;
 use serde::Deserialize;
 
 use super::super::Config;
-use super::super::validate::{ConfigErrors, check_provider_url};
+use super::super::found::ConfigErrors;
+use super::super::provider_url::check_provider_url;
 use super::{BaseNetwork, Chains, SolanaNetwork};
 
 /// Highest fee limit in basis points. After a restore, a burn is matched to a top-up if it is at most 1 % larger.

@@ -27,9 +27,9 @@ pub(super) async fn list_address_book(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<EmptyRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
-    let wallet = state.load_owned(&claims.wallet).await?;
+    let call = state.read_call::<EmptyRequest>(body).await?;
+    state.admit(&claims, &call).await?;
+    let wallet = state.load_owned_wallet(&claims.wallet).await?;
     let entries = wallet.address_book.iter().map(SavedAddress::view);
     Ok(callable::result(&JsonObject::new().list("entries", entries)))
 }
@@ -73,12 +73,12 @@ pub(super) async fn save_address_book_entry(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<SaveAddressRequest>(body).await?;
+    let call = state.read_call::<SaveAddressRequest>(body).await?;
     let request = &call.data;
     let name = text("name", &request.name, 100)?;
     let to = address("address", &request.address)?;
     state.check_can_receive(&to, request.network.as_deref(), "address")?;
-    state.callables.admit(&claims, &call).await?;
+    state.admit(&claims, &call).await?;
     match request.entry_id {
         // Other agents may already send to this entry by its name.
         Some(_) => require_sign_in(&claims)?,
@@ -91,18 +91,18 @@ pub(super) async fn save_address_book_entry(
     };
     let (running, owner) = (state.clone(), claims.wallet);
     key.run(
-        &state.callables.engine,
+        &state.engine,
         &claims,
         "/saveAddressBookEntry",
         &understood,
         move |place| async move {
-            let wallet = running.load_owned(&owner).await?;
+            let wallet = running.load_owned_wallet(&owner).await?;
             let id = match &call.data.entry_id {
                 Some(text) => record(&wallet, text)?.id,
                 None => AddressId::mint(owner.shard(), running.entropy.random()),
             };
             let saved = SavedAddress { id, name, address: to };
-            let engine = &running.callables.engine;
+            let engine = &running.engine;
             let entry = saved.clone();
             let memo = place.map(|place| {
                 recorder::<AgentWallet>(place, move |result| saved_address_response(&entry, result.map(drop)))
@@ -145,18 +145,18 @@ pub(super) async fn delete_address_book_entry(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<DeleteAddressRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
+    let call = state.read_call::<DeleteAddressRequest>(body).await?;
+    state.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
     let (running, owner, request) = (state.clone(), claims.wallet, call.data.entry_id.clone());
     key.run(
-        &state.callables.engine,
+        &state.engine,
         &claims,
         "/deleteAddressBookEntry",
         &call.data,
         move |place| async move {
-            let id = record(&running.load_owned(&owner).await?, &request)?.id;
-            let engine = &running.callables.engine;
+            let id = record(&running.load_owned_wallet(&owner).await?, &request)?.id;
+            let engine = &running.engine;
             let memo = place.map(|place| recorder::<AgentWallet>(place, move |result| deleted(id, result.map(drop))));
             match engine.delete_address(owner, id, memo).await {
                 Ok(()) => deleted(id, Ok(())),

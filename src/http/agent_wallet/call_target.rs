@@ -4,13 +4,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::error::{ApiError, ErrorCode};
-use super::AgentWalletState;
 use crate::agent_wallet::CallTarget;
+use crate::http::app::App;
 
 /// Bytes of a target, with its query.
 const MAX_TARGET_LEN: usize = 2_048;
 
-impl AgentWalletState {
+impl App {
     /// Resolves `route` or `url`, with `params` as its query. A URL of our own origin is a route.
     ///
     /// # Errors

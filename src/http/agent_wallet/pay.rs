@@ -23,9 +23,10 @@ use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint
 use super::super::schemas;
 use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
-use super::{AgentWalletState, SharedState, address, network, note, policy_filtered, seller_error};
+use super::{SharedState, address, network, note, policy_filtered, seller_error};
 use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};
 use crate::agent_wallet::{CallTarget, PaidHttpRequest};
+use crate::http::app::App;
 use crate::outbound::client::{OutboundError, OutboundResponse};
 use crate::wallet::PaymentRequired;
 
@@ -102,17 +103,17 @@ pub(super) async fn agent_x402_pay(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<PayRequest>(body).await?;
+    let call = state.read_call::<PayRequest>(body).await?;
     let understood = state.parse_pay_request(&call.data)?;
     let pins = pins(&call.data)?;
-    state.callables.admit(&claims, &call).await?;
+    state.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
     let (runner, again) = (state.payment_runner(claims.wallet), state.payment_runner(claims.wallet));
     // The request may contain secrets for the server, so its fingerprint is keyed and they are stored sealed.
     let print = keyed_fingerprint(&state.vault, &understood)?;
     let (running, caller) = (state.clone(), claims.clone());
     key.run_following(
-        &state.callables.engine,
+        &state.engine,
         &claims,
         "/agentX402Pay",
         &print,
@@ -133,7 +134,7 @@ fn pins(request: &PayRequest) -> Result<PaymentPins, ApiError> {
     })
 }
 
-impl AgentWalletState {
+impl App {
     fn parse_pay_request(&self, request: &PayRequest) -> Result<PayParams, ApiError> {
         let invalid =
             |name: &'static str, error: &'static str| ApiError::parameter(ErrorCode::ParameterInvalid, name, error);
@@ -175,8 +176,8 @@ impl AgentWalletState {
         runner: PaymentRunner,
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
-        self.count(claims.wallet)?;
-        let wallet = self.load_owned(&claims.wallet).await?;
+        self.count_wallet_call(claims.wallet)?;
+        let wallet = self.load_owned_wallet(&claims.wallet).await?;
         let host = match &asked.target {
             CallTarget::Route(_) => PaymentMethod::OWN.to_owned(),
             CallTarget::Url(url) => self.paid_http_client.host(url).map_err(|e| not_sent(&e))?,

@@ -15,9 +15,10 @@ use super::super::callable::{reply_verbatim, to_camel_case};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
 use super::super::outgoing_holds::with_hold_reason;
-use super::{AgentWalletState, payment_error, seller_error};
+use super::{payment_error, seller_error};
 use crate::agent_wallet::open_response;
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
+use crate::http::app::App;
 use crate::vault::Vault;
 
 /// Starts a wallet payment, and answers again for one that was started under the same idempotency key.
@@ -29,14 +30,14 @@ pub(super) struct PaymentRunner {
     pub(super) response_timeout: std::time::Duration,
 }
 
-impl AgentWalletState {
+impl App {
     pub(super) fn payment_runner(&self, owner: Wallet) -> PaymentRunner {
         PaymentRunner {
             owner,
-            engine: self.callables.engine.clone(),
+            engine: self.engine.clone(),
             vault: self.vault.clone(),
             paid_http_client: self.paid_http_client.clone(),
-            response_timeout: self.response_timeout,
+            response_timeout: self.wallet_response_timeout(),
         }
     }
 }

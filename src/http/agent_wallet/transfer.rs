@@ -17,7 +17,8 @@ use super::super::idempotency::IdempotencyKey;
 use super::super::outgoing_holds::transfer_error;
 use super::super::schemas;
 use super::address_book::record;
-use super::{AgentWalletState, SharedState, address, network, note};
+use super::{SharedState, address, network, note};
+use crate::http::app::App;
 
 /// Request of `agentWalletTransfer`.
 #[derive(Deserialize, ToSchema)]
@@ -67,11 +68,11 @@ pub(super) async fn agent_wallet_transfer(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<TransferRequest>(body).await?;
+    let call = state.read_call::<TransferRequest>(body).await?;
     let amount = amount("amountUsdc", call.data.amount_usdc.get())?;
     let note = note(call.data.note.as_deref())?;
-    let asked = state.recipient(&call.data)?;
-    state.callables.admit(&claims, &call).await?;
+    let asked = state.transfer_recipient(&call.data)?;
+    state.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
     let understood = TransferParams {
         amount: amount.atomic(),
@@ -87,13 +88,13 @@ pub(super) async fn agent_wallet_transfer(
     let (runner, again) = (state.payment_runner(owner), state.payment_runner(owner));
     let running = state.clone();
     key.run_following(
-        &state.callables.engine,
+        &state.engine,
         &claims,
         "/agentWalletTransfer",
         &understood,
         move |place| async move {
-            running.count(owner)?;
-            let wallet = running.load_owned(&owner).await?;
+            running.count_wallet_call(owner)?;
+            let wallet = running.load_owned_wallet(&owner).await?;
             let to = match asked {
                 TransferRecipient::Address(to) => to,
                 TransferRecipient::Entry(text) => {
@@ -107,7 +108,7 @@ pub(super) async fn agent_wallet_transfer(
                 let error = "The address is the wallet's own.";
                 return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "toAddress", error));
             }
-            let asked = running.callables.engine.check_can_receive(&to).await;
+            let asked = running.engine.check_can_receive(&to).await;
             asked.map_err(|why| transfer_error(why, "toAddress"))?;
             let order = WalletPaymentOrder {
                 to,
@@ -130,8 +131,8 @@ enum TransferRecipient {
     Entry(String),
 }
 
-impl AgentWalletState {
-    fn recipient(&self, request: &TransferRequest) -> Result<TransferRecipient, ApiError> {
+impl App {
+    fn transfer_recipient(&self, request: &TransferRequest) -> Result<TransferRecipient, ApiError> {
         let named = request.network.as_deref();
         match (&request.to_address, &request.address_book_entry_id) {
             (Some(text), None) => {

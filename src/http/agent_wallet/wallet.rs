@@ -18,7 +18,8 @@ use super::super::callable::{self, reply, require_spend_rights, to_camel_case};
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
-use super::{AgentWalletState, EmptyRequest, SharedState, payment_error, payments};
+use super::{EmptyRequest, SharedState, payment_error, payments};
+use crate::http::app::App;
 
 /// Create the managed wallet
 ///
@@ -38,13 +39,17 @@ pub(super) async fn create_agent_wallet(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<EmptyRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
+    let call = state.read_call::<EmptyRequest>(body).await?;
+    state.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
-    let (engine, owner, limits) = (state.callables.engine.clone(), claims.wallet, state.limits);
+    let (engine, owner, limits) = (
+        state.engine.clone(),
+        claims.wallet,
+        state.config.agent_wallet.default_caps(),
+    );
     let made = state.wallets.create(&owner).map_err(|_| ApiError::internal())?;
     key.run(
-        &state.callables.engine,
+        &state.engine,
         &claims,
         "/createAgentWallet",
         &(),
@@ -93,13 +98,13 @@ pub(super) async fn get_agent_wallet(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<GetWalletRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
-    let wallet = state.load_owned(&claims.wallet).await?;
+    let call = state.read_call::<GetWalletRequest>(body).await?;
+    state.admit(&claims, &call).await?;
+    let wallet = state.load_owned_wallet(&claims.wallet).await?;
     let asked = match &call.data.wallet_payment_id {
         None => None,
         Some(text) => {
-            let own = state.load_owned_payment(&claims, text).await?;
+            let own = state.load_owned_wallet_payment(&claims, text).await?;
             // The response may hold a code or a link that this token's payment did not buy.
             require_spend_rights(&claims)?;
             Some(own)
@@ -129,8 +134,8 @@ pub(super) async fn get_agent_wallet(
     let Some((id, spend)) = asked else {
         return Ok(callable::result_verbatim(&response));
     };
-    let stored = payments::stored_response(&state.callables.engine, &state.vault, id, &spend).await?;
-    let spend = payments::render(&state.callables.engine, id, &spend, stored).await?;
+    let stored = payments::stored_response(&state.engine, &state.vault, id, &spend).await?;
+    let spend = payments::render(&state.engine, id, &spend, stored).await?;
     // Joins the two objects into one.
     let both = format!("{},{}", &response[..response.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))
@@ -149,11 +154,11 @@ pub(super) async fn get_agent_spend_limit(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = state.callables.read::<EmptyRequest>(body).await?;
-    state.callables.admit(&claims, &call).await?;
-    let wallet = state.load_owned(&claims.wallet).await?;
+    let call = state.read_call::<EmptyRequest>(body).await?;
+    state.admit(&claims, &call).await?;
+    let wallet = state.load_owned_wallet(&claims.wallet).await?;
     let now = state.clock.now();
-    let before = state.callables.engine.spent_before(&wallet).await;
+    let before = state.engine.spent_before(&wallet).await;
     let before = before.ok_or_else(chain_unavailable)?;
     let used = wallet
         .used_on(now)
@@ -174,7 +179,7 @@ pub(super) async fn get_agent_spend_limit(
     Ok(callable::result(&limits))
 }
 
-impl AgentWalletState {
+impl App {
     /// The balance of an address on its chain.
     ///
     /// # Errors
@@ -185,14 +190,14 @@ impl AgentWalletState {
     }
 
     /// Loads the caller's wallet payment.
-    async fn load_owned_payment(
+    async fn load_owned_wallet_payment(
         &self,
         claims: &AuthClaims,
         text: &str,
     ) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
         let unknown = || ApiError::new(ErrorCode::WalletPaymentNotFound, "There is no such spend.");
         let id: WalletPaymentId = text.parse().map_err(|_| unknown())?;
-        let found = self.callables.engine.wallet_payment(&id).await;
+        let found = self.engine.wallet_payment(&id).await;
         let spend = found.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
         if spend.owner != claims.wallet {
             let error = "This spend belongs to another wallet.";

@@ -18,8 +18,9 @@ use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
+use super::SharedState;
 use super::fields::{limit, line};
-use super::{BankingState, SharedState};
+use crate::http::app::App;
 
 /// Maximum accounts per customer.
 const MAX_ACCOUNTS: usize = 10;
@@ -64,14 +65,14 @@ pub(super) async fn create_banking_account(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<CreateAccountRequest>(body).await?;
+    let call = banking.read_call::<CreateAccountRequest>(body).await?;
     let label = call
         .data
         .label
         .as_deref()
         .map(|label| line("label", label, 60))
         .transpose()?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let ramp = match call.data.r#type {
         AccountTypeParam::Onramp => AccountType::OnRamp,
         AccountTypeParam::Offramp => AccountType::OffRamp,
@@ -83,34 +84,28 @@ pub(super) async fn create_banking_account(
     let id = BankAccountId::mint(claims.wallet.shard(), banking.entropy.random());
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingAccount";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &request,
-        move |place| async move {
-            let customer = state.customer(&owner).await?;
-            let engine = &state.callables.engine;
-            let kept = engine.bank_accounts_of(&owner, None, MAX_ACCOUNTS).await;
-            if kept.map_err(|_| ApiError::internal())?.0.len() >= MAX_ACCOUNTS {
-                let error = format!("A holder has at most {MAX_ACCOUNTS} accounts.");
-                return Err(ApiError::new(ErrorCode::BankAccountLimitReached, error));
-            }
-            let memo = place.map(|place| {
-                recorder::<BankAccount>(place, move |outcome: CommandResult<'_, BankAccount>| match outcome {
-                    Ok((_, Some(account))) => Ok(opening(id, account)),
-                    _ => Err(ApiError::internal()),
-                })
-            });
-            match engine.open_bank_account(id, owner, customer, (ramp, label), memo).await {
-                Ok(()) => {}
-                Err(OperationError::Rejected(_)) => return Err(ApiError::internal()),
-                Err(denied) => return Err(in_progress_response(&denied)),
-            }
-            let account = engine.bank_account(&id).await.map_err(|_| ApiError::internal())?;
-            Ok(opening(id, &account.ok_or_else(ApiError::internal)?))
-        },
-    )
+    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+        let customer = state.bank_customer(&owner).await?;
+        let engine = &state.engine;
+        let kept = engine.bank_accounts_of(&owner, None, MAX_ACCOUNTS).await;
+        if kept.map_err(|_| ApiError::internal())?.0.len() >= MAX_ACCOUNTS {
+            let error = format!("A holder has at most {MAX_ACCOUNTS} accounts.");
+            return Err(ApiError::new(ErrorCode::BankAccountLimitReached, error));
+        }
+        let memo = place.map(|place| {
+            recorder::<BankAccount>(place, move |outcome: CommandResult<'_, BankAccount>| match outcome {
+                Ok((_, Some(account))) => Ok(opening(id, account)),
+                _ => Err(ApiError::internal()),
+            })
+        });
+        match engine.open_bank_account(id, owner, customer, (ramp, label), memo).await {
+            Ok(()) => {}
+            Err(OperationError::Rejected(_)) => return Err(ApiError::internal()),
+            Err(denied) => return Err(in_progress_response(&denied)),
+        }
+        let account = engine.bank_account(&id).await.map_err(|_| ApiError::internal())?;
+        Ok(opening(id, &account.ok_or_else(ApiError::internal)?))
+    })
     .await
 }
 
@@ -141,9 +136,9 @@ pub(super) async fn list_banking_accounts(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<ListAccountsRequest>(body).await?;
+    let call = banking.read_call::<ListAccountsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
         Some(text) => Some(
@@ -153,22 +148,22 @@ pub(super) async fn list_banking_accounts(
                 .0,
         ),
     };
-    let engine = &banking.callables.engine;
+    let engine = &banking.engine;
     let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, account) in &found {
-        shown.push(banking.account(*id, account).await);
+        shown.push(banking.bank_account_view(*id, account).await);
     }
     Ok(callable::result(
         &JsonObject::new().list("accounts", shown).boolean("has_more", more),
     ))
 }
 
-impl BankingState {
+impl App {
     /// The bank's id of the customer, who needs an approved application.
-    async fn customer(&self, owner: &Wallet) -> Result<String, ApiError> {
-        let application = self.application(owner).await?;
+    async fn bank_customer(&self, owner: &Wallet) -> Result<String, ApiError> {
+        let application = self.banking_application(owner).await?;
         if let application::Status::Approved(customer) = application.status {
             return Ok(customer);
         }
@@ -180,7 +175,7 @@ impl BankingState {
     }
 
     /// Renders an account with the fields that only its owner sees.
-    async fn account(&self, id: BankAccountId, account: &BankAccount) -> JsonObject {
+    async fn bank_account_view(&self, id: BankAccountId, account: &BankAccount) -> JsonObject {
         let Status::Open(at) = &account.status else {
             return account.view(&id);
         };
@@ -191,7 +186,7 @@ impl BankingState {
             .optional_text("memo", at.memo.as_ref());
         match account.account_type {
             AccountType::OnRamp => view,
-            AccountType::OffRamp => match self.callables.engine.bank_balance(id).await {
+            AccountType::OffRamp => match self.engine.bank_balance(id).await {
                 Ok(balance) => view.number("balance", balance.decimal()),
                 Err(_) => view.optional_text("balance", None::<&str>),
             },
@@ -207,7 +202,7 @@ impl BankingState {
     ) -> Result<(BankAccountId, BankAccount), ApiError> {
         let unknown = || ApiError::new(ErrorCode::BankAccountNotFound, "There is no such account.").param(param);
         let id: BankAccountId = text.parse().map_err(|_| unknown())?;
-        let read = self.callables.engine.bank_account(&id).await;
+        let read = self.engine.bank_account(&id).await;
         let account = read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
         if account.owner == *owner {
             return Ok((id, account));

@@ -16,9 +16,10 @@ use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::schemas;
+use super::SharedState;
 use super::fields::{date, line, phone, tax_number};
 use super::profile::EmptyRequest;
-use super::{BankingState, SharedState};
+use crate::http::app::App;
 use crate::provider::banking::seal_tax_id;
 use crate::secret::Secret;
 
@@ -77,9 +78,9 @@ pub(super) async fn get_banking_application(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<EmptyRequest>(body).await?;
-    banking.callables.admit(&claims, &call).await?;
-    let application = banking.application(&claims.wallet).await?;
+    let call = banking.read_call::<EmptyRequest>(body).await?;
+    banking.admit(&claims, &call).await?;
+    let application = banking.banking_application(&claims.wallet).await?;
     let verified = banking.is_verified(&claims.wallet).await?;
     Ok(callable::result(&render(&claims.wallet, &application, verified)))
 }
@@ -100,14 +101,14 @@ pub(super) async fn update_banking_application_details(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<UpdateApplicationRequest>(body).await?;
+    let call = banking.read_call::<UpdateApplicationRequest>(body).await?;
     let answers = banking.parse_answers(&call.data)?;
     if answers.is_empty() && call.data.tax_id.is_none() {
         let error = "Give at least one answer.";
         return Err(ApiError::parameter(ErrorCode::ParameterMissing, "dateOfBirth", error));
     }
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let request = UpdateApplicationParams {
         answers: answers.iter().map(|(q, answer)| (q.name(), answer.as_str())).collect(),
         tax: tax.as_ref().map(|(_, number)| number.expose_secret().as_str()),
@@ -115,21 +116,15 @@ pub(super) async fn update_banking_application_details(
     let request = keyed_fingerprint(&banking.vault, &request)?;
     let (running, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingApplicationDetails";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &request,
-        move |place| async move {
-            let application = running.application(&owner).await?;
-            let sealed = tax.map(|tax| running.sealed_tax(&application, tax)).transpose()?;
-            let verified = running.is_verified(&owner).await?;
-            let engine = &running.callables.engine;
-            let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
-            let outcome = engine.update_banking_application(owner, answers, sealed, memo).await;
-            after(engine, &owner, outcome, verified).await
-        },
-    )
+    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+        let application = running.banking_application(&owner).await?;
+        let sealed = tax.map(|tax| running.sealed_tax(&application, tax)).transpose()?;
+        let verified = running.is_verified(&owner).await?;
+        let engine = &running.engine;
+        let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
+        let outcome = engine.update_banking_application(owner, answers, sealed, memo).await;
+        after(engine, &owner, outcome, verified).await
+    })
     .await
 }
 
@@ -151,27 +146,21 @@ pub(super) async fn submit_banking_application(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<EmptyRequest>(body).await?;
-    banking.callables.admit(&claims, &call).await?;
+    let call = banking.read_call::<EmptyRequest>(body).await?;
+    banking.admit(&claims, &call).await?;
     let (running, owner) = (banking.clone(), claims.wallet);
     let route = "/submitBankingApplication";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &(),
-        move |place| async move {
-            let application = running.application(&owner).await?;
-            let verified = running.is_verified(&owner).await?;
-            if !verified && application.status() == "incomplete" {
-                return Err(incomplete(&application.missing(), false));
-            }
-            let engine = &running.callables.engine;
-            let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
-            let outcome = engine.submit_banking_application(owner, memo).await;
-            after(engine, &owner, outcome, verified).await
-        },
-    )
+    key.run(&banking.engine, &claims, route, &(), move |place| async move {
+        let application = running.banking_application(&owner).await?;
+        let verified = running.is_verified(&owner).await?;
+        if !verified && application.status() == "incomplete" {
+            return Err(incomplete(&application.missing(), false));
+        }
+        let engine = &running.engine;
+        let memo = place.map(|place| recorder(place, move |outcome| changed(&owner, outcome, verified)));
+        let outcome = engine.submit_banking_application(owner, memo).await;
+        after(engine, &owner, outcome, verified).await
+    })
     .await
 }
 
@@ -279,9 +268,9 @@ fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> J
     JsonObject::new().object("application", &shown)
 }
 
-impl BankingState {
-    pub(super) async fn application(&self, owner: &Wallet) -> Result<BankingApplication, ApiError> {
-        let read = self.callables.engine.banking_application(owner).await;
+impl App {
+    pub(super) async fn banking_application(&self, owner: &Wallet) -> Result<BankingApplication, ApiError> {
+        let read = self.engine.banking_application(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(|| {
             let error = "There is no banking profile.";
             ApiError::new(ErrorCode::BankingProfileNotFound, error).hint("createBankingProfile makes one.")
@@ -289,7 +278,7 @@ impl BankingState {
     }
 
     pub(super) async fn is_verified(&self, owner: &Wallet) -> Result<bool, ApiError> {
-        let identity = self.callables.engine.identity(owner).await;
+        let identity = self.engine.identity(owner).await;
         let identity = identity.map_err(|_| ApiError::internal())?;
         Ok(identity.is_some_and(|identity| identity.status() == "verified"))
     }

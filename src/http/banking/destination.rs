@@ -126,9 +126,9 @@ pub(super) async fn update_banking_destination(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<RenameDestinationRequest>(body).await?;
+    let call = banking.read_call::<RenameDestinationRequest>(body).await?;
     let nickname = line("nickname", &call.data.nickname, 100)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     may_change(&claims)?;
     let asked = RenameDestinationParams {
         destination_id: call.data.destination_id.clone(),
@@ -136,18 +136,12 @@ pub(super) async fn update_banking_destination(
     };
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingDestination";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &asked,
-        move |place| async move {
-            let (id, _) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
-            let engine = &state.callables.engine;
-            let memo = place.map(|place| destination_recorder(place, id));
-            let result = engine.rename_destination(id, nickname, memo).await;
-            sent(engine, id, result).await
-        },
-    )
+    key.run(&banking.engine, &claims, route, &asked, move |place| async move {
+        let (id, _) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
+        let engine = &state.engine;
+        let memo = place.map(|place| destination_recorder(place, id));
+        let result = engine.rename_destination(id, nickname, memo).await;
+        sent(engine, id, result).await
+    })
     .await
 }

@@ -22,7 +22,7 @@ use super::application::{after, record};
 /// In bytes, after decoding.
 const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;
 /// Largest request body: a document in base64 and the rest of the request.
-pub const MAX_UPLOAD_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;
+pub(super) const MAX_UPLOAD_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;
 
 /// Request of `uploadBankingDocument`.
 #[derive(Deserialize, ToSchema)]
@@ -79,12 +79,11 @@ pub(super) async fn upload_banking_document(
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = banking
-        .callables
-        .read_up_to::<UploadDocumentRequest>(body, MAX_UPLOAD_BYTES)
+        .read_call_up_to::<UploadDocumentRequest>(body, MAX_UPLOAD_BYTES)
         .await?;
     let (document_type, bytes) = (call.data.r#type.document_type(), decoded(&call.data.content)?);
     let media = detect_media_type(&bytes)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
         id: DocumentId::mint(claims.wallet.shard(), banking.entropy.random()),
@@ -100,37 +99,31 @@ pub(super) async fn upload_banking_document(
     };
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/uploadBankingDocument";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &request,
-        move |place| async move {
-            let application = state.application(&owner).await?;
-            let verified = state.is_verified(&owner).await?;
-            let same = |kept: &&Document| kept.document_type == document_type && document_type != DocumentType::Other;
-            let replaced = application.documents.iter().find(same).map(|kept| kept.id);
-            let (engine, documents) = (&state.callables.engine, &state.documents);
-            // Store the bytes first: an application never names a document that is not stored.
-            let sealed = documents.persist(document.id, bytes).await.map_err(|error| {
-                tracing::error!(%error, "a document could not be kept");
-                ApiError::unavailable(
-                    ErrorCode::ServiceUnavailable,
-                    "The document could not be kept. Try again.",
-                    5,
-                )
-            })?;
-            let memo = place.map(|place| recorder(place, move |result| record(&owner, result, verified)));
-            let result = engine.add_banking_document(owner, document, sealed, memo).await;
-            match (&result, replaced) {
-                (Ok(()), Some(old)) => documents.delete(old).await,
-                (Err(OperationError::Rejected(_)), _) => documents.delete(document.id).await,
-                // If the application may name the document, its bytes stay.
-                (Ok(()), None) | (Err(_), _) => {}
-            }
-            after(engine, &owner, result, verified).await
-        },
-    )
+    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+        let application = state.banking_application(&owner).await?;
+        let verified = state.is_verified(&owner).await?;
+        let same = |kept: &&Document| kept.document_type == document_type && document_type != DocumentType::Other;
+        let replaced = application.documents.iter().find(same).map(|kept| kept.id);
+        let (engine, documents) = (&state.engine, &state.documents);
+        // Store the bytes first: an application never names a document that is not stored.
+        let sealed = documents.persist(document.id, bytes).await.map_err(|error| {
+            tracing::error!(%error, "a document could not be kept");
+            ApiError::unavailable(
+                ErrorCode::ServiceUnavailable,
+                "The document could not be kept. Try again.",
+                5,
+            )
+        })?;
+        let memo = place.map(|place| recorder(place, move |result| record(&owner, result, verified)));
+        let result = engine.add_banking_document(owner, document, sealed, memo).await;
+        match (&result, replaced) {
+            (Ok(()), Some(old)) => documents.delete(old).await,
+            (Err(OperationError::Rejected(_)), _) => documents.delete(document.id).await,
+            // If the application may name the document, its bytes stay.
+            (Ok(()), None) | (Err(_), _) => {}
+        }
+        after(engine, &owner, result, verified).await
+    })
     .await
 }
 

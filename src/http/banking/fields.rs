@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::payouts::is_email;
 use super::super::readable::is_readable;
-use crate::identity::rfc3339;
+use crate::rfc3339;
 use crate::secret::Secret;
 
 /// A single-line text, trimmed.

@@ -18,8 +18,9 @@ use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
+use super::SharedState;
 use super::fields::{email, line};
-use super::{BankingState, SharedState};
+use crate::http::app::App;
 
 /// Request of `createBankingProfile`.
 #[derive(Deserialize, ToSchema)]
@@ -73,12 +74,12 @@ pub(super) async fn create_banking_profile(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<CreateProfileRequest>(body).await?;
+    let call = banking.read_call::<CreateProfileRequest>(body).await?;
     let request = banking.parse_profile(&call.data)?;
-    banking.callables.admit(&claims, &call).await?;
-    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    banking.admit(&claims, &call).await?;
+    let (engine, owner) = (banking.engine.clone(), claims.wallet);
     let profile = request.profile(owner)?;
-    let engine_of_key = banking.callables.engine.clone();
+    let engine_of_key = banking.engine.clone();
     key.run(
         &engine_of_key,
         &claims,
@@ -104,7 +105,7 @@ pub(super) async fn create_banking_profile(
     .await
 }
 
-impl BankingState {
+impl App {
     fn parse_profile(&self, data: &CreateProfileRequest) -> Result<CreateProfileParams, ApiError> {
         let business = data.r#type == Some(CustomerTypeParam::Business);
         let business_name = match (&data.business_name, business) {
@@ -124,10 +125,16 @@ impl BankingState {
             let error = "`country` must be a code of 2 capital letters (ISO 3166-1).";
             return Err(ApiError::parameter(ErrorCode::ParameterInvalid, "country", error));
         }
-        if !self.countries.iter().any(|served| served == country) {
+        if !self
+            .config
+            .availability
+            .countries
+            .iter()
+            .any(|served| served == country)
+        {
             let error = "Banking is not open to holders in that country.";
             return Err(ApiError::parameter(ErrorCode::CountryNotServed, "country", error)
-                .hint(format!("Countries: {}.", self.countries.join(", "))));
+                .hint(format!("Countries: {}.", self.config.availability.countries.join(", "))));
         }
         Ok(CreateProfileParams {
             first_name: line("firstName", &data.first_name, 100)?,
@@ -178,9 +185,9 @@ pub(super) async fn get_banking_profile_status(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<EmptyRequest>(body).await?;
-    banking.callables.admit(&claims, &call).await?;
-    let engine = &banking.callables.engine;
+    let call = banking.read_call::<EmptyRequest>(body).await?;
+    banking.admit(&claims, &call).await?;
+    let engine = &banking.engine;
     let failed = |_| ApiError::internal();
     let profile = engine.banking_profile(&claims.wallet).await.map_err(failed)?;
     let identity = engine.identity(&claims.wallet).await.map_err(failed)?;

@@ -18,9 +18,10 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::recipients::by_recipient;
 use super::super::schemas;
+use super::SharedState;
 use super::destination::{BankDestinationRequest, ParsedAccount, account};
 use super::fields::{limit, line};
-use super::{BankingState, SharedState};
+use crate::http::app::App;
 use crate::provider::payouts::seal_account;
 use crate::vault::Vault;
 
@@ -87,7 +88,7 @@ pub(super) async fn create_banking_recipient(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<CreateRecipientRequest>(body).await?;
+    let call = banking.read_call::<CreateRecipientRequest>(body).await?;
     let recipient = BankRecipient {
         id: BankRecipientId::mint(claims.wallet.shard(), banking.entropy.random()),
         name: line("name", &call.data.name, 100)?,
@@ -98,18 +99,14 @@ pub(super) async fn create_banking_recipient(
             .map_or(Ok(String::new()), |text| line("address", text, 200))?,
     };
     let account = account(&call.data.destination, &recipient)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     // The recipient's id is left out, because each call draws a new one.
     let request = fingerprint(&banking.vault, &recipient.name, &recipient.address, &account)?;
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingRecipient";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &request,
-        move |place| async move { state.persist_destination(owner, recipient, account, place).await },
-    )
+    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+        state.persist_destination(owner, recipient, account, place).await
+    })
     .await
 }
 
@@ -138,34 +135,28 @@ pub(super) async fn add_banking_destination(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<AddDestinationRequest>(body).await?;
+    let call = banking.read_call::<AddDestinationRequest>(body).await?;
     let unnamed = BankRecipient {
         id: BankRecipientId(0),
         name: "-".into(),
         address: String::new(),
     };
     let read = account(&call.data.destination, &unnamed)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let request = fingerprint(&banking.vault, &call.data.recipient_id, "", &read)?;
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/addBankingDestination";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &request,
-        move |place| async move {
-            let (_, kept) = state.recipient(&owner, &call.data.recipient_id).await?;
-            let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
-            if kept.len() >= MAX_DESTINATIONS {
-                let error = format!("A recipient has at most {MAX_DESTINATIONS} destinations.");
-                return Err(ApiError::new(ErrorCode::DestinationLimitReached, error));
-            }
-            let recipient = first.recipient.clone();
-            let account = account(&call.data.destination, &recipient)?;
-            state.persist_destination(owner, recipient, account, place).await
-        },
-    )
+    key.run(&banking.engine, &claims, route, &request, move |place| async move {
+        let (_, kept) = state.bank_recipient(&owner, &call.data.recipient_id).await?;
+        let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
+        if kept.len() >= MAX_DESTINATIONS {
+            let error = format!("A recipient has at most {MAX_DESTINATIONS} destinations.");
+            return Err(ApiError::new(ErrorCode::DestinationLimitReached, error));
+        }
+        let recipient = first.recipient.clone();
+        let account = account(&call.data.destination, &recipient)?;
+        state.persist_destination(owner, recipient, account, place).await
+    })
     .await
 }
 
@@ -189,18 +180,14 @@ pub(super) async fn list_banking_recipients(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<ListRecipientsRequest>(body).await?;
+    let call = banking.read_call::<ListRecipientsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
         Some(text) => Some(banking.load_active_destinations(&claims.wallet, text).await?.0),
     };
-    let found = banking
-        .callables
-        .engine
-        .destinations_of(&claims.wallet, after, limit)
-        .await;
+    let found = banking.engine.destinations_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let shown = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
     Ok(callable::result_of(&shown))
@@ -230,32 +217,26 @@ pub(super) async fn delete_banking_recipient(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<DeleteRecipientRequest>(body).await?;
-    banking.callables.admit(&claims, &call).await?;
+    let call = banking.read_call::<DeleteRecipientRequest>(body).await?;
+    banking.admit(&claims, &call).await?;
     may_change(&claims)?;
     let (state, owner, request) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
     let route = "/deleteBankingRecipient";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &call.data,
-        move |place| async move {
-            let (id, kept) = state.recipient(&owner, &request).await?;
-            let ids: Vec<BankDestinationId> = kept.into_iter().map(|(id, _)| id).collect();
-            let engine = &state.callables.engine;
-            let deleted = move || callable::reply(&JsonObject::new().text("recipient_id", id).boolean("deleted", true));
-            // The last removal records the response. After a crash before it, a retry with the same key removes the
-            // rest.
-            let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
-            for other in others {
-                removed(engine.remove_destination(*other, None).await)?;
-            }
-            let memo = place.map(|place| recorder::<BankDestination>(place, move |_| Ok(deleted())));
-            removed(engine.remove_destination(*last, memo).await)?;
-            Ok(deleted())
-        },
-    )
+    key.run(&banking.engine, &claims, route, &call.data, move |place| async move {
+        let (id, kept) = state.bank_recipient(&owner, &request).await?;
+        let ids: Vec<BankDestinationId> = kept.into_iter().map(|(id, _)| id).collect();
+        let engine = &state.engine;
+        let deleted = move || callable::reply(&JsonObject::new().text("recipient_id", id).boolean("deleted", true));
+        // The last removal records the response. After a crash before it, a retry with the same key removes the
+        // rest.
+        let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
+        for other in others {
+            removed(engine.remove_destination(*other, None).await)?;
+        }
+        let memo = place.map(|place| recorder::<BankDestination>(place, move |_| Ok(deleted())));
+        removed(engine.remove_destination(*last, memo).await)?;
+        Ok(deleted())
+    })
     .await
 }
 
@@ -298,7 +279,7 @@ fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
     callable::reply(&view)
 }
 
-impl BankingState {
+impl App {
     /// Persists a destination of the recipient, with its number sealed.
     async fn persist_destination(
         &self,
@@ -317,7 +298,7 @@ impl BankingState {
             created_at: Timestamp::default(),
             active: true,
         };
-        let engine = &self.callables.engine;
+        let engine = &self.engine;
         let memo = place.map(|place| destination_recorder(place, id));
         let result = engine.register_destination(id, destination, sealed, memo).await;
         sent(engine, id, result).await
@@ -343,18 +324,18 @@ impl BankingState {
         text: &str,
     ) -> Result<(BankDestinationId, BankDestination), ApiError> {
         let id: BankDestinationId = text.parse().map_err(|_| destination_unknown())?;
-        let read = self.callables.engine.destination(&id).await;
+        let read = self.engine.destination(&id).await;
         let kept = read.map_err(|_| ApiError::internal())?;
         let own = kept.filter(|kept| kept.owner == *owner);
         own.map(|kept| (id, kept)).ok_or_else(destination_unknown)
     }
 
     /// Loads a recipient of the caller with its destinations, oldest first. Recipients of other accounts are not found.
-    async fn recipient(&self, owner: &Wallet, text: &str) -> Result<RecordedDestination, ApiError> {
+    async fn bank_recipient(&self, owner: &Wallet, text: &str) -> Result<RecordedDestination, ApiError> {
         let id: BankRecipientId = text.parse().map_err(|_| recipient_unknown())?;
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = of(&self.callables.engine, owner, after).await?;
+            let page = of(&self.engine, owner, after).await?;
             after = page.0.last().map(|(id, _)| *id);
             found.extend(
                 page.0

@@ -20,8 +20,9 @@ use super::super::callable;
 use super::super::error::{ApiError, ErrorCode};
 use super::super::outgoing_holds::with_hold_reason;
 use super::super::schemas;
+use super::SharedState;
 use super::fields::limit;
-use super::{BankingState, SharedState};
+use crate::http::app::App;
 
 /// Request of `getBankingTransaction`.
 #[derive(Deserialize, ToSchema)]
@@ -41,12 +42,12 @@ pub(super) async fn get_banking_transaction(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<GetTransactionRequest>(body).await?;
-    banking.callables.admit(&claims, &call).await?;
+    let call = banking.read_call::<GetTransactionRequest>(body).await?;
+    banking.admit(&claims, &call).await?;
     let found = banking
-        .transaction(&claims, &call.data.transaction_id, "transactionId")
+        .bank_transaction(&claims, &call.data.transaction_id, "transactionId")
         .await?;
-    let view = found.render(&banking.callables.engine).await?;
+    let view = found.render(&banking.engine).await?;
     Ok(callable::result(&JsonObject::new().object("transaction", &view)))
 }
 
@@ -70,14 +71,19 @@ pub(super) async fn list_banking_transactions(
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<ListTransactionsRequest>(body).await?;
+    let call = banking.read_call::<ListTransactionsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.transaction(&claims, text, "startingAfter").await?.sort_key()),
+        Some(text) => Some(
+            banking
+                .bank_transaction(&claims, text, "startingAfter")
+                .await?
+                .sort_key(),
+        ),
     };
-    let engine = &banking.callables.engine;
+    let engine = &banking.engine;
     let failed = |_| ApiError::internal();
     let transfers = engine.bank_transfers_of(&claims.wallet, after, limit).await;
     let (transfers, more_transfers) = transfers.map_err(failed)?;
@@ -150,15 +156,15 @@ impl BankTransactionRecord {
     }
 }
 
-impl BankingState {
+impl App {
     /// Loads the caller's transaction.
-    async fn transaction(
+    async fn bank_transaction(
         &self,
         claims: &AuthClaims,
         text: &str,
         param: &'static str,
     ) -> Result<BankTransactionRecord, ApiError> {
-        let engine = &self.callables.engine;
+        let engine = &self.engine;
         let unknown = || ApiError::new(ErrorCode::TransactionNotFound, "There is no such transaction.").param(param);
         let (owner, found) = if let Ok(id) = text.parse::<BankTransferId>() {
             let read = engine.bank_transfer(&id).await.map_err(|_| ApiError::internal())?;
@@ -188,11 +194,7 @@ impl BankingState {
     ) -> Result<(Vec<(PayoutId, Payout)>, bool), ApiError> {
         let mut found = Vec::new();
         loop {
-            let read = self
-                .callables
-                .engine
-                .bank_payouts_after(&claims.wallet, after, limit)
-                .await;
+            let read = self.engine.bank_payouts_after(&claims.wallet, after, limit).await;
             let (page, more) = read.map_err(|_| ApiError::internal())?;
             after = page.last().map(|(id, payout)| (payout.created_at, id.0)).or(after);
             found.extend(

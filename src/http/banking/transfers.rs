@@ -25,9 +25,10 @@ use super::super::error::{ApiError, ErrorCode};
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::outgoing_holds::require_withdrawals_active;
 use super::super::schemas;
+use super::SharedState;
 use super::fields::{amount, line};
-use super::{BankingState, SharedState};
 use crate::checkout::product_unavailable;
+use crate::http::app::App;
 use crate::prices::{PriceQuery, Quote};
 
 /// Request of `createBankingTransfer`.
@@ -79,7 +80,7 @@ pub(super) async fn create_banking_transfer(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<CreateTransferRequest>(body).await?;
+    let call = banking.read_call::<CreateTransferRequest>(body).await?;
     let cents = amount(&call.data.amount)?;
     let note = call
         .data
@@ -88,7 +89,7 @@ pub(super) async fn create_banking_transfer(
         .map(|note| line("note", note, 140))
         .transpose()?;
     let direction = call.data.direction.unwrap_or(TransferDirectionParam::ToAccount);
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
     let asked = CreateTransferParams {
         account_id: call.data.account_id.clone(),
@@ -100,49 +101,43 @@ pub(super) async fn create_banking_transfer(
     let id = BankTransferId::mint(claims.wallet.shard(), banking.entropy.random());
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingTransfer";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &asked,
-        move |place| async move {
-            let (account, kept) = state
-                .load_owned_account(&owner, &call.data.account_id, "accountId")
-                .await?;
-            check_transferable(&kept, direction)?;
-            let request = TransferRequest {
-                owner,
-                account,
-                cents,
-                amount: usdc,
-                note,
-            };
-            let engine = &state.callables.engine;
-            if direction == TransferDirectionParam::ToAccount {
-                require_withdrawals_active(engine)?;
-                let memo = place.map(|place| {
-                    recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
-                        started(&transfer_started(id), result.map(drop))
-                    })
-                });
-                let result = engine
-                    .debit_for_bank(owner, BankDebit::Transfer(id, request), memo)
-                    .await;
-                return ended(&transfer_started(id), result);
-            }
+    key.run(&banking.engine, &claims, route, &asked, move |place| async move {
+        let (account, kept) = state
+            .load_owned_account(&owner, &call.data.account_id, "accountId")
+            .await?;
+        check_transferable(&kept, direction)?;
+        let request = TransferRequest {
+            owner,
+            account,
+            cents,
+            amount: usdc,
+            note,
+        };
+        let engine = &state.engine;
+        if direction == TransferDirectionParam::ToAccount {
+            require_withdrawals_active(engine)?;
             let memo = place.map(|place| {
-                recorder::<BankTransfer>(place, move |result: CommandResult<'_, BankTransfer>| match result {
-                    Ok(_) => Ok(callable::reply(&transfer_started(id))),
-                    Err(_) => Err(ApiError::internal()),
+                recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
+                    started(&transfer_started(id), result.map(drop))
                 })
             });
-            match engine.transfer_to_balance(id, request, memo).await {
-                Ok(()) => Ok(callable::reply(&transfer_started(id))),
-                Err(OperationError::Rejected(_)) => Err(ApiError::internal()),
-                Err(denied) => Err(in_progress_response(&denied)),
-            }
-        },
-    )
+            let result = engine
+                .debit_for_bank(owner, BankDebit::Transfer(id, request), memo)
+                .await;
+            return ended(&transfer_started(id), result);
+        }
+        let memo = place.map(|place| {
+            recorder::<BankTransfer>(place, move |result: CommandResult<'_, BankTransfer>| match result {
+                Ok(_) => Ok(callable::reply(&transfer_started(id))),
+                Err(_) => Err(ApiError::internal()),
+            })
+        });
+        match engine.transfer_to_balance(id, request, memo).await {
+            Ok(()) => Ok(callable::reply(&transfer_started(id))),
+            Err(OperationError::Rejected(_)) => Err(ApiError::internal()),
+            Err(denied) => Err(in_progress_response(&denied)),
+        }
+    })
     .await
 }
 
@@ -200,14 +195,17 @@ pub(super) async fn send_banking_payout(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<CreatePayoutRequest>(body).await?;
+    let call = banking.read_call::<CreatePayoutRequest>(body).await?;
     let cents = amount(&call.data.amount)?;
-    let (least, most) = (banking.product.min_amount, banking.product.max_amount);
+    let (least, most) = (
+        banking.config.products.bank_payment.min_amount,
+        banking.config.products.bank_payment.max_amount,
+    );
     if cents < least || cents > most {
         let error = format!("`amount` must be between {least} and {most}.");
         return Err(ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", error));
     }
-    banking.callables.admit(&claims, &call).await?;
+    banking.admit(&claims, &call).await?;
     require_sign_in(&claims)?;
     let asked = CreatePayoutParams {
         destination_id: call.data.destination_id.clone(),
@@ -216,50 +214,44 @@ pub(super) async fn send_banking_payout(
     let id = PayoutId::mint(claims.wallet.shard(), banking.entropy.random());
     let (state, owner) = (banking.clone(), claims.wallet);
     let route = "/sendBankingPayout";
-    key.run(
-        &banking.callables.engine,
-        &claims,
-        route,
-        &asked,
-        move |place| async move {
-            let (destination, kept) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
-            if kept.scheme != DestinationType::FiatUs {
-                let error = "Payouts go to destinations of type fiat_us.";
-                let error = ApiError::new(ErrorCode::DestinationTypeNotSupported, error);
-                return Err(error.param("destinationId"));
-            }
-            let engine = &state.callables.engine;
-            engine
-                .check_line(ProductLine::BankPayment)
-                .map_err(product_unavailable)?;
-            require_withdrawals_active(engine)?;
-            let quote = state.quote(cents)?;
-            let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
-            let plan = PayoutPlan {
-                target: PayoutTarget::Bank(destination, kept.details),
-                terms: engine.bank_payment_terms(),
-                quoted: Some(quote.facts()),
-            };
-            let response = payout_started(id, destination, cents, charged);
-            let view = response.clone();
-            let memo = place.map(|place| {
-                recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
-                    started(&view, result.map(drop))
-                })
-            });
-            let payout = Box::new(BalancePayout {
-                id,
-                plan,
-                amount: cents,
-                charged,
-                cap: None,
-            });
-            ended(
-                &response,
-                engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await,
-            )
-        },
-    )
+    key.run(&banking.engine, &claims, route, &asked, move |place| async move {
+        let (destination, kept) = state.load_owned_destination(&owner, &call.data.destination_id).await?;
+        if kept.scheme != DestinationType::FiatUs {
+            let error = "Payouts go to destinations of type fiat_us.";
+            let error = ApiError::new(ErrorCode::DestinationTypeNotSupported, error);
+            return Err(error.param("destinationId"));
+        }
+        let engine = &state.engine;
+        engine
+            .check_line(ProductLine::BankPayment)
+            .map_err(product_unavailable)?;
+        require_withdrawals_active(engine)?;
+        let quote = state.quote_bank_payout(cents)?;
+        let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
+        let plan = PayoutPlan {
+            target: PayoutTarget::Bank(destination, kept.details),
+            terms: engine.bank_payment_terms(),
+            quoted: Some(quote.facts()),
+        };
+        let response = payout_started(id, destination, cents, charged);
+        let view = response.clone();
+        let memo = place.map(|place| {
+            recorder::<Account>(place, move |result: CommandResult<'_, Account>| {
+                started(&view, result.map(drop))
+            })
+        });
+        let payout = Box::new(BalancePayout {
+            id,
+            plan,
+            amount: cents,
+            charged,
+            cap: None,
+        });
+        ended(
+            &response,
+            engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await,
+        )
+    })
     .await
 }
 
@@ -310,15 +302,15 @@ fn too_large() -> ApiError {
     ApiError::parameter(ErrorCode::AmountOutOfRange, "amount", "`amount` is too large.")
 }
 
-impl BankingState {
-    fn quote(&self, amount: Cents) -> Result<Quote, ApiError> {
+impl App {
+    fn quote_bank_payout(&self, amount: Cents) -> Result<Quote, ApiError> {
         let asked = PriceQuery {
             line: ProductLine::BankPayment,
             amount,
             currency: Currency::USD,
             product_rates: None,
         };
-        let quotes = self.prices.quotes(&asked, self.clock.now());
+        let quotes = self.checkout.prices.quotes(&asked, self.clock.now());
         quotes.into_iter().next().ok_or_else(too_large)
     }
 }

@@ -13,7 +13,8 @@ use purser_actors::payment::Status;
 use purser_actors::port::{CardTransaction, PortError, Timestamp};
 use purser_actors::reloadable_card::{self, ReloadableCard};
 
-use super::{CardState, not_found};
+use super::not_found;
+use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::provider::{BillingAddress, gift_cards};
 use crate::secret::Secret;
@@ -177,25 +178,20 @@ impl AnyCard {
     }
 
     /// Adds the secret details. The record that they were read is durable before they are returned.
-    pub(super) async fn with_details(
-        &self,
-        cards: &CardState,
-        id: CardId,
-        view: JsonObject,
-    ) -> Result<JsonObject, ApiError> {
+    pub(super) async fn with_details(&self, cards: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
         match self {
             Self::Usa(card) => {
                 let asked = async |issuer_ref: String| {
-                    let cvv = cards.issuer.cvv(&issuer_ref).await?;
-                    Ok((cvv, cards.issuer.available_balance(&issuer_ref).await?))
+                    let cvv = cards.providers.issuer.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.providers.issuer.available_balance(&issuer_ref).await?))
                 };
                 let shown = details(cards, id, card.details(), asked, cards.engine.reveal_card(id)).await?;
                 Ok(view.object("card_details", &shown))
             }
             Self::Reloadable(card) => {
                 let asked = async |issuer_ref: String| {
-                    let cvv = cards.reloadable_cards.cvv(&issuer_ref).await?;
-                    Ok((cvv, cards.reloadable_cards.available(&issuer_ref).await?))
+                    let cvv = cards.providers.reloadable_cards.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.providers.reloadable_cards.available(&issuer_ref).await?))
                 };
                 let shown = details(cards, id, card.details(), asked, cards.engine.reveal_reloadable(id)).await?;
                 Ok(view.object("card_details", &shown))
@@ -257,12 +253,12 @@ fn unreadable(_: LoadError) -> ApiError {
     ApiError::internal()
 }
 
-async fn sealed(cards: &CardState, id: CardId) -> Result<Vec<u8>, ApiError> {
+async fn sealed(cards: &App, id: CardId) -> Result<Vec<u8>, ApiError> {
     let sealed = cards.engine.sealed(id).await.ok().flatten();
     sealed.ok_or_else(ApiError::internal)
 }
 
-async fn redeemable(cards: &CardState, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+async fn redeemable(cards: &App, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
     let redemption = gift_cards::open(&cards.vault, id, &sealed(cards, id).await?).map_err(|error| {
         tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
         ApiError::internal()
@@ -287,7 +283,7 @@ async fn redeemable(cards: &CardState, id: CardId, view: JsonObject) -> Result<J
 
 /// Number and CVV from the vault, and the billing address that the operator entered. The record that they were read is
 /// durable before they are returned. The remaining amount is the operators' last report.
-async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
+async fn operator_entered_details(cards: &App, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
     let closed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
         ApiError::internal()
@@ -345,7 +341,7 @@ fn address(billing: &BillingAddress) -> JsonObject {
 /// The number from the vault; CVV and remaining amount from the issuer. The record that they were read is durable
 /// before they are returned.
 async fn details<R>(
-    cards: &CardState,
+    cards: &App,
     id: CardId,
     known: Option<&card::CardDetails>,
     asked: impl AsyncFnOnce(String) -> Result<(Secret<String>, Cents), PortError>,
@@ -364,7 +360,7 @@ async fn details<R>(
         Err(OperationError::Rejected(_)) => return Err(not_found()),
         Err(_) => return Err(later()),
     }
-    let address = address(&cards.billing_address);
+    let address = address(&cards.providers.billing_address);
     Ok(JsonObject::new()
         .text("card_number", number.number().expose_secret())
         .integer("exp_month", u64::from(number.exp_month()))

@@ -1,6 +1,6 @@
 //! Examples for every request and response of `/openapi.json`. Error examples come from two sources that tests compare
-//! with the running service: the error codes and `docs/precedence.md` (the errors of each operation). All other
-//! examples are generated from schemas by [`SchemaExample`].
+//! with the running service: the error codes, and the errors in each route's row. All other examples are generated from
+//! schemas by [`SchemaExample`].
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,11 @@ use serde_json::{Value, json};
 
 use super::super::auth::RequestId;
 use super::super::error::{ApiError, ErrorCode, ErrorFormat};
-use super::super::sandbox::remote_guard::CONTROLLED_PROVIDERS;
+use super::super::routes;
 use super::responses::{ErrorStyle, is_error, operations};
 use super::schema_example::SchemaExample;
 
-const PRECEDENCE: &str = include_str!("../../../docs/precedence.md");
-
-/// Typical parameters for errors of operations without a precedence table.
+/// Errors of operations whose row names none of the status.
 const COMMON_ERRORS: [ErrorCode; 17] = [
     ErrorCode::InvalidRequest,
     ErrorCode::TokenInvalid,
@@ -39,25 +37,12 @@ const COMMON_ERRORS: [ErrorCode; 17] = [
 /// Request id in every example.
 const REQUEST: RequestId = RequestId(0x4b7f_0c1d_2e3a_4958_6776_8594_a3b2_c1d0);
 
-/// Errors of each operation with a precedence table, in order, by method and path, as in `GET /get-card`.
-fn tables() -> BTreeMap<String, Vec<ErrorCode>> {
-    let mut tables = BTreeMap::<_, Vec<_>>::new();
-    for section in PRECEDENCE.split("\n## ").skip(1) {
-        let mut heading = section.split_whitespace();
-        let operation = [heading.next(), heading.next()]
-            .map(Option::unwrap_or_default)
-            .join(" ");
-        let rows = section
-            .lines()
-            .filter_map(|line| line.strip_prefix("| ")?.split_once(" `")?.1.split_once("` |"));
-        let rows = rows.filter_map(|(code, _)| ErrorCode::from_name(code));
-        tables.entry(operation).or_default().extend(rows);
-    }
-    for (path, ..) in CONTROLLED_PROVIDERS {
-        let given = tables.entry(format!("POST {path}")).or_default();
-        given.push(ErrorCode::ProviderIsRemote);
-    }
-    tables
+/// Errors of each operation, by method and path, as in `GET /get-card`.
+fn refusals() -> BTreeMap<String, &'static [ErrorCode]> {
+    let routes = routes::public();
+    routes
+        .map(|route| (format!("{} {}", route.method, route.path), route.refuses))
+        .collect()
 }
 
 /// Key under `components/examples`.
@@ -93,12 +78,12 @@ pub(super) fn add(document: &mut Value) {
             examples.insert(format!("{prefix}{}", example_name(code)), example);
         }
     }
-    let tables = tables();
+    let refusals = refusals();
     let schemas = document["components"]["schemas"].clone();
     for (path, method, operation) in operations(document) {
         let style = ErrorStyle::of(path, operation);
         let name = format!("{} {path}", method.to_uppercase());
-        let given = tables.get(&name).map(Vec::as_slice).unwrap_or_default();
+        let given = refusals.get(&name).copied().unwrap_or_default();
         add_request_example(path, operation, &schemas);
         for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
             add_response_example(response, status, given, style, &schemas);

@@ -1,5 +1,7 @@
 //! Accounts and late returns.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::ListPosition;
 use purser_actors::id::{LateReturnId, Wallet};
@@ -10,11 +12,47 @@ use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::{AdminState, unavailable};
+use super::{AdminState, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    POST "/admin/freeze" => post_freeze {
+        Operator, unkeyed("sets the given state"), operation(||
+            OperationDoc::post::<FreezeAccountRequest>(
+                Operation { id: "freezeAccount", tag: "Accounts" },
+                "Freeze an account: block purchases and reads, and show its owner the reason",
+                of::<schemas::FreezeResponse>,
+            )
+            .error(404, "No such account.")
+        )
+    }
+    POST "/admin/unfreeze" => post_unfreeze {
+        Operator, unkeyed("sets the given state"), operation(||
+            OperationDoc::post::<UnfreezeAccountRequest>(
+                Operation { id: "unfreezeAccount", tag: "Accounts" },
+                "Unfreeze an account",
+                of::<schemas::FreezeResponse>,
+            )
+            .error(404, "No such account.")
+        )
+    }
+    GET "/admin/late-returns" => get_late_returns {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listLateReturns", tag: "Reconciliation" },
+                Permission::Read,
+                "List payouts that were returned after they became final, oldest first",
+                of::<schemas::LateReturnList>,
+            )
+            .paged()
+        )
+    }
+}
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,8 @@
 //! `GET /admin/openapi.json`: the OpenAPI document of the operator API. Request schemas and permissions come from the
 //! types that the handlers use. A test compares the rest with the router and with every response.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::operator::{Permission, Role};
@@ -10,12 +12,20 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::extractors::{AuthorizedRead, OperatorRequest};
-use super::operations::operations;
-use super::schemas;
+use super::{AdminState, listings, schemas};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
+use crate::http::route::routes;
 use crate::http::schemas::Error;
 use crate::http::{headers, json as answer, openapi};
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/openapi.json" => get_openapi {
+        Operator, operation(||
+            OperationDoc::get(Operation { id: "getOperatorOpenApi", tag: "System" }, Permission::Read, "Read the OpenAPI 3.1 document of the operator API", any)
+        )
+    }
+}
 
 /// Named schemas that other schemas reference.
 type NamedSchemas = Vec<(String, RefOr<Schema>)>;
@@ -41,18 +51,16 @@ pub(super) struct QueryParameter {
     description: &'static str,
 }
 
-/// Name and place of an operation in the document.
+/// Name of an operation in the document.
 pub(super) struct Operation {
     /// Unique in the document: generated clients name their methods after it.
     pub(super) id: &'static str,
     pub(super) tag: &'static str,
-    pub(super) path: &'static str,
 }
 
-/// Description of one operation.
-pub(super) struct OperationDoc {
-    pub(super) method: &'static str,
-    pub(super) operation: Operation,
+/// Description of one operation. Its method and path are those of its route.
+pub(in crate::http) struct OperationDoc {
+    operation: Operation,
     permission: Permission,
     description: &'static str,
     request_schema: Option<SchemaRef>,
@@ -72,7 +80,6 @@ impl OperationDoc {
         response_schema: SchemaRef,
     ) -> Self {
         Self {
-            method: "get",
             operation,
             permission,
             description,
@@ -92,7 +99,6 @@ impl OperationDoc {
         response_schema: SchemaRef,
     ) -> Self {
         Self {
-            method: "post",
             operation,
             permission: T::TASK,
             description,
@@ -249,10 +255,11 @@ const TAGS: [(&str, &str); 13] = [
 pub(super) fn document() -> Value {
     let mut named = NamedSchemas::new();
     let mut paths = Map::new();
-    for operation in operations() {
-        let described = operation.described(&mut named);
-        let path = paths.entry(operation.operation.path).or_insert_with(|| json!({}));
-        path[operation.method] = described;
+    for route in listings().flat_map(|listing| listing.routes) {
+        if let Some(operation) = route.operation {
+            let path = paths.entry(route.path).or_insert_with(|| json!({}));
+            path[route.method.to_ascii_lowercase()] = operation().described(&mut named);
+        }
     }
     let refusal = of::<Error>(&mut named);
     named.push(("Error".to_owned(), refusal));

@@ -1,22 +1,64 @@
 //! Actions that exceed the limit of one operator. A second operator approves or rejects them.
 
+use std::sync::Arc;
+
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use purser_actors::approval::PendingApproval;
 use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
 use purser_actors::kernel::JsonObject;
+use purser_actors::operator::Permission;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, unavailable, untracked_transfers};
+use super::{
+    AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, schemas, unavailable, untracked_transfers,
+};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/approvals" => get_approvals {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listApprovals", tag: "Approvals" },
+                Permission::Read,
+                "List actions that wait for a second operator, oldest first. Refunds are listed separately",
+                of::<schemas::ApprovalList>,
+            )
+            .paged()
+        )
+    }
+    POST "/admin/approvals/approve" => post_approve {
+        Operator, unkeyed("names the action; it is decided once"), operation(||
+            OperationDoc::post::<ApproveRequest>(
+                Operation { id: "approveAction", tag: "Approvals" },
+                "Approve and execute an action that another operator requested",
+                of::<schemas::Approval>,
+            )
+            .error(404, "No such pending approval.")
+            .error(409, "The amount differs, or the action is no longer possible.")
+        )
+    }
+    POST "/admin/approvals/reject" => post_reject {
+        Operator, unkeyed("names the action; it is decided once"), operation(||
+            OperationDoc::post::<RejectRequest>(
+                Operation { id: "rejectAction", tag: "Approvals" },
+                "Reject an action, your own or another operator's",
+                of::<schemas::Approval>,
+            )
+            .error(404, "No such pending approval.")
+        )
+    }
+}
 
 /// Pending approvals, oldest first.
 pub(super) async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {

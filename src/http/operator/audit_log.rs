@@ -1,14 +1,35 @@
 //! The audit log of operator actions. If the hash of its last record is stored in another place, it proves later that
 //! no earlier record was changed.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::kernel::JsonObject;
 use purser_actors::operator::AuditRecord;
+use purser_actors::operator::Permission;
 
+use super::AdminState;
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
+use super::schemas;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/audit" => get_audit {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listAuditLog", tag: "System" },
+                Permission::Read,
+                "List audit records, oldest first",
+                of::<schemas::AuditLogResponse>,
+            )
+            .paged()
+        )
+    }
+}
 
 /// Audit records, oldest first.
 pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {

@@ -1,19 +1,87 @@
 //! The queue of withdrawals from card balances: list, claim, release, fulfil, reject.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
 use purser_actors::engine::{ApprovalPending, GateHold, OperationError};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::Leasable as _;
+use purser_actors::operator::Permission;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, claimed, conflict, listed, page, queue, to_response};
-use super::{AdminState, approvals, unavailable};
+use super::{AdminState, approvals, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/card-withdrawals" => get_queue {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listCardWithdrawals", tag: "Card withdrawals" },
+                Permission::Read,
+                "List open withdrawals from card balances, oldest first",
+                of::<schemas::CardWithdrawalQueue>,
+            )
+            .queued()
+            .error(404, "No such withdrawal.")
+        )
+    }
+    POST "/admin/card-withdrawals/claim" => post_claim {
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<ClaimWithdrawalRequest>(
+                Operation { id: "claimCardWithdrawal", tag: "Card withdrawals" },
+                "Claim a withdrawal until the lease expires",
+                of::<schemas::ClaimedCardWithdrawal>,
+            )
+            .error(404, "No such withdrawal.")
+            .error(409, "It is already decided, or another operator holds the lease.")
+        )
+    }
+    POST "/admin/card-withdrawals/release" => post_release {
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<ReleaseWithdrawalRequest>(
+                Operation { id: "releaseCardWithdrawal", tag: "Card withdrawals" },
+                "Release a withdrawal without paying it",
+                of::<schemas::CardWithdrawalStatus>,
+            )
+            .error(404, "No such withdrawal.")
+            .error(409, "It is not claimed with this lease.")
+        )
+    }
+    POST "/admin/card-withdrawals/fulfil" => post_fulfil {
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<FulfilWithdrawalRequest>(
+                Operation { id: "fulfilCardWithdrawal", tag: "Card withdrawals" },
+                "Record that a withdrawal was paid",
+                of::<schemas::CardWithdrawalStatus>,
+            )
+            .may_wait()
+            .error(404, "No such withdrawal.")
+            .error(
+                409,
+                "The lease has expired or is not current, or the transaction paid another withdrawal.",
+            )
+        )
+    }
+    POST "/admin/card-withdrawals/reject" => post_reject {
+        Operator, unkeyed("names the withdrawal and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<RejectWithdrawalRequest>(
+                Operation { id: "rejectCardWithdrawal", tag: "Card withdrawals" },
+                "Reject a withdrawal. The issuer returns the amount to the card balance",
+                of::<schemas::CardWithdrawalStatus>,
+            )
+            .error(404, "No such withdrawal.")
+            .error(409, "It is already decided, or another operator holds the lease.")
+        )
+    }
+}
 
 /// Names and codes for error messages.
 const WITHDRAWAL: LeasedResource = LeasedResource {

@@ -1,17 +1,37 @@
 //! Accepts a chain that has replaced final blocks, on an operator's confirmation.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::AdminState;
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
+use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
 use crate::http::schemas::NetworkName;
 use crate::settlement::evm::RollBackError;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    POST "/admin/chains/accept" => post_accept {
+        Operator, unkeyed("reads the accepted chain; 409 if nothing has changed"), operation(||
+            OperationDoc::post::<AcceptChainRequest>(
+                Operation { id: "acceptChain", tag: "Availability" },
+                "Accept a chain that replaced final blocks, if two endpoints agree on it. The replaced blocks are discarded and read \
+                 again",
+                of::<schemas::AcceptChainResponse>,
+            )
+            .error(409, "The endpoints show the same chain that was read.")
+        )
+    }
+}
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

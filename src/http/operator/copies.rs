@@ -22,6 +22,11 @@ use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::{TimeLimit, routes};
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/copy" => get_copy { Operator, time_limit(TimeLimit::Copy) }
+}
 
 /// Sequence number up to which a copy of the store is complete.
 static SEQUENCE: HeaderName = HeaderName::from_static("copy-sequence");

@@ -1,15 +1,37 @@
 //! Customer search: finds a customer by any identifier, and renders its resources as the owner sees them.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::customers::{CardScanCursor, Customer, CustomerResource, ResourceGroup};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
+use purser_actors::operator::Permission;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
-use super::{AdminState, jobs};
+use super::{AdminState, jobs, schemas};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/customers" => get_customers {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "searchCustomers", tag: "Accounts" },
+                Permission::Read,
+                "Find a customer by wallet, user_id, any Purser id, the last four digits of a card, or the Request-Id of a call that \
+                 created something. Failed calls and reads are not indexed",
+                of::<schemas::CustomerSearchResponse>,
+            )
+            .needs("q", "string", "The identifier that the customer quotes.")
+            .with("after", "string", "With four digits or a user_id: `next_after` of the previous page.")
+            .with("limit", "integer", "Resources of each kind, newest first: 1 to 100, 5 by default.")
+        )
+    }
+}
 
 /// In characters; longer than any address or id.
 const MAX_QUERY_LEN: usize = 64;

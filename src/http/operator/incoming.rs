@@ -1,18 +1,72 @@
 //! Incoming transfers that no payment claims: listed, and decided by an operator.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
+use purser_actors::operator::Permission;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::accounts::{page, paged_after};
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::{AdminState, approvals, unavailable};
+use super::{AdminState, approvals, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/incoming-transfers" => get_incoming {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listIncomingTransfers", tag: "Incoming transfers" },
+                Permission::Read,
+                "List undecided transfers to the treasury that match no payment, oldest first",
+                of::<schemas::IncomingTransfers>,
+            )
+            .paged()
+        )
+    }
+    POST "/admin/incoming-transfers/credit" => post_credit {
+        Operator, unkeyed("names the transfer, which is decided once"), operation(||
+            OperationDoc::post::<CreditDepositRequest>(
+                Operation { id: "creditIncomingTransfer", tag: "Incoming transfers" },
+                "Credit a transfer to its sender or to another account, once",
+                of::<schemas::IncomingTransfer>,
+            )
+            .may_wait()
+            .error(404, "No such transfer.")
+            .error(409, "The transfer is already decided.")
+        )
+    }
+    POST "/admin/incoming-transfers/operator-funds" => post_operator_funds {
+        Operator, unkeyed("names the transfer, which is decided once"), operation(||
+            OperationDoc::post::<OperatorFundsRequest>(
+                Operation { id: "recordOperatorFunds", tag: "Incoming transfers" },
+                "Record a transfer as funds that the operator added to the treasury",
+                of::<schemas::IncomingTransfer>,
+            )
+            .error(404, "No such transfer.")
+            .error(409, "The transfer is already decided.")
+        )
+    }
+    POST "/admin/incoming-transfers/return" => post_return {
+        Operator, unkeyed("names the transfer, which is decided once"), operation(||
+            OperationDoc::post::<ReturnDepositRequest>(
+                Operation { id: "returnIncomingTransfer", tag: "Incoming transfers" },
+                "Return a transfer to its sender as a withdrawal from their account",
+                of::<schemas::IncomingTransfer>,
+            )
+            .may_wait()
+            .error(404, "No such transfer.")
+            .error(409, "The transfer is already decided.")
+        )
+    }
+}
 
 /// Undecided transfers, oldest first.
 pub(super) async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {

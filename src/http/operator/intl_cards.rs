@@ -1,22 +1,56 @@
 //! International cards after fulfilment: actions that their owners requested, and operators' reports from the issuer.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
 use purser_actors::intl_order::{CardReport, IntlOrder, Rejection};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
+use purser_actors::operator::Permission;
 use purser_actors::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::AdminState;
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
 use super::leases::{conflict, page, queue, to_response};
+use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
+use crate::http::route::routes;
 use crate::http::schemas::{CardTransactionStatus, ExactDecimal, ReportedStatus};
 use crate::http::withdrawals::in_range;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/intl-cards" => get_card_actions {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listIntlCards", tag: "International cards" },
+                Permission::Read,
+                "List international cards with a requested pause, resume or close, oldest request first",
+                of::<schemas::CardActionQueue>,
+            )
+            .queued()
+            .error(404, "No such order.")
+        )
+    }
+    POST "/admin/intl-cards/report" => post_report {
+        Operator, unkeyed("names the card and its state; the returned amount is a total, credited once"), operation(||
+            OperationDoc::post::<CardReportRequest>(
+                Operation { id: "reportIntlCard", tag: "International cards" },
+                "Report the status of an international card at its issuer: whether it can be charged, its charges, and the amount \
+                 released on closing, which is credited",
+                of::<schemas::CardReportResponse>,
+            )
+            .error(404, "No such order.")
+            .error(409, "There is no card, or the amount needs a second operator.")
+        )
+    }
+}
 
 /// Cards with a requested action, oldest request first.
 pub(super) async fn get_card_actions(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {

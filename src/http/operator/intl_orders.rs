@@ -1,22 +1,87 @@
 //! The queue of international card orders: list, claim, release, fulfil, reject.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{ApprovalPending, OperationError, QueuedOrder};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::{Leasable as _, LeaseError};
+use purser_actors::operator::Permission;
 use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, claimed, listed, page, queue, to_response};
-use super::{AdminState, approvals, unavailable};
+use super::{AdminState, approvals, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::readable::is_readable;
+use crate::http::route::routes;
 use crate::secret::Secret;
 use crate::vault::CardNumberRecord;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/intl-orders" => get_queue {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listIntlOrders", tag: "International orders" },
+                Permission::Read,
+                "List open international card orders, overdue ones first, then oldest first",
+                of::<schemas::IntlOrderQueue>,
+            )
+            .queued()
+            .error(404, "No such order.")
+        )
+    }
+    POST "/admin/intl-orders/claim" => post_claim {
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<ClaimOrderRequest>(
+                Operation { id: "claimIntlOrder", tag: "International orders" },
+                "Claim an order until the lease expires",
+                of::<schemas::ClaimedIntlOrder>,
+            )
+            .error(404, "No such order.")
+            .error(409, "It is already decided, or another operator holds the lease.")
+        )
+    }
+    POST "/admin/intl-orders/release" => post_release {
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<ReleaseOrderRequest>(
+                Operation { id: "releaseIntlOrder", tag: "International orders" },
+                "Release an order",
+                of::<schemas::IntlOrderStatus>,
+            )
+            .error(404, "No such order.")
+            .error(409, "It is not claimed with this lease.")
+        )
+    }
+    POST "/admin/intl-orders/fulfil" => post_fulfil {
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<FulfilOrderRequest>(
+                Operation { id: "fulfilIntlOrder", tag: "International orders" },
+                "Enter the details of the ordered card",
+                of::<schemas::FulfilledIntlOrder>,
+            )
+            .error(404, "No such order.")
+            .error(409, "The lease has expired or is not current.")
+        )
+    }
+    POST "/admin/intl-orders/reject" => post_reject {
+        Operator, unkeyed("names the order and its lease; a stale lease changes nothing"), operation(||
+            OperationDoc::post::<RejectOrderRequest>(
+                Operation { id: "rejectIntlOrder", tag: "International orders" },
+                "Reject an order and credit the full charge",
+                of::<schemas::IntlOrderStatus>,
+            )
+            .may_wait()
+            .error(404, "No such order.")
+            .error(409, "It is already decided, or another operator holds the lease.")
+        )
+    }
+}
 
 /// Names and codes for error messages.
 const ORDER: LeasedResource = LeasedResource {

@@ -1,21 +1,89 @@
 //! Dead-lettered jobs with their evidence, and what an operator can do: retry, record the outcome, or credit the
 //! payment.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ProviderReport, ResolveError, UnknownPayment};
 use purser_actors::id::JobId;
 use purser_actors::kernel::{JsonObject, OutboxJob};
+use purser_actors::operator::Permission;
 use purser_actors::payment;
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
-use super::{AdminState, approvals, unavailable, untracked_transfers};
+use super::{AdminState, approvals, schemas, unavailable, untracked_transfers};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/dead-letters" => get_dead_letters {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listDeadLetters", tag: "Jobs" },
+                Permission::Read,
+                "List dead-lettered jobs and payments with an unknown outcome",
+                of::<schemas::DeadLettersResponse>,
+            )
+            .with("job_id", "string", "Only this job.")
+            .error(404, "No such dead-lettered job.")
+        )
+    }
+    POST "/admin/jobs/retry" => post_retry {
+        Operator, unkeyed("names the job; only a dead-lettered one is retried"), operation(||
+            OperationDoc::post::<RetryJobRequest>(Operation { id: "retryJob", tag: "Jobs" }, "Retry a dead-lettered job now", of::<schemas::RetryResponse>)
+                .error(404, "No such job, or it has already completed.")
+                .error(409, "The job is in progress and is retried automatically.")
+        )
+    }
+    POST "/admin/jobs/resolve" => post_resolve {
+        Operator, unkeyed("names the job; one with an outcome accepts no other"), operation(||
+            OperationDoc::post::<ResolveJobRequest>(
+                Operation { id: "resolveJob", tag: "Jobs" },
+                "Record the outcome of a dead-lettered job, with evidence, as if the provider had reported it",
+                of::<schemas::ResolveResponse>,
+            )
+            .may_wait()
+            .error(404, "No such job, or it has already completed.")
+            .error(
+                409,
+                "The provider disagrees, the outcome can't be recorded for this job, or the job is in progress or too early.",
+            )
+        )
+    }
+    POST "/admin/jobs/credit" => post_credit {
+        Operator, unkeyed("names the job; a credited one is no longer dead-lettered"), operation(||
+            OperationDoc::post::<CreditJobRequest>(
+                Operation { id: "creditJob", tag: "Jobs" },
+                "Credit the account owner with the payment of a dead-lettered job",
+                of::<schemas::CreditResponse>,
+            )
+            .may_wait()
+            .error(404, "No such job, or it has already completed.")
+            .error(
+                409,
+                "There is no proof that the funds were not sent, or the provider reports that they were.",
+            )
+        )
+    }
+    POST "/admin/jobs/keep" => post_withhold_credit {
+        Operator, unkeyed("names the job; one that was ended is no longer dead-lettered"), operation(||
+            OperationDoc::post::<WithholdCreditRequest>(
+                Operation { id: "keepJob", tag: "Jobs" },
+                "Close a withheld credit without crediting it, because the chain reversed the payment. The service retains the money",
+                of::<schemas::WithholdCreditResponse>,
+            )
+            .error(404, "No such job, or it has already completed.")
+            .error(409, "The job is not a withheld credit, or is in progress.")
+        )
+    }
+}
 
 /// In characters; a transaction on Solana has 88.
 const MAX_REFERENCE_LEN: usize = 120;

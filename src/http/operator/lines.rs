@@ -1,19 +1,61 @@
 //! Product lines: their status, and operators' actions to close and open them.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{LineStatus, OperationError};
 use purser_actors::kernel::JsonObject;
 use purser_actors::line::{LineState, Rejection};
+use purser_actors::operator::Permission;
 use purser_actors::product::ProductLine;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::AdminState;
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
+use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
 use crate::http::schemas::ProductName;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/lines" => get_lines {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listLines", tag: "Availability" },
+                Permission::Read,
+                "List product lines, whether each is open, and why not",
+                of::<schemas::ProductLineList>,
+            )
+        )
+    }
+    POST "/admin/lines/close" => post_close {
+        Operator, unkeyed("names the line; setting the same status changes nothing"), operation(||
+            OperationDoc::post::<CloseLineRequest>(
+                Operation { id: "closeLine", tag: "Availability" },
+                "Close a product line for new purchases. Existing purchases are still delivered",
+                of::<schemas::ProductLineStatus>,
+            )
+            .error(404, "No such product line.")
+            .error(409, "The product line is already closed.")
+        )
+    }
+    POST "/admin/lines/open" => post_open {
+        Operator, unkeyed("names the line; setting the same status changes nothing"), operation(||
+            OperationDoc::post::<OpenLineRequest>(
+                Operation { id: "openLine", tag: "Availability" },
+                "Open a product line, whatever the status of its provider",
+                of::<schemas::ProductLineStatus>,
+            )
+            .error(404, "No such product line.")
+            .error(409, "The product line is already open.")
+        )
+    }
+}
 
 /// All product lines, in the contract's order.
 pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {

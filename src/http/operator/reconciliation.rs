@@ -1,5 +1,7 @@
 //! Reconciliation runs and discrepancies, and system events.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::ReconciliationStatus;
 use purser_actors::id::{DiscrepancyId, Wallet};
@@ -10,12 +12,50 @@ use purser_storage::{Cursor, Span, StoreError};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::{AdminState, accounts, unavailable};
+use super::{AdminState, accounts, schemas, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
 use crate::stream::StreamEvent;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/reconciliation" => get_reconciliation {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "getReconciliation", tag: "Reconciliation" },
+                Permission::Read,
+                "List discrepancies between the ledger and external records, oldest first",
+                of::<schemas::ReconciliationResponse>,
+            )
+            .paged()
+        )
+    }
+    POST "/admin/reconciliation/run" => post_run {
+        Operator, unkeyed("starts one more run; several calls before it starts are one run"), operation(||
+            OperationDoc::post::<StartRunRequest>(
+                Operation { id: "runReconciliation", tag: "Reconciliation" },
+                "Start a reconciliation run now. It has completed when `run.ended.number` of `/admin/reconciliation` is at least \
+                 `run` of the response",
+                of::<schemas::RunRequestedResponse>,
+            )
+        )
+    }
+    GET "/admin/events" => get_events {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listSystemEvents", tag: "System" },
+                Permission::Read,
+                "List system events, oldest first",
+                of::<schemas::SystemEventList>,
+            )
+            .with("after", "integer", "`next_after` of the previous page.")
+            .with("limit", "integer", "1 to 1,000, 100 by default.")
+        )
+    }
+}
 
 /// The last reconciliation run, and open discrepancies, oldest first.
 pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {

@@ -1,23 +1,89 @@
 //! Refunds: requested by an operator, approved by a second one above a limit, or rejected.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::Permission;
 use purser_actors::product::PurchasedProduct;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::{accounts, unavailable};
+use super::{AdminState, accounts, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/refunds" => get_refunds {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listRefunds", tag: "Refunds" },
+                Permission::Read,
+                "List refunds that wait for a second operator, oldest first, or the refund of one payment",
+                of::<schemas::RefundsResponse>,
+            )
+            .with("payment_id", "string", "Only the refund of this payment, in any status.")
+            .with(
+                "all",
+                "boolean",
+                "Every refund in any status, in order of id. By default only pending refunds.",
+            )
+            .paged()
+            .error(404, "No such refund.")
+        )
+    }
+    POST "/admin/refunds" => post_refund {
+        Operator, unkeyed("a payment has one refund"), operation(||
+            OperationDoc::post::<CreateRefundRequest>(
+                Operation { id: "requestRefund", tag: "Refunds" },
+                "Refund a payer up to the amount charged, once per payment. Above a limit, a second operator must approve",
+                of::<schemas::OperatorRefund>,
+            )
+            .error(404, "No such payment.")
+            .error(
+                409,
+                "The amount exceeds what can be refunded, the owner can still use the product and the request does not permit it, or \
+                 the payment already has a refund.",
+            )
+        )
+    }
+    POST "/admin/refunds/approve" => post_approve {
+        Operator, unkeyed("names the refund; it is decided once"), operation(||
+            OperationDoc::post::<ApproveRefundRequest>(
+                Operation { id: "approveRefund", tag: "Refunds" },
+                "Approve a refund that another operator requested",
+                of::<schemas::OperatorRefund>,
+            )
+            .error(404, "No such refund.")
+            .error(
+                409,
+                "The amount differs, the refund is no longer pending, or the owner can use the product again.",
+            )
+        )
+    }
+    POST "/admin/refunds/reject" => post_reject {
+        Operator, unkeyed("names the refund; it is decided once"), operation(||
+            OperationDoc::post::<RejectRefundRequest>(
+                Operation { id: "rejectRefund", tag: "Refunds" },
+                "Reject a refund, or cancel your own",
+                of::<schemas::OperatorRefund>,
+            )
+            .error(404, "No such refund.")
+            .error(409, "The refund is no longer pending.")
+        )
+    }
+}
 
 /// Refunds that wait for a second operator, oldest first. With `all` every refund, and with `payment_id` the refund of
 /// that payment, in any status.

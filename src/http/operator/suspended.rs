@@ -1,5 +1,7 @@
 //! Credentials from before a restore that need an administrator's confirmation.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{OperationError, SuspendedItem};
 use purser_actors::kernel::JsonObject;
@@ -7,10 +9,27 @@ use purser_actors::operator::Permission;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::AdminState;
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
+use super::schemas;
 use super::unavailable;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    POST "/admin/suspended/confirm" => post_confirm {
+        Operator, unkeyed("confirms what it names; a second call is 404"), operation(||
+            OperationDoc::post::<ConfirmRequest>(
+                Operation { id: "confirmSuspended", tag: "Reconciliation" },
+                "Confirm an API key, an operator token or all earlier credentials after a restore without the revocation log",
+                of::<schemas::SuspendedResponse>,
+            )
+            .error(404, "No suspended credential has this name.")
+        )
+    }
+}
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

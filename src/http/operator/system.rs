@@ -10,16 +10,34 @@ use purser_actors::engine::stats::{
 };
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
+use purser_actors::operator::Permission;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::AdminState;
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::AuthorizedRead;
+use super::schemas;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
 use crate::http::schemas::JobTypeName;
 use crate::metrics::Metrics;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/system" => get_system {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "getSystemStatus", tag: "System" },
+                Permission::Read,
+                "Read the current supervision tree, mailboxes, jobs, storage and streams",
+                of::<schemas::SystemStatus>,
+            )
+        )
+    }
+}
 
 /// Maximum scheduled jobs counted per request. Each card has one for its expiry, years ahead.
 const MAX_JOBS_COUNTED: usize = 10_000;

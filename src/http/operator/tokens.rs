@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
@@ -15,17 +16,49 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::auth::{hash_of, new_token};
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::schemas::OperatorRole;
-use super::{SharedState, unavailable};
+use super::{AdminState, SharedState, schemas, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
+use crate::identity::operator_token::{hash_of, new_token};
 use crate::private_file;
 use crate::revocations::Entry;
 use crate::secret::Secret;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/tokens" => get_tokens {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listOperatorTokens", tag: "Tokens" },
+                Permission::ManageTokens,
+                "List operator tokens",
+                of::<schemas::OperatorTokenList>,
+            )
+        )
+    }
+    POST "/admin/tokens" => post_token {
+        Operator, unkeyed("creates a token, which an administrator can revoke"), operation(||
+            OperationDoc::post::<CreateTokenRequest>(
+                Operation { id: "createOperatorToken", tag: "Tokens" },
+                "Create an operator token. It is shown once",
+                of::<schemas::CreatedOperatorToken>,
+            )
+            .error(409, "Another token has this name.")
+        )
+    }
+    POST "/admin/tokens/revoke" => post_revoke {
+        Operator, unkeyed("revoking again changes nothing"), operation(||
+            OperationDoc::post::<RevokeTokenRequest>(Operation { id: "revokeOperatorToken", tag: "Tokens" }, "Revoke an operator token", of::<schemas::RevokedOperatorToken>)
+                .error(404, "No token has this name.")
+                .error(409, "The token is defined in the settings.")
+        )
+    }
+}
 
 /// Limit in characters.
 const MAX_NAME_LEN: usize = 64;

@@ -1,6 +1,8 @@
 //! Outgoing transfers and orders from before a restore that are missing from the ledger. An operator attributes each to
 //! an account or a purpose.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::{Attribution, AttributionError, AttributionWait, UntrackedTransfer};
 use purser_actors::kernel::JsonObject;
@@ -10,12 +12,32 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{approvals, unavailable};
+use super::{AdminState, approvals, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
 use crate::http::schemas::ExactDecimal;
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    POST "/admin/untracked-transfers/attribute" => post_attribute {
+        Operator, unkeyed("names the transfer, which is attributed once"), operation(||
+            OperationDoc::post::<AttributeTransferRequest>(
+                Operation { id: "attributeTransfer", tag: "Reconciliation" },
+                "Attribute an outgoing transfer or order that is missing from the ledger. `deposit_id` links it to the incoming transfer that paid for it",
+                of::<schemas::AttributionResponse>,
+            )
+            .may_wait()
+            .error(404, "No such unexplained transfer or order.")
+            .error(
+                409,
+                "The transfer does not match the attribution, or not yet. Its transaction moved money more than once. Or the provider did not execute the order.",
+            )
+        )
+    }
+}
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,20 +1,73 @@
 //! Webhook endpoints and deliveries of all accounts: list, and redeliver.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::operator::Permission;
 use purser_actors::webhook::WebhookEndpoint;
 
+use super::api_doc::{Operation, OperationDoc, of};
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::{AdminState, unavailable};
+use super::{AdminState, schemas, unavailable};
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::route::routes;
+use crate::http::schemas::{RedeliverWebhookResponse, WebhookDeliveryList};
 use crate::http::webhooks::{
     RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery,
 };
+
+routes! { pub(super) static ROUTES: Arc<AdminState>, undocumented;
+    GET "/admin/webhooks" => get_webhooks {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listWebhooks", tag: "Webhooks" },
+                Permission::Read,
+                "List webhook endpoints",
+                of::<schemas::OperatorWebhookList>,
+            )
+            .with("wallet", "string", "Only endpoints of this account.")
+            .queued()
+            .error(404, "No such endpoint or delivery.")
+        )
+    }
+    GET "/admin/webhooks/deliveries" => get_deliveries {
+        Operator, operation(||
+            OperationDoc::get(
+                Operation { id: "listOperatorWebhookDeliveries", tag: "Webhooks" },
+                Permission::Read,
+                "List deliveries to an endpoint or for an account, newest first",
+                of::<WebhookDeliveryList>,
+            )
+            .with(
+                "wallet",
+                "string",
+                "Only deliveries for this account. Give this or `webhook_id`.",
+            )
+            .with("webhook_id", "string", "Only deliveries to this endpoint.")
+            .with("status", "string", "Only deliveries with this status.")
+            .queued()
+            .error(404, "No such endpoint or delivery.")
+        )
+    }
+    POST "/admin/webhooks/redeliver" => post_redeliver {
+        Operator, unkeyed("another attempt of a delivery under its own id, by which its receiver recognizes it"), operation(||
+            OperationDoc::post::<RedeliverWebhookRequest>(
+                Operation { id: "redeliverOperatorWebhook", tag: "Webhooks" },
+                "Redeliver one event, or every undelivered event since a given time",
+                of::<RedeliverWebhookResponse>,
+            )
+            .accepted()
+            .error(404, "No such endpoint or delivery.")
+            .error(409, "The endpoint is disabled or deleted.")
+        )
+    }
+}
 
 pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;

@@ -4,7 +4,7 @@ use purser_actors::id::PaymentRecipientId;
 use purser_actors::money::Cents;
 use purser_actors::product::{AppPayee, Platform};
 
-use super::PayoutState;
+use crate::http::app::App;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::query::Query;
 use crate::http::readable::is_readable;
@@ -25,7 +25,7 @@ const PARAMETERS: &[&str] = &[
     "recipient_email",
 ];
 
-impl PayoutState {
+impl App {
     /// Parses amount, app and recipient. For a saved recipient the id is enough.
     pub(super) async fn parse_app_payment(
         &self,
@@ -37,7 +37,7 @@ impl PayoutState {
             .and_then(|text| text.parse::<PaymentRecipientId>().ok());
         let needed = if saved.is_some() { BY_ID } else { PARAMETERS };
         let query = query.require(needed);
-        let amount = query.amount(&self.app_payment)?;
+        let amount = query.amount(&self.config.products.app_payment)?;
         let platform = match saved {
             None => Some(self.platform(&query)?),
             Some(id) => self.platform_of(&query, id).await?,
@@ -69,7 +69,12 @@ impl PayoutState {
     }
 
     fn served(&self, platform: Platform) -> Result<Platform, ApiError> {
-        let countries = self.app_payment.countries_by_platform.get(platform.name());
+        let countries = self
+            .config
+            .products
+            .app_payment
+            .countries_by_platform
+            .get(platform.name());
         if countries.is_some_and(|countries| countries.codes().is_none_or(|codes| !codes.is_empty())) {
             return Ok(platform);
         }

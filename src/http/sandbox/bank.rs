@@ -1,49 +1,32 @@
 //! Controls of the sandbox bank.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
-use purser_actors::port::Entropy;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::{json, schemas};
+use super::ProviderControls;
+use crate::http::route::routes;
+use crate::provider::sandbox::bank::DepositError;
 use crate::provider::sandbox::bank::faults::{BankCall, BankFault, BankFaultKind};
-use crate::provider::sandbox::bank::{DepositError, SandboxBank};
 use crate::provider::sandbox::fault_rules::FaultRule;
 
 const MAX_DELAY_MS: u64 = 600_000;
 const MAX_FAULT_RULES: usize = 1_000;
 
-pub struct BankControl {
-    pub bank: Arc<SandboxBank>,
-    /// Draws references of deposits.
-    pub entropy: Arc<dyn Entropy>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
+type SharedState = State<Arc<ProviderControls>>;
 
-type SharedState = State<Arc<BankControl>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(post_bank, post_bank_deposits))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<BankControl>) -> Router {
-    Router::new()
-        .route("/sandbox/bank", post(post_bank))
-        .route("/sandbox/bank-deposits", post(post_bank_deposits))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
+    POST "/sandbox/bank" => post_bank { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/bank-deposits" => post_bank_deposits { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the bank.
@@ -135,10 +118,10 @@ struct PendingBankFault {
     responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankFaultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    let request: BankFaultRequest = controls.body(body).await?;
     match fault(&request)? {
-        None => controls.bank.clear_faults(),
-        Some(_) if controls.render().await?.faults.len() >= MAX_FAULT_RULES => {
+        None => controls.providers.bank.clear_faults(),
+        Some(_) if controls.bank_view().await?.faults.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(fault) => {
@@ -146,10 +129,10 @@ async fn post_bank(State(controls): SharedState, body: Body) -> Result<Response,
                 Some(0) => None,
                 times => Some(times.unwrap_or(1)),
             };
-            controls.bank.add_fault(FaultRule { fault, remaining });
+            controls.providers.bank.add_fault(FaultRule { fault, remaining });
         }
     }
-    Ok(json::ok(&controls.render().await?))
+    Ok(json::ok(&controls.bank_view().await?))
 }
 
 /// Returns `None` for `clear`.
@@ -208,7 +191,7 @@ struct BankDepositResponse {
     responses((status = 200, description = "The bank will report the deposit.", body = inline(BankDepositResponse)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankDepositRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+    let request: BankDepositRequest = controls.body(body).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");
     let account: BankAccountId = request.account_id.parse().map_err(|_| unknown())?;
     let amount = Cents::parse(request.amount.get().trim_matches('"'));
@@ -228,12 +211,14 @@ async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<
     let kept = match returns {
         None => {
             controls
+                .providers
                 .bank
                 .deposit(account, amount, (sender, reference.clone()))
                 .await
         }
         Some(transfer) => {
             controls
+                .providers
                 .bank
                 .return_transfer(transfer, account, amount, reference.clone())
                 .await
@@ -246,9 +231,9 @@ async fn post_bank_deposits(State(controls): SharedState, body: Body) -> Result<
     }
 }
 
-impl BankControl {
-    async fn render(&self) -> Result<SandboxBankView, ApiError> {
-        let state = self.bank.state().await.map_err(|_| stopped())?;
+impl ProviderControls {
+    async fn bank_view(&self) -> Result<SandboxBankView, ApiError> {
+        let state = self.providers.bank.state().await.map_err(|_| stopped())?;
         let faults = state.rules.iter().map(|rule| PendingBankFault {
             call: rule.fault.call.map(BankCall::name),
             fault: rule.fault.kind.name(),

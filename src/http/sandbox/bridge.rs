@@ -1,46 +1,27 @@
 //! Controls of the sandbox bridge and of the balances at the sandbox card issuer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
-use crate::provider::sandbox::bridge::SandboxBridge;
+use super::ProviderControls;
+use crate::http::route::routes;
 use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeFaultRule, BridgeLeg};
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
 
 const MAX_DELAY_MS: u64 = 600_000;
 const MAX_FAULT_RULES: usize = 1_000;
 
-pub struct BridgeControl {
-    /// Transfers USDC from Solana to Base.
-    pub bridge: Arc<SandboxBridge>,
-    /// Balances at the card issuer.
-    pub balances: Arc<SandboxCardBalances>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
+type SharedState = State<Arc<ProviderControls>>;
 
-type SharedState = State<Arc<BridgeControl>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(post_bridge, post_card_balances))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<BridgeControl>) -> Router {
-    Router::new()
-        .route("/sandbox/bridge", post(post_bridge))
-        .route("/sandbox/card-balances", post(post_card_balances))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
+    POST "/sandbox/bridge" => post_bridge { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/card-balances" => post_card_balances { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the bridge.
@@ -123,13 +104,13 @@ struct PendingBridgeFault {
 async fn post_bridge(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BridgeFaultRequest = controls.body(body).await?;
     match rule(&request)? {
-        None => controls.bridge.clear_faults(),
-        Some(_) if controls.bridge.state().rules.len() >= MAX_FAULT_RULES => {
+        None => controls.providers.bridge.clear_faults(),
+        Some(_) if controls.providers.bridge.state().rules.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
-        Some(rule) => controls.bridge.add_fault(rule),
+        Some(rule) => controls.providers.bridge.add_fault(rule),
     }
-    let state = controls.bridge.state();
+    let state = controls.providers.bridge.state();
     let faults = state.rules.iter().map(|rule| PendingBridgeFault {
         leg: rule.leg.name(),
         fault: rule.fault.name(),
@@ -184,12 +165,6 @@ fn invalid(param: &'static str, message: &str) -> ApiError {
     ApiError::parameter(ErrorCode::ParameterInvalid, param, format!("{param}: {message}"))
 }
 
-impl BridgeControl {
-    async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
-        json::read(body, self.max_body_bytes, self.body_timeout).await
-    }
-}
-
 /// Faults of the balances at the card issuer.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -214,10 +189,10 @@ struct ControlResponse {
 async fn post_card_balances(State(controls): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: CardBalanceFaultRequest = controls.body(body).await?;
     if let Some(held) = request.hold_credits {
-        controls.balances.hold_credits(held);
+        controls.providers.balances.hold_credits(held);
     }
     if let Some(times) = request.unreachable {
-        controls.balances.set_unreachable(times);
+        controls.providers.balances.set_unreachable(times);
     }
     Ok(json::ok(&ControlResponse { success: true }))
 }

@@ -1,49 +1,27 @@
 //! `POST /sandbox/charge` and `POST /sandbox/charge-outcome`: simulated merchants charge cards of the sandbox issuer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
-use purser_actors::engine::Engine;
 use purser_actors::id::CardId;
 use purser_actors::money::Cents;
 use purser_actors::port::{ErrorKind, TransactionStatus};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::SandboxApp;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
 use crate::http::readable::is_readable;
+use crate::http::route::routes;
 use crate::http::schemas::{ChargeOutcome, ChargeStatus};
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
-use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
-use crate::provider::sandbox::{CardCharge, SandboxIssuer};
+use crate::provider::sandbox::CardCharge;
 
-pub struct CardChargeState {
-    /// Resolves the issuer's card.
-    pub engine: Engine,
-    /// Prepaid cards and their transactions.
-    pub issuer: Arc<SandboxIssuer>,
-    /// Reloadable cards and their transactions.
-    pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(post_charge, post_charge_outcome))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<CardChargeState>) -> Router {
-    Router::new()
-        .route("/sandbox/charge", post(post_charge))
-        .route("/sandbox/charge-outcome", post(post_charge_outcome))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
+    POST "/sandbox/charge" => post_charge { Sandbox, control() }
+    POST "/sandbox/charge-outcome" => post_charge_outcome { Sandbox, control() }
 }
 
 /// Charge to make.
@@ -100,8 +78,8 @@ struct ChargeOutcomeResponse {
 /// A charge that the card can't pay is declined, and recorded as declined.
 #[utoipa::path(post, path = "/sandbox/charge", operation_id = "chargeSandboxCard", tag = "Sandbox", request_body = inline(ChargeRequest),
     responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeResponse))))]
-async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
-    let request: ChargeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+async fn post_charge(State(state): State<Arc<SandboxApp>>, body: Body) -> Result<Response, ApiError> {
+    let request: ChargeRequest = state.shared.body(body).await?;
     let wrong = |param: &'static str, why: &str| {
         let error = format!("`{param}`: {why}.");
         ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
@@ -121,8 +99,8 @@ async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> R
         settles: !request.pending.unwrap_or(false),
     };
     let charged = match &card {
-        ChargeableCard::Prepaid(issuer_ref) => state.issuer.charge(issuer_ref, sale).await,
-        ChargeableCard::Reloadable(id) => state.reloadable_cards.charge(*id, sale).await,
+        ChargeableCard::Prepaid(issuer_ref) => state.shared.providers.issuer.charge(issuer_ref, sale).await,
+        ChargeableCard::Reloadable(id) => state.shared.providers.reloadable_cards.charge(*id, sale).await,
     };
     match charged {
         Ok(transaction) => Ok(json::ok(&ChargeResponse {
@@ -142,8 +120,8 @@ fn stopped() -> ApiError {
 /// Settle or refund a charge
 #[utoipa::path(post, path = "/sandbox/charge-outcome", operation_id = "setChargeOutcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
     responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeOutcomeResponse))))]
-async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
-    let request: OutcomeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+async fn post_charge_outcome(State(state): State<Arc<SandboxApp>>, body: Body) -> Result<Response, ApiError> {
+    let request: OutcomeRequest = state.shared.body(body).await?;
     let wrong = |param: &'static str, why: &str| {
         let error = format!("`{param}`: {why}.");
         ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
@@ -157,8 +135,15 @@ async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Bo
     let card = card.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
     let id = &request.transaction_id;
     let ended = match &card {
-        ChargeableCard::Prepaid(issuer_ref) => state.issuer.end_charge(issuer_ref, id, status).await,
-        ChargeableCard::Reloadable(card) => state.reloadable_cards.end_charge(*card, id, status).await,
+        ChargeableCard::Prepaid(issuer_ref) => state.shared.providers.issuer.end_charge(issuer_ref, id, status).await,
+        ChargeableCard::Reloadable(card) => {
+            state
+                .shared
+                .providers
+                .reloadable_cards
+                .end_charge(*card, id, status)
+                .await
+        }
     };
     match ended {
         Ok(()) => Ok(json::ok(&ChargeOutcomeResponse {
@@ -176,7 +161,7 @@ enum ChargeableCard {
     Reloadable(CardId),
 }
 
-async fn charged(state: &CardChargeState, text: &str) -> Result<Option<ChargeableCard>, ApiError> {
+async fn charged(state: &SandboxApp, text: &str) -> Result<Option<ChargeableCard>, ApiError> {
     let Ok(id) = text.parse::<CardId>() else {
         return Ok(None);
     };

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::Clock as _;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
+use crate::http::route::routes;
 use crate::sandbox::clock::{AdvanceError, MAX_OFFSET_MS, SandboxClock};
 
 pub struct ClockControl {
@@ -28,14 +27,9 @@ pub struct ClockControl {
 
 type SharedState = State<Arc<ClockControl>>;
 
-#[derive(OpenApi)]
-#[openapi(paths(get_time, post_time))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<ClockControl>) -> Router {
-    Router::new()
-        .route("/sandbox/time", get(get_time).post(post_time))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<ClockControl>, openapi;
+    GET "/sandbox/time" => get_time { Sandbox }
+    POST "/sandbox/time" => post_time { Sandbox, control() }
 }
 
 /// Time of the test clock.

@@ -4,71 +4,41 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use http::StatusCode;
-use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::super::error::{ApiError, ErrorCode};
 use super::super::json;
 use super::super::query::Query;
 use super::super::sandbox_identity_page;
+use super::{ProviderControls, SandboxApp};
+use crate::http::route::routes;
 use crate::provider::sandbox::fault_rules::FaultRule;
 use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
-use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccounts};
+use crate::provider::sandbox::issuer_accounts::AccountFault;
 
 /// A form with a person's answers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
 const MAX_DELAY_MS: u64 = 600_000;
 const MAX_FAULT_RULES: usize = 1_000;
 
-pub struct IdentityControl {
-    pub identity: Arc<SandboxIdentityCheck>,
-    /// Accounts at the issuer.
-    pub accounts: Arc<SandboxIssuerAccounts>,
-    /// Links and unlinks accounts.
-    pub engine: Engine,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
+type SharedState = State<Arc<SandboxApp>>;
+
+routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
+    POST "/sandbox/identity" => post_identity { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/accounts" => post_accounts { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/link" => post_link { Sandbox, control() }
 }
 
-type SharedState = State<Arc<IdentityControl>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(get_check, post_check, post_identity, post_accounts, post_link))]
-pub struct ApiDoc;
-
-pub fn router(people: Arc<IdentityControl>) -> Router {
-    let pages = pages(IdentityPages {
-        identity: people.identity.clone(),
-        body_timeout: people.body_timeout,
-    });
-    Router::new()
-        .route("/sandbox/identity", post(post_identity))
-        .route("/sandbox/accounts", post(post_accounts))
-        .route("/sandbox/link", post(post_link))
-        .with_state(people)
-        .merge(pages)
-}
-
-#[derive(Clone)]
-pub struct IdentityPages {
-    pub identity: Arc<SandboxIdentityCheck>,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-/// The pages for people alone, without controls.
-pub fn pages(pages: IdentityPages) -> Router {
-    Router::new()
-        .route("/sandbox/identity-check", get(get_check).post(post_check))
-        .with_state(pages)
+// The pages for people alone, without controls.
+routes! { pub static PAGES: Arc<ProviderControls>, openapi;
+    GET "/sandbox/identity-check" => get_check { Sandbox }
+    POST "/sandbox/identity-check" => post_check { Sandbox, control() }
 }
 
 /// Show the sandbox identity check
@@ -78,9 +48,16 @@ pub fn pages(pages: IdentityPages) -> Router {
     params(("token" = String, Query, description = "The check's own secret.")),
     responses((status = 200, description = "The form, or that it was answered.", body = String, content_type = "text/html"),
         (status = 404, description = "No such check.")))]
-async fn get_check(State(people): State<IdentityPages>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+async fn get_check(
+    State(people): State<Arc<ProviderControls>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["token"])?;
-    let page = people.identity.page(query.required("token")?).ok_or_else(unknown)?;
+    let page = people
+        .providers
+        .identity_check
+        .page(query.required("token")?)
+        .ok_or_else(unknown)?;
     Ok(sandbox_identity_page::page(page, None, StatusCode::OK))
 }
 
@@ -92,20 +69,20 @@ async fn get_check(State(people): State<IdentityPages>, RawQuery(query): RawQuer
         (status = 400, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
         (status = 404, description = "No such check.")))]
 async fn post_check(
-    State(people): State<IdentityPages>,
+    State(people): State<Arc<ProviderControls>>,
     RawQuery(query): RawQuery,
     body: Body,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["token"])?;
     let token = query.required("token")?;
-    people.identity.page(token).ok_or_else(unknown)?;
+    people.providers.identity_check.page(token).ok_or_else(unknown)?;
     let body = json::collect(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let text = std::str::from_utf8(&body).unwrap_or_default();
     const FIELDS: [&str; 4] = ["given_name", "family_name", "date_of_birth", "country"];
     let read = Query::parse(Some(text), &FIELDS)?;
     let field = |name: &str| read.get(name).map(|value| (name.to_owned(), value.to_owned()));
     let form: BTreeMap<String, String> = FIELDS.iter().filter_map(|name| field(name)).collect();
-    Ok(match people.identity.submit_form(token, &form).await {
+    Ok(match people.providers.identity_check.submit_form(token, &form).await {
         Ok(page) => sandbox_identity_page::page(page, None, StatusCode::OK),
         Err(wrong) => sandbox_identity_page::page(CheckPage::Open, Some(wrong.0), StatusCode::BAD_REQUEST),
     })
@@ -202,8 +179,8 @@ struct SandboxIdentityView {
     responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
-    let provider = &people.identity;
+    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
+    let provider = &people.shared.providers.identity_check;
     let (ms, remaining) = request.read(provider.state().await.map_err(stopped)?.rules.len())?;
     let fault = match request.fault {
         IdentityFaultParam::Unreachable => CheckFault::Unreachable,
@@ -253,8 +230,8 @@ struct SandboxIssuerAccountsView {
     responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
         (status = 409, description = "The provider is remote.")))]
 async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
-    let accounts = &people.accounts;
+    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
+    let accounts = &people.shared.providers.accounts;
     let (ms, remaining) = request.read(accounts.state().await.map_err(stopped)?.rules.len())?;
     let fault = match request.fault {
         IdentityFaultParam::Unreachable => Some(AccountFault::Unreachable),
@@ -305,7 +282,7 @@ struct IssuerLinkResponse {
 #[utoipa::path(post, path = "/sandbox/link", operation_id = "setSandboxIssuerLink", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
     responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse))))]
 async fn post_link(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
+    let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.shared.body_timeout).await?;
     let wrong = |_| ApiError::parameter(ErrorCode::ParameterInvalid, "wallet", "not an address");
     let wallet: Wallet = request.wallet.parse().map_err(wrong)?;
     let failed = || ApiError::unavailable(ErrorCode::ServiceUnavailable, "The link could not be changed.", 1);

@@ -3,21 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
-use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
 use purser_actors::identity_verification::Status;
 use purser_actors::port::Verdict;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::SandboxApp;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
-use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
+use crate::http::route::routes;
 
 /// Limit in characters.
 const MAX_REASON_LEN: usize = 100;
@@ -25,23 +23,8 @@ const MAX_REASON_LEN: usize = 100;
 /// How long the provider has to start a check.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub struct IdentityResultControl {
-    pub identity: Arc<SandboxIdentityCheck>,
-    /// Reads identity checks.
-    pub engine: Engine,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(post_identity_result))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<IdentityResultControl>) -> Router {
-    Router::new()
-        .route("/sandbox/identity-result", post(post_identity_result))
-        .with_state(state)
+routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
+    POST "/sandbox/identity-result" => post_identity_result { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Check and its result.
@@ -76,11 +59,8 @@ struct IdentityResultResponse {
 #[utoipa::path(post, path = "/sandbox/identity-result", operation_id = "setSandboxIdentityResult", tag = "Sandbox", request_body = inline(IdentityResultRequest),
     responses((status = 200, description = "Decided.", body = inline(IdentityResultResponse)),
         (status = 409, description = "This wallet has no open check, or the provider is remote.")))]
-async fn post_identity_result(
-    State(controls): State<Arc<IdentityResultControl>>,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let request: IdentityResultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+async fn post_identity_result(State(controls): State<Arc<SandboxApp>>, body: Body) -> Result<Response, ApiError> {
+    let request: IdentityResultRequest = controls.shared.body(body).await?;
     let wrong = |param, error| ApiError::parameter(ErrorCode::ParameterInvalid, param, error);
     let wallet: Wallet = request.wallet.parse().map_err(|_| wrong("wallet", "not an address"))?;
     let verdict = match (request.passed, request.reason) {
@@ -116,7 +96,13 @@ async fn post_identity_result(
     else {
         return Err(none());
     };
-    match controls.identity.set_result(&begun.reference, verdict).await {
+    match controls
+        .shared
+        .providers
+        .identity_check
+        .set_result(&begun.reference, verdict)
+        .await
+    {
         Ok(true) => Ok(json::ok(&IdentityResultResponse {
             wallet: wallet.address(),
             reference: begun.reference,

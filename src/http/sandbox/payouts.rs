@@ -1,53 +1,32 @@
 //! Sandbox controls of payouts: payout rails and bank destinations.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::{get, post};
-use utoipa::OpenApi;
 
+use super::SandboxApp;
 use crate::http::error::ApiError;
 use crate::http::json;
+use crate::http::route::routes;
 use crate::sandbox::control::payouts::{
-    BankRecipientRequest, BankRecipientResponse, PayoutControl, PayoutControlRequest, SandboxPayoutView,
+    BankRecipientRequest, BankRecipientResponse, PayoutControlRequest, SandboxPayoutView,
 };
 
-pub struct PayoutControlState {
-    /// Controls of the rails and destinations.
-    pub control: PayoutControl,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
+type SharedState = State<Arc<SandboxApp>>;
 
-type SharedState = State<Arc<PayoutControlState>>;
-
-#[derive(OpenApi)]
-#[openapi(paths(get_payouts, post_payouts, post_bank_recipients))]
-pub struct ApiDoc;
-
-pub fn router(state: Arc<PayoutControlState>) -> Router {
-    Router::new()
-        .route("/sandbox/payouts", get(get_payouts).post(post_payouts))
-        .route("/sandbox/bank-recipients", post(post_bank_recipients))
-        .with_state(state)
-}
-
-impl PayoutControlState {
-    async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
-        json::read(body, self.max_body_bytes, self.body_timeout).await
-    }
+routes! { pub static ROUTES: Arc<SandboxApp>, openapi;
+    GET "/sandbox/payouts" => get_payouts { Sandbox }
+    POST "/sandbox/payouts" => post_payouts { Sandbox, control(), refuses [ProviderIsRemote] }
+    POST "/sandbox/bank-recipients" => post_bank_recipients { Sandbox, control() }
 }
 
 /// Read the state of the payout rails
 #[utoipa::path(get, path = "/sandbox/payouts", operation_id = "getSandboxPayouts", tag = "Sandbox",
     responses((status = 200, description = "The simulated rails.", body = SandboxPayoutView)))]
 async fn get_payouts(State(sandbox): SharedState) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.control.state().await?))
+    Ok(json::ok(&sandbox.payouts.state().await?))
 }
 
 /// Inject a fault into the payout rails, or emit a payout event
@@ -55,14 +34,14 @@ async fn get_payouts(State(sandbox): SharedState) -> Result<Response, ApiError> 
     responses((status = 200, description = "The rails after it.", body = SandboxPayoutView),
         (status = 409, description = "The provider is remote.")))]
 async fn post_payouts(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: PayoutControlRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.control.apply(&request).await?))
+    let request: PayoutControlRequest = sandbox.shared.body(body).await?;
+    Ok(json::ok(&sandbox.payouts.apply(&request).await?))
 }
 
 /// Register a bank recipient with its destinations
 #[utoipa::path(post, path = "/sandbox/bank-recipients", operation_id = "createSandboxBankRecipient", tag = "Sandbox", request_body = inline(BankRecipientRequest),
     responses((status = 200, description = "Its ids.", body = BankRecipientResponse)))]
 async fn post_bank_recipients(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
-    let request: BankRecipientRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.control.register(request).await?))
+    let request: BankRecipientRequest = sandbox.shared.body(body).await?;
+    Ok(json::ok(&sandbox.payouts.register(request).await?))
 }

@@ -1,41 +1,25 @@
 //! Controls of the sandbox issuer of reloadable cards.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
+use super::ProviderControls;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::json;
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
+use crate::http::route::routes;
 use crate::provider::sandbox::fault_rules::FaultRule;
-use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::reloadable_cards::faults::ReloadableCardFault;
 
 const MAX_DELAY_MS: u64 = 600_000;
 const MAX_FAULT_RULES: usize = 1_000;
 
-pub struct ReloadableCardControl {
-    pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
-    pub max_body_bytes: usize,
-    /// Timeout for receiving a body.
-    pub body_timeout: Duration,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(post_card_program))]
-pub struct ApiDoc;
-
-pub fn router(controls: Arc<ReloadableCardControl>) -> Router {
-    Router::new()
-        .route("/sandbox/card-program", post(post_card_program))
-        .with_state(controls)
+routes! { pub static ROUTES: Arc<ProviderControls>, openapi;
+    POST "/sandbox/card-program" => post_card_program { Sandbox, control(), refuses [ProviderIsRemote] }
 }
 
 /// Fault to inject into the issuer of reloadable cards.
@@ -94,11 +78,8 @@ struct PendingReloadableCardFault {
 #[utoipa::path(post, path = "/sandbox/card-program", operation_id = "injectCardProgramFault", tag = "Sandbox", request_body = inline(ReloadableCardFaultRequest),
     responses((status = 200, description = "The program after it.", body = inline(SandboxReloadableCardView)),
         (status = 409, description = "The provider is remote.")))]
-async fn post_card_program(
-    State(controls): State<Arc<ReloadableCardControl>>,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let request: ReloadableCardFaultRequest = json::read(body, controls.max_body_bytes, controls.body_timeout).await?;
+async fn post_card_program(State(controls): State<Arc<ProviderControls>>, body: Body) -> Result<Response, ApiError> {
+    let request: ReloadableCardFaultRequest = controls.body(body).await?;
     let invalid = |param: &'static str, why: &str| {
         let error = format!("{param}: {why}");
         ApiError::parameter(ErrorCode::ParameterInvalid, param, error)
@@ -119,8 +100,8 @@ async fn post_card_program(
         ReloadableCardFaultParam::Clear => None,
     };
     match fault {
-        None => controls.reloadable_cards.clear_faults(),
-        Some(_) if controls.reloadable_cards.state().rules.len() >= MAX_FAULT_RULES => {
+        None => controls.providers.reloadable_cards.clear_faults(),
+        Some(_) if controls.providers.reloadable_cards.state().rules.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(fault) => {
@@ -129,10 +110,13 @@ async fn post_card_program(
                 Some(0) => None,
                 some => some,
             };
-            controls.reloadable_cards.add_fault(FaultRule { fault, remaining });
+            controls
+                .providers
+                .reloadable_cards
+                .add_fault(FaultRule { fault, remaining });
         }
     }
-    let state = controls.reloadable_cards.state();
+    let state = controls.providers.reloadable_cards.state();
     let faults = state.rules.iter().map(|rule| PendingReloadableCardFault {
         fault: rule.fault.name(),
         remaining: rule.remaining,

@@ -15,12 +15,12 @@ use super::super::agent_wallet::text;
 use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, ErrorCode, with_prebuilt_body};
-use super::super::json;
 use super::super::login::cookie_of;
 use super::super::owner::{accepts, error_page, owner, parse_form, redirect_or_error, redirect_to_login};
 use super::super::query::Query;
 use super::super::sandbox_identity_page::framed;
-use super::{SharedState, SignupState, expired};
+use super::{SharedState, expired};
+use crate::http::app::App;
 use crate::identity::api_key::Signup;
 
 const HTML: &str = include_str!("../pages/claim.html");
@@ -47,21 +47,17 @@ pub(super) async fn get_claim(
             "<p role=\"alert\">This link is not valid.</p>",
         ));
     };
-    if state.key_of(signup).await?.is_some() {
+    if state.signup_key(signup).await?.is_some() {
         let notice = "<p role=\"status\">This was answered already.</p>\n  <p><a href=\"/login\">Your account</a></p>";
         return Ok(page(StatusCode::GONE, notice));
     }
-    if signup.is_expired(state.login.clock.now()) {
+    if signup.is_expired(state.clock.now()) {
         let notice = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
         return Ok(page(StatusCode::GONE, notice));
     }
-    let claims = state
-        .login
-        .authenticator
-        .authenticate_session(cookie_of(&headers))
-        .await;
+    let claims = state.authenticator.authenticate_session(cookie_of(&headers)).await;
     let may = claims.is_ok_and(|claims| claims.is_signed_in());
-    Ok(page(StatusCode::OK, &state.offer(signup, may)))
+    Ok(page(StatusCode::OK, &state.claim_offer(signup, may)))
 }
 
 /// Approve an API key
@@ -81,13 +77,13 @@ pub(super) async fn post_claim(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let done = state.claim(&headers, body).await;
+    let done = state.claim_signup(&headers, body).await;
     match done {
         // A person sends this form, whatever content types the browser accepts.
         Err(error) if error.status == StatusCode::UNAUTHORIZED && !accepts(&headers, "json") => {
-            Ok(error_page(&state.login, &error))
+            Ok(error_page(&state, &error))
         }
-        done => redirect_or_error(&state.login, &headers, done),
+        done => redirect_or_error(&state, &headers, done),
     }
 }
 
@@ -96,10 +92,10 @@ fn page(status: StatusCode, content: &str) -> Response {
     with_prebuilt_body(framed(HTML, content, "same-origin", status))
 }
 
-impl SignupState {
+impl App {
     /// The code, with the form for a signed-in owner and sign-in instructions otherwise. A browser that comes from
     /// another site does not send the cookie with this page. It does when it follows a link of our own.
-    fn offer(&self, signup: Signup, may: bool) -> String {
+    fn claim_offer(&self, signup: Signup, may: bool) -> String {
         let (code, pass) = (self.signups.code(signup), self.signups.claim_key(signup));
         let answer = match may {
             true => format!(
@@ -125,13 +121,13 @@ impl SignupState {
         )
     }
 
-    async fn claim(&self, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
-        let claims = owner(&self.login, headers).await.map_err(|error| match error.status {
+    async fn claim_signup(&self, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+        let claims = owner(self, headers).await.map_err(|error| match error.status {
             StatusCode::UNAUTHORIZED => error
                 .hint("Open a login link of your account in this browser (GET /get-auth-link), then this page again."),
             _ => error,
         })?;
-        let body = json::collect(body, MAX_FORM_BYTES, self.login.body_timeout).await?;
+        let body = self.collect(body, MAX_FORM_BYTES).await?;
         let form = Query::parse(Some(parse_form(&body)?), &["signup", "name"])?;
         let signup = self
             .signups
@@ -141,16 +137,11 @@ impl SignupState {
             Some(name) => text("name", name, MAX_NAME_LEN)?,
             None => format!("Agent {}", self.signups.code(signup)),
         };
-        if signup.is_expired(self.login.clock.now()) && self.key_of(signup).await?.is_none() {
+        if signup.is_expired(self.clock.now()) && self.signup_key(signup).await?.is_none() {
             return Err(expired());
         }
-        let most = self.login.keys_per_account;
-        match self
-            .login
-            .engine
-            .issue_api_key(signup.key, claims.wallet, &name, most)
-            .await
-        {
+        let most = self.config.signup.max_keys_per_account;
+        match self.engine.issue_api_key(signup.key, claims.wallet, &name, most).await {
             Ok(()) => Ok(redirect_to_login()),
             Err(OperationError::Rejected(Rejection::AlreadyClaimed)) => Err(ApiError::new(
                 ErrorCode::SignupAlreadyClaimed,

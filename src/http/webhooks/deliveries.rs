@@ -14,14 +14,15 @@ use purser_actors::webhook_delivery::WebhookDelivery;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{SharedState, WebhookState, already_deleted, check_state, may_change};
+use super::{SharedState, already_deleted, check_state, may_change};
 use crate::http::account::{BearerClaims, authenticated_account};
+use crate::http::app::App;
 use crate::http::auth::AuthClaims;
 use crate::http::error::{ApiError, ErrorCode};
 use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use crate::http::query::Query;
 use crate::http::{json, schemas};
-use crate::identity::rfc3339;
+use crate::rfc3339;
 
 /// Statuses of a delivery.
 pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed", "dropped"];
@@ -59,7 +60,7 @@ pub(super) async fn get_deliveries(
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     let endpoint = match query.get("webhook_id") {
-        Some(text) => Some(state.load_owned(&claims, text).await?.0),
+        Some(text) => Some(state.load_owned_webhook(&claims, text).await?.0),
         None => None,
     };
     let after = match query.get("starting_after") {
@@ -81,7 +82,7 @@ pub(super) async fn get_deliveries(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-impl WebhookState {
+impl App {
     /// Loads the caller's delivery.
     async fn load_owned_delivery(
         &self,
@@ -173,7 +174,7 @@ pub(super) async fn post_redeliver(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let request: RedeliverWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let request: RedeliverWebhookRequest = state.body(body).await?;
     let again = request.parse()?;
     authenticated_account(&state.engine, &claims).await?;
     let (running, caller, route) = (state.clone(), claims.clone(), "/redeliver-webhook");
@@ -203,7 +204,7 @@ pub(super) async fn post_redeliver(
         RedeliverParams::Since(text, since) => {
             let named = text.to_owned();
             let run = move |place: Option<IdempotencySlot>| async move {
-                let (id, endpoint) = running.load_owned(&caller, &named).await?;
+                let (id, endpoint) = running.load_owned_webhook(&caller, &named).await?;
                 may_change(&caller, &endpoint)?;
                 let memo = place.map(|place| {
                     recorder::<WebhookEndpoint>(place, move |result: CommandResult<'_, WebhookEndpoint>| {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces};
 use super::origin::Origin;
-use super::rfc3339;
 use super::sign_in_error::SignInError;
+use crate::rfc3339;
 
 /// Path of the route, and so of the signed `uri`.
 const PATH: &str = "/auth";

@@ -12,9 +12,9 @@ use serde::Deserialize;
 
 use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces, UsedNonceKey};
 use super::origin::Origin;
-use super::rfc3339;
 use super::sign_in_error::SignInError;
 use super::wallet_signature::{recover_eip191, verify_ed25519};
+use crate::rfc3339;
 
 /// Longest header value, in bytes; stock clients send about 700.
 const MAX_HEADER_BYTES: usize = 8 * 1024;

@@ -24,7 +24,7 @@ use super::evm::{
 };
 use super::proof::OfflineVerification;
 use super::terms::{BasePayee, Payee, Terms};
-use crate::identity::rfc3339;
+use crate::rfc3339;
 use challenge::{ChallengeFields, OpaqueRequest, request};
 use credential::{Credential, EchoedChallenge};
 use problem::MppProblem;

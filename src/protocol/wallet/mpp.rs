@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::WalletError;
 use super::keys::TestWallet;
-use crate::identity::rfc3339;
 use crate::payment::evm::{checksummed, parse_address};
 use crate::payment::mpp::params::{AuthChallenge, challenges};
 use crate::payment::mpp::{INTENT, METHOD, nonce};
 use crate::payment::terms::Token;
+use crate::rfc3339;
 
 /// A charge that this wallet can pay, from `WWW-Authenticate`.
 #[derive(Clone, Debug)]

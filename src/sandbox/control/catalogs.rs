@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{ControlError, MAX_RULES, PendingFault, delay, fault_count, invalid};
-use crate::identity::rfc3339;
 use crate::provider::sandbox::gift_cards::SandboxGiftCards;
 use crate::provider::sandbox::gift_cards::faults::{GiftCardFault, magic_products};
 use crate::provider::sandbox::merchants::{MerchantFault, SandboxMerchants};
 use crate::provider::sandbox::rates::SandboxRates;
+use crate::rfc3339;
 
 pub struct CatalogControl {
     pub merchants: Arc<SandboxMerchants>,

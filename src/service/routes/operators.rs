@@ -1,17 +1,15 @@
 //! The operator API's routes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::AppState;
 use crate::http::front::{Front, FrontConfig};
 use crate::http::operator;
 use crate::http::rate_limit::RateLimiter;
+use crate::http::route::path_rules;
+use crate::http::routes;
 use crate::metrics::Metrics;
 use crate::service::copies::LiveCopies;
-
-/// Time limit for copying a large store and sending it.
-const COPYING: Duration = Duration::from_secs(3_600);
 
 /// The same server configuration for the operator's routes, with a separate request limit: heavy public load does not
 /// lock operators out.
@@ -20,10 +18,7 @@ pub(super) fn front(state: &AppState, public: &FrontConfig, metrics: Metrics) ->
     let inside = FrontConfig {
         request_metrics: metrics.requests.clone(),
         routes: operator::router(Arc::new(admin(state, metrics))),
-        head_not_allowed: Vec::new(),
-        callables: Vec::new(),
-        body_limit_overrides: Vec::new(),
-        timeout_overrides: vec![("/copy", COPYING)],
+        rules: path_rules(routes::operator(), &state.config),
         authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&state.config.limits)),
         clock: public.clock.clone(),

@@ -3,128 +3,45 @@
 use std::sync::Arc;
 
 use axum::Router;
-use utoipa::OpenApi;
 
 use super::AppState;
-use crate::http::sandbox;
+use crate::http::sandbox::{self, ProviderControls, SandboxApp, clock};
 use crate::sandbox::control::SandboxControl;
 use crate::sandbox::control::catalogs::CatalogControl;
 use crate::sandbox::control::payouts::PayoutControl;
 use crate::service::chains::SandboxHandles;
 
 pub(super) fn router(state: &AppState, own: &SandboxHandles) -> Router {
-    let routes = sandbox_routes(state, own)
-        .merge(catalog_control(state, own))
-        .merge(payout_control(state, own));
-    sandbox::remote_guard::reject_if_remote(routes, &state.config.providers)
-}
-
-/// The OpenAPI documents of all sandbox modules.
-pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
-    vec![
-        sandbox::ApiDoc::openapi(),
-        sandbox::catalogs::ApiDoc::openapi(),
-        sandbox::identity::ApiDoc::openapi(),
-        sandbox::payouts::ApiDoc::openapi(),
-        sandbox::bank::ApiDoc::openapi(),
-        sandbox::bridge::ApiDoc::openapi(),
-        sandbox::card_charges::ApiDoc::openapi(),
-        sandbox::reloadable_cards::ApiDoc::openapi(),
-        sandbox::clock::ApiDoc::openapi(),
-        sandbox::identity_result::ApiDoc::openapi(),
-    ]
-}
-
-/// Controls of the clock and of identity verification results.
-fn clock_control(state: &AppState, own: &SandboxHandles) -> Router {
-    let server = &state.config.server;
-    let verdicts = sandbox::identity_result::router(Arc::new(sandbox::identity_result::IdentityResultControl {
-        identity: own.providers.identity_check.clone(),
+    let (deps, server, providers) = (&state.deps, &state.config.server, &own.providers);
+    let mut routes = sandbox::router(Arc::new(SandboxApp {
+        shared: Arc::new(ProviderControls {
+            providers: providers.clone(),
+            entropy: deps.entropy.clone(),
+            max_body_bytes: server.max_body_bytes,
+            body_timeout: server.body_timeout(),
+        }),
         engine: state.engine.clone(),
-        max_body_bytes: server.max_body_bytes,
-        body_timeout: server.body_timeout(),
-    }));
-    let Some(clock) = state.deps.sandbox_clock.clone() else {
-        return verdicts;
-    };
-    verdicts.merge(sandbox::clock::router(Arc::new(sandbox::clock::ClockControl {
-        clock,
-        has_remote_providers: state.config.providers.configured(),
-        max_body_bytes: server.max_body_bytes,
-        body_timeout: server.body_timeout(),
-    })))
-}
-
-fn sandbox_routes(state: &AppState, own: &SandboxHandles) -> Router {
-    let world = &state.deps;
-    let people = sandbox::identity::IdentityControl {
-        identity: own.providers.identity_check.clone(),
-        accounts: own.providers.accounts.clone(),
-        engine: state.engine.clone(),
-        body_timeout: state.config.server.body_timeout(),
-    };
-    let bridge_transfers = sandbox::bridge::router(Arc::new(sandbox::bridge::BridgeControl {
-        bridge: own.providers.bridge.clone(),
-        balances: own.providers.balances.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }));
-    let controls = sandbox::router(Arc::new(sandbox::SandboxState {
-        control: SandboxControl::new(own.chains.clone(), own.providers.issuer.clone()),
+        control: SandboxControl::new(own.chains.clone(), providers.issuer.clone()),
         settlement: own.chains.clone(),
-        engine: state.engine.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }));
-    let charging = sandbox::card_charges::router(Arc::new(sandbox::card_charges::CardChargeState {
-        engine: state.engine.clone(),
-        issuer: own.providers.issuer.clone(),
-        reloadable_cards: own.providers.reloadable_cards.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }));
-    let program = sandbox::reloadable_cards::router(Arc::new(sandbox::reloadable_cards::ReloadableCardControl {
-        reloadable_cards: own.providers.reloadable_cards.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }));
-    let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankControl {
-        bank: own.providers.bank.clone(),
-        entropy: world.entropy.clone(),
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }));
-    controls
-        .merge(bank)
-        .merge(bridge_transfers)
-        .merge(clock_control(state, own))
-        .merge(program)
-        .merge(charging)
-        .merge(sandbox::identity::router(Arc::new(people)))
-}
-
-fn payout_control(state: &AppState, own: &SandboxHandles) -> Router {
-    let world = &state.deps;
-    sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutControlState {
-        control: PayoutControl {
-            rails: own.providers.payouts.clone(),
+        catalogs: CatalogControl {
+            merchants: providers.merchants.clone(),
+            gift_cards: providers.gift_cards.clone(),
+            rates: providers.rates.clone(),
+        },
+        payouts: PayoutControl {
+            rails: providers.payouts.clone(),
             engine: state.engine.clone(),
-            vault: world.vault.clone(),
-            entropy: world.entropy.clone(),
+            vault: deps.vault.clone(),
+            entropy: deps.entropy.clone(),
         },
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }))
-}
-
-fn catalog_control(state: &AppState, own: &SandboxHandles) -> Router {
-    sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogControlState {
-        control: CatalogControl {
-            merchants: own.providers.merchants.clone(),
-            gift_cards: own.providers.gift_cards.clone(),
-            rates: own.providers.rates.clone(),
-        },
-        max_body_bytes: state.config.server.max_body_bytes,
-        body_timeout: state.config.server.body_timeout(),
-    }))
+    }));
+    if let Some(clock) = deps.sandbox_clock.clone() {
+        routes = routes.merge(clock::ROUTES.router(Arc::new(clock::ClockControl {
+            clock,
+            has_remote_providers: state.config.providers.configured(),
+            max_body_bytes: server.max_body_bytes,
+            body_timeout: server.body_timeout(),
+        })));
+    }
+    sandbox::remote_guard::reject_if_remote(routes, &state.config.providers)
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use purser_actors::port::BoxFuture;
 use purser_chains::cctp::{Deployment, MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER};
+use purser_chains::evm::Address;
 use purser_chains::evm::node::Node as BaseNode;
 use purser_chains::rpc::RpcPool;
 use purser_chains::solana::node::Node as SolanaNode;
 use purser_chains::solana::status::Commitment;
 
 use super::{ChainCheck, ENDPOINTS, Findings, rejected};
-use crate::settings::evm_address;
 use purser_protocol::payment::evm::checksummed;
 use purser_protocol::payment::solana::address::base58;
 
@@ -34,7 +34,7 @@ impl BaseBridgeCheck {
             ("chains.bridge.message_transmitter", self.deployment.message_transmitter),
             ("chains.bridge.token_messenger", self.deployment.token_messenger),
         ];
-        let addresses = contracts.map(|(_, address)| evm_address(address));
+        let addresses = contracts.map(|(_, address)| Address::new(address));
         let code = match self.node.have_code(&addresses).await {
             Ok(code) => code,
             Err(error) => return Findings::from_unreachable(ENDPOINTS, error.to_string()),

@@ -255,7 +255,7 @@ async fn contracts_are_what_the_settings_say() {
             here.then(|| Some(json!("0x")))
         }
     };
-    let usdc = evm_address(BaseChain::MAINNET.token.asset);
+    let usdc = Address::new(BaseChain::MAINNET.token.asset);
     assert_eq!(rejected(none_at(usdc)).await, ["chains.base.usdc"]);
     assert_eq!(rejected(none_at(MULTICALL3)).await, ["chains.base.network"]);
     let mut by_facilitator = chains();
@@ -359,7 +359,7 @@ async fn the_bridge_needs_its_contracts_while_it_is_used() {
         (deployment.token_messenger, "chains.bridge.token_messenger"),
     ] {
         let missing = move |_: &str, method: &str, params: &Value| {
-            let at = evm_address(address).to_string().to_lowercase();
+            let at = Address::new(address).to_string().to_lowercase();
             let here = method == "eth_getCode" && params[0].as_str().unwrap().to_lowercase() == at;
             here.then(|| Some(json!("0x"))).or_else(|| bridged(method, params))
         };

@@ -2,12 +2,10 @@
 //! name of its setting. One that does not respond is only logged.
 
 use futures_util::future::join_all;
-use purser_actors::port::BoxFuture;
 
 use super::client::{Client, Supported};
 use super::settings::FacilitatorSettings;
 use super::wire::Chain;
-use crate::check::{ChainCheck, Findings};
 use purser_config::ConfigError;
 
 /// Checks the facilitators of one network.
@@ -47,14 +45,11 @@ impl FacilitatorCheck {
             }
         }
     }
-}
 
-impl ChainCheck for FacilitatorCheck {
-    fn check(&self) -> BoxFuture<'_, Findings> {
-        Box::pin(async move {
-            let each = self.settings.iter().enumerate();
-            let found = join_all(each.map(|(position, settings)| self.one(position, settings))).await;
-            Findings::from_mismatches(found.into_iter().flatten().collect())
-        })
+    /// The facilitators that do not fit.
+    pub(crate) async fn mismatches(&self) -> Vec<ConfigError> {
+        let each = self.settings.iter().enumerate();
+        let found = join_all(each.map(|(position, settings)| self.one(position, settings))).await;
+        found.into_iter().flatten().collect()
     }
 }

@@ -86,7 +86,7 @@ fn the_ports_are_opened_with_what_the_settings_say() {
     assert_eq!(base.check(), Ok(()));
     let token = (base.chain_id, base.token.address, base.token.name.as_str());
     let sepolia = BaseChain::SEPOLIA.token;
-    assert_eq!(token, (84_532, evm_address(sepolia.asset), sepolia.name));
+    assert_eq!(token, (84_532, Address::new(sepolia.asset), sepolia.name));
     let keys: Vec<Address> = base.gas_keys.iter().map(EvmKey::address).collect();
     assert_eq!(
         (base.treasury.address(), keys),
@@ -98,8 +98,8 @@ fn the_ports_are_opened_with_what_the_settings_say() {
         (of(100_000_000), of(100_000_001)),
         (Finality::Blocks(7), Finality::Finalized)
     );
-    assert_eq!(base.wallets, [evm_address([5; 20])]);
-    assert_eq!(base.erc6492_factories, [evm_address([7; 20])]);
+    assert_eq!(base.wallets, [Address::new([5; 20])]);
+    assert_eq!(base.erc6492_factories, [Address::new([7; 20])]);
     let solana = solana_settings(solana);
     assert_eq!(solana.mint, SolanaChain::DEVNET.mint);
     let limits = solana.payer_limits;

@@ -2,7 +2,7 @@
 
 use purser_chains::evm::Address;
 
-use super::{Reader, evm_address};
+use super::Reader;
 use purser_protocol::payment::evm::parse_address;
 
 impl Reader<'_> {
@@ -11,7 +11,7 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for (n, text) in listed.iter().enumerate() {
             match parse_address(text) {
-                Some(factory) => found.push(evm_address(factory)),
+                Some(factory) => found.push(Address::new(factory)),
                 None => self.reject(
                     format!("chains.base.erc6492_factories[{n}]"),
                     "is not an address on Base",

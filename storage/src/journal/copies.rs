@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::JournalStore;
 use crate::disk::Disk;
-use crate::export::{self, RestoreMarker};
+use crate::journal::export::{self, RestoreMarker};
 use crate::{Row, Seq, StoreError};
 
 impl JournalStore {

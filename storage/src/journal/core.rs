@@ -13,7 +13,7 @@ use super::sealing::save_sealed_indexes;
 use super::segment::{Segment, SpareSegment, preallocate};
 use super::{Clock, StoreLimits};
 use crate::disk::Disk;
-use crate::export::ExportInfo;
+use crate::journal::export::ExportInfo;
 use crate::snapshot::SnapshotStore;
 use crate::stats::CommitStats;
 use crate::{Batch, CommitCallback, CommitError, EventSink, Row, RowKey, Seq, StoreError};

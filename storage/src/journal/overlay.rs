@@ -14,6 +14,7 @@ use std::sync::atomic::{self, AtomicU64};
 use parking_lot::{Mutex, RwLock};
 
 use super::index::FixedState;
+use crate::snapshot::range_start;
 use crate::{Row, RowKey, Seq};
 
 /// The newest state of a key within one layer or one group.
@@ -229,13 +230,5 @@ impl Overlay {
         }
         // Freeing many rows takes time: outside the lock.
         drop(frozen);
-    }
-}
-
-/// Where a scan of `prefix` behind `after` starts.
-pub(crate) fn range_start<'a>(prefix: &'a [u8], after: Option<&'a [u8]>) -> Bound<&'a [u8]> {
-    match after {
-        Some(after) if after >= prefix => Bound::Excluded(after),
-        _ => Bound::Included(prefix),
     }
 }

@@ -3,7 +3,7 @@
 use super::OpenError;
 use super::recovery::{io_error, store_error};
 use crate::disk::Disk;
-use crate::export::{ExportInfo, ExportReader, RestoreMarker, export_name};
+use crate::journal::export::{ExportInfo, ExportReader, RestoreMarker, export_name};
 use crate::snapshot::{RowChange, SnapshotSource, SnapshotStore};
 use crate::{Row, RowKey, Seq};
 

@@ -20,7 +20,7 @@ use super::segment::{
 };
 use super::{Clock, OpenError, StoreLimits};
 use crate::disk::{Disk, DiskFile};
-use crate::export::{ExportInfo, RestoreMarker, export_name, export_seq, read_marker};
+use crate::journal::export::{ExportInfo, RestoreMarker, export_name, export_seq, read_marker};
 use crate::mutants::{self, Mutant};
 use crate::snapshot::{SnapshotSource, SnapshotStore};
 use crate::{Cursor, Row, Seq, StoreError};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::core::StoreCore;
-use crate::export;
+use crate::journal::export;
 
 /// Interval at which retention by age is checked when nothing else happens.
 const IDLE: Duration = Duration::from_secs(60);

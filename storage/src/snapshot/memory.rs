@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{RowChange, SnapshotSource, SnapshotStore};
-use crate::journal::range_start;
+use super::{RowChange, SnapshotSource, SnapshotStore, range_start};
 use crate::{OpenError, Row, RowKey, Seq, StoreError};
 
 /// The rows, shared between the "disk" and every open handle.

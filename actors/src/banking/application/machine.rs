@@ -2,7 +2,6 @@
 
 use super::{BankingApplication, Command, Document, DocumentType, Event, Job, MAX_DOCUMENTS, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::entity::Transition;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;
@@ -70,23 +69,9 @@ impl BankingApplication {
 
 impl Entity for BankingApplication {
     const KIND: EntityKind = EntityKind::BankingApplication;
-    const EVENT_NAMES: &'static [&'static str] = &["incomplete", "submitted", "approved", "rejected"];
-    const TRANSITIONS: &'static [Transition] = &[
-        ("-", "creation of the profile", "incomplete"),
-        (
-            "incomplete",
-            "submission, once complete and with a verified owner",
-            "submitted",
-        ),
-        ("submitted", "approval by the bank", "approved"),
-        ("submitted", "rejection by the bank", "rejected"),
-        ("submitted", "request by the bank for more information", "incomplete"),
-        ("rejected", "change of an answer or document", "incomplete"),
-    ];
 
     type Id = Wallet;
     type Command = Command;
-    type Event = Event;
     type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
@@ -167,27 +152,8 @@ impl Entity for BankingApplication {
         }
     }
 
-    fn status(&self) -> &'static str {
-        match self.status {
-            Status::Incomplete => "incomplete",
-            Status::Submitted(_) => "submitted",
-            Status::Approved(_) => "approved",
-            Status::Rejected(_) => "rejected",
-        }
-    }
-
     fn owner(&self) -> Wallet {
         self.owner
-    }
-
-    fn event_name(event: &Event) -> Option<&'static str> {
-        match event {
-            Event::Opened(_) | Event::InformationRequested(..) => Some("incomplete"),
-            Event::Updated(..) | Event::DocumentAdded(_) => None,
-            Event::Submitted(..) => Some("submitted"),
-            Event::Approved(..) => Some("approved"),
-            Event::Rejected(..) => Some("rejected"),
-        }
     }
 
     /// The status without answers, which only a request for the application returns.

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::CredentialError;
 use super::challenge::ChallengeFields;
 use super::problem::MppProblem;
-use crate::identity::rfc3339;
 use crate::payment::decode::{EvmFields, EvmPayload, MAX_HEADER_BYTES};
+use crate::rfc3339;
 
 /// A credential as it was sent, with its form checked.
 #[derive(Clone, Debug, PartialEq, Eq)]

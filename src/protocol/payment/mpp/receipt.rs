@@ -6,9 +6,9 @@ use bytes::Bytes;
 use purser_actors::port::Timestamp;
 
 use super::METHOD;
-use crate::identity::rfc3339;
 use crate::payment::chains::Chains;
 use crate::payment::challenge::push_json_string;
+use crate::rfc3339;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Receipt<'a> {

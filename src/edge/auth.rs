@@ -1,0 +1,220 @@
+//! Caller identity: the bearer token, verified once per request, and the client address (`forwarded.rs`).
+
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
+use purser_actors::port::{BoxFuture, Timestamp};
+use purser_actors::session::AuthMethod;
+
+use super::error::{ApiError, ErrorCode};
+pub use super::request_id::{RequestId, RequestIds};
+use purser_protocol::payment::header::is_mpp;
+
+/// Claims of a valid token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthClaims {
+    /// Account of the token, with the exact address.
+    pub wallet: Wallet,
+    /// Refresh-token family of the token.
+    pub session: SessionId,
+    /// How the session began. Tokens issued for a payment can read and write. They can't withdraw to another wallet,
+    /// make keys or spend from the managed wallet. Tokens of an API key can also spend from the managed wallet.
+    pub amr: AuthMethod,
+    pub expires_at: Timestamp,
+}
+
+impl AuthClaims {
+    /// Whether the wallet itself signed in.
+    pub fn is_signed_in(&self) -> bool {
+        self.amr == AuthMethod::Wallet
+    }
+
+    /// Whether the token was issued for a payment. A hostile seller may have relayed that payment.
+    pub fn is_payment_token(&self) -> bool {
+        self.amr.payment().is_some()
+    }
+
+    /// Whether the token may read the secrets (number, code, PIN, link) of a product and change it. `bought_by` is the
+    /// payment that bought it, or `None`. Every route that does either uses this rule. A token issued for a payment has
+    /// access to the product of its own payment. With `earlier`, a setting, it has access to all products of the
+    /// account.
+    pub fn may_read_secrets(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
+        self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
+    }
+
+    /// Whether the token may change what a session registered. A token issued for a payment changes only what its own
+    /// session registered.
+    pub fn may_change_of(&self, session: SessionId) -> bool {
+        !self.is_payment_token() || session == self.session
+    }
+
+    /// Ids under which the token may be revoked: its session, and the API key behind it.
+    pub fn revocation_ids(&self) -> [Option<SessionId>; 2] {
+        [Some(self.session), self.amr.key().map(ApiKeyId::session_id)]
+    }
+}
+
+/// Why a token is not valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenError {
+    /// Not issued by this service, altered, or not a token.
+    Invalid,
+    Expired,
+    Revoked,
+}
+
+impl From<TokenError> for ApiError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Invalid => Self::unauthorized(ErrorCode::TokenInvalid, "The token is not valid."),
+            TokenError::Expired => Self::unauthorized(ErrorCode::TokenExpired, "The token has expired."),
+            TokenError::Revoked => Self::unauthorized(ErrorCode::TokenRevoked, "The token was revoked."),
+        }
+    }
+}
+
+/// Verifies credentials. Called on every request that carries one, so implementations must be fast and never block.
+pub trait Authenticator: Send + Sync {
+    /// Verifies an `id_token`.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    fn authenticate(&self, token: &str) -> Result<AuthClaims, TokenError>;
+
+    /// Verifies the session cookie in a `Cookie` header.
+    ///
+    /// # Errors
+    /// [`TokenError`]; [`TokenError::Invalid`] also if the header has no session cookie.
+    fn authenticate_session<'a>(&'a self, cookie_header: &'a str) -> BoxFuture<'a, Result<AuthClaims, TokenError>>;
+}
+
+/// Looks up frozen accounts and revoked sessions in the latest durable state.
+pub trait AccountStatus: Send + Sync {
+    /// Whether the session, or the API key behind it, was revoked.
+    fn is_revoked(&self, claims: &AuthClaims) -> bool;
+
+    /// The operator's message if the account is frozen.
+    fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
+}
+
+/// Rejects a frozen account with 403 and `frozen_message`. Every authenticated route calls this.
+///
+/// # Errors
+/// 403 `account_frozen`.
+pub async fn require_not_frozen(gate: &dyn AccountStatus, claims: &AuthClaims) -> Result<(), ApiError> {
+    match gate.frozen_message(claims.wallet).await {
+        Some(message) => Err(ApiError::frozen(message)),
+        None => Ok(()),
+    }
+}
+
+/// Result of verifying the `Authorization: Bearer` header, stored with the request.
+#[derive(Clone, Debug)]
+pub enum BearerAuth {
+    Absent,
+    Valid(AuthClaims),
+    Invalid(TokenError),
+}
+
+impl BearerAuth {
+    pub fn authenticate(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
+        // A payment credential has a field of its own beside the token.
+        let mut values = headers.get_all(AUTHORIZATION).iter().filter(|value| !is_mpp(value));
+        let value = match (values.next(), values.next()) {
+            (None, _) => return Self::Absent,
+            (Some(value), None) => value,
+            (Some(_), Some(_)) => return Self::Invalid(TokenError::Invalid),
+        };
+        // Other schemes are ignored.
+        let Some(token) = value.to_str().ok().and_then(bearer_token) else {
+            return Self::Absent;
+        };
+        match authenticator.authenticate(token) {
+            Ok(claims) => Self::Valid(claims),
+            Err(error) => Self::Invalid(error),
+        }
+    }
+
+    /// Returns the claims.
+    ///
+    /// # Errors
+    /// 401 with the reason as its code.
+    pub fn claims(&self) -> Result<&AuthClaims, ApiError> {
+        match self {
+            Self::Valid(claims) => Ok(claims),
+            Self::Invalid(error) => Err((*error).into()),
+            Self::Absent => Err(ApiError::unauthorized(
+                ErrorCode::TokenMissing,
+                "This route needs an Authorization: Bearer header.",
+            )),
+        }
+    }
+}
+
+pub fn bearer_token(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// What the front determined about a request, stored as one request extension.
+#[derive(Clone)]
+pub struct RequestExtensions {
+    pub bearer: BearerAuth,
+    pub id: RequestId,
+    pub ip: IpAddr,
+}
+
+impl RequestExtensions {
+    /// Always present behind the front. A router without it answers 500.
+    fn of(parts: &Parts) -> Result<&Self, ApiError> {
+        parts.extensions.get().ok_or_else(ApiError::internal)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        RequestExtensions::of(parts).map(|asked| asked.id)
+    }
+}
+
+/// Extractor: the client's address behind trusted proxies, for routes with limits of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientIp(pub IpAddr);
+
+impl<S: Sync> FromRequestParts<S> for ClientIp {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        RequestExtensions::of(parts).map(|asked| Self(asked.ip))
+    }
+}
+
+/// Extractor for handlers that need a valid token. Rejects with 401.
+#[derive(Clone, Debug)]
+pub struct Authenticated(pub AuthClaims);
+
+impl<S: Sync> FromRequestParts<S> for Authenticated {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        RequestExtensions::of(parts)?.bearer.claims().cloned().map(Self)
+    }
+}
+
+/// Extractor for routes where a token is optional.
+#[derive(Clone, Debug)]
+pub struct MaybeBearer(pub BearerAuth);
+
+impl<S: Sync> FromRequestParts<S> for MaybeBearer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        RequestExtensions::of(parts).map(|asked| Self(asked.bearer.clone()))
+    }
+}
